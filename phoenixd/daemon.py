@@ -25,6 +25,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.jobs.kept import newest_task
 from phoenixd.runtime.ending import LAST_COMMITS, finish
+from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import face
@@ -151,6 +152,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
     daemon.publisher.hear((), supervisor.everybody())
+    tasks.start_soon(recall, ground.journal, supervisor.everybody(), hands.sights.opens)
     await tasks.start(serve_api, daemon)
     agents = len(supervisor.fleet.agents)
     manager.ready(f"{agents} agents")

@@ -22,7 +22,9 @@ LONGEST_PHRASE = 120
 LONGEST_MARKER = LONGEST_PHRASE + len(f" {DASH} ") + DIGITS + 2
 
 CODE = re.compile(rf"[0-9a-f]{{{DIGITS}}}")
-CODES = re.compile(rf"(?<![^\W_])[0-9a-fA-F]{{{DIGITS}}}(?![^\W_])")
+_OF_A_WORD = r"[^\W_\u0e00-\u109f\u1780-\u17ff\u2e80-\U0010ffff]"
+"""A letter or digit of a script that sets blanks between words: Chinese, Japanese and Thai, say, set none."""
+CODES = re.compile(rf"(?<!{_OF_A_WORD})[0-9a-fA-F]{{{DIGITS}}}(?!{_OF_A_WORD})")
 """Six hex digits that are no part of a longer word: `7f3a9c1` holds no code."""
 
 Mode = Literal["one_time", "classic"]

@@ -14,12 +14,15 @@ import anyio
 from phoenixd import config
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import (
+    Attendant,
     BriefPage,
     Change,
     Facts,
     Finding,
+    LogReader,
     LoopCounts,
     MarkerFace,
+    MemoryFace,
     RebuiltMarker,
     Rechecked,
 )
@@ -29,7 +32,7 @@ from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, UndoRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
@@ -37,9 +40,13 @@ from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant, why_fenced
 from phoenixd.core.seat.names import refusal_of_name, seat_name
 from phoenixd.core.seat.state import Seat, project_of
+from phoenixd.core.sight import Sight
 from phoenixd.core.spec import Kind
+from phoenixd.core.undo.state import KEPT
 from phoenixd.directories import Directories, check_socket_paths, find_configuration
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
@@ -47,12 +54,14 @@ from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker
 from phoenixd.ports import Clock
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Cleaner, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
+from phoenixd.runtime.onlookers import Onlookers
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.supervisor import Supervisor
 
 T = TypeVar("T")
@@ -100,6 +109,16 @@ class Knowledge(Protocol):
         ...
 
 
+class AgentLog(Protocol):
+    async def lines(self, agents: Sequence[Agent], most: int, since: float | None) -> list[LogLine]: ...
+
+
+class Transcripts(Protocol):
+    """What the service asks of the transcripts: a new reader of what they say."""
+
+    def log(self, clean: Callable[[str, str], str]) -> AgentLog: ...
+
+
 class Starts(Protocol):
     """What the service asks of starts: how runs are named to outsiders, and what a start would meet."""
 
@@ -108,6 +127,18 @@ class Starts(Protocol):
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, for warnings at `add` and `run`."""
         ...
+
+
+class SharedMemory(Protocol):
+    """What the service asks of the memory that projects share; see phoenixd.memory.sharing. Blocking."""
+
+    def listed(self) -> tuple[SharedFile, ...]: ...
+
+    def hashes(self, workspace: str, tree: Tree, agent: str | None) -> Mapping[str, str]: ...
+
+    def share(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]: ...
+
+    def withdraw(self, project: str) -> tuple[str, ...]: ...
 
 
 class Handover(Protocol):
@@ -140,12 +171,17 @@ class DaemonService:
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
+    transcripts: Transcripts
     living_shims: Callable[[], Mapping[str, ProcessIdentity]]
     handover: Handover
+    shared: SharedMemory
     list_projects: Callable[[str], tuple[str, ...]]
     read_project: Callable[[str, str], Tree]
     """A workspace's projects by name, and one of them as its files are."""
+    sights: Sights
+    onlookers: Onlookers
     agents_cgroup: str | None = None
+    _attendants: list[Attendant] = field(default_factory=list)
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
     _declaring: anyio.Lock = field(default_factory=anyio.Lock)
@@ -162,6 +198,26 @@ class DaemonService:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.knowledge.loops(seat_name(agent))
+
+    def sight(self, agent: Agent) -> Sight:
+        return self.sights.of(agent)
+
+    def attend(self, attendant: Attendant) -> None:
+        self._attendants.append(attendant)
+        self.sights.changed = self._seen
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        """A turn is over: tell those who attend, and whoever waits for the fleet or for journal rows."""
+        for attendant in self._attendants:
+            attendant.turned(entries, changed)
+        self.ring(max((stored.seq for stored in entries), default=0))
+
+    def _seen(self, agent: str) -> None:
+        for attendant in self._attendants:
+            attendant.seen(agent)
+
+    async def look_at_terminals(self) -> None:
+        await self.onlookers.look()
 
     @property
     def stale_days(self) -> int:
@@ -192,6 +248,18 @@ class DaemonService:
 
     async def project(self, workspace: str, project: str) -> Tree:
         return await anyio.to_thread.run_sync(self.read_project, workspace, project)
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        def found() -> MemoryFace:
+            return MemoryFace(self.shared.listed(), self.shared.hashes(workspace, tree, agent))
+
+        return await anyio.to_thread.run_sync(found)
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        return await anyio.to_thread.run_sync(self.shared.share, workspace, tree, path, agent)
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        return await anyio.to_thread.run_sync(self.shared.withdraw, project)
 
     async def generate_brief(self, agent: str) -> BriefPage:
         try:
@@ -256,6 +324,8 @@ class DaemonService:
     def ring(self, newest: int) -> None:
         """A turn was saved: wake whoever waits for the fleet or for journal rows."""
         self._newest = max(self._newest, newest)
+        for attendant in self._attendants:
+            attendant.saved(self._newest)
         self._rang.set()
         self._rang = anyio.Event()
 
@@ -292,17 +362,39 @@ class DaemonService:
             warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
             return (*warnings, *problems)
 
-    async def remove(self, name: str) -> Refusal | None:
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
         async with self._declaring:
             if meant(self.fleet(), name) is None:
                 return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
             configuration = await self._read()
             try:
                 # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
-                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration)
+                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration, act)
+                if act:
+                    young = self.now().wall - KEPT
+                    await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young)
             except ConfigurationError as error:
                 return Refusal("conflict", error.message, error.remedy)
-            return await self.order(AgentWithdrawn(name))
+            return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        async with self._declaring:
+            if meant(self.fleet(), name) is None:
+                try:
+                    found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
+                except ConfigurationError as error:
+                    return Refusal("conflict", error.message, error.remedy)
+                after = await self._read()
+                spec = after.agents.get(name)
+                told = "; ".join(str(one) for one in after.errors if one.agent == name) or "its file is not kept"
+                refused: Refusal | None = Refusal("conflict", f"{name} cannot be declared again: {told}", "")
+                if spec is not None:
+                    (refused,) = await self._declare([AgentDeclared(spec)])
+                if refused is not None:
+                    if found:
+                        await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+                    return refused
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return _changes(self._compare(await self._load()))
@@ -312,7 +404,7 @@ class DaemonService:
             configuration = await self._load()
             difference = self._compare(configuration)
             require_seats(difference.added)
-            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs)]
+            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
@@ -325,6 +417,9 @@ class DaemonService:
     async def pane(self, name: str, lines: int) -> str:
         text = await self.terminal.capture(self._meant(name).name, lines)
         return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
+
+    def log(self) -> LogReader:
+        return _Log(self._meant_if_any, self.knowledge.clean, self.transcripts.log(self.knowledge.clean))
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, self._meant(name).name)
@@ -370,8 +465,9 @@ class DaemonService:
             return Seated(agent)
         leads = project_of(known.spec) if known.spec.kind is Kind.ORCHESTRATOR else None
         if not known.spec.seat:
-            return Seated(agent, project=leads)
-        return Seated(known.spec.seat, known.spec.generation, why_fenced(fleet, known), leads)
+            return Seated(agent, project=leads, workspace=known.spec.cwd)
+        fenced = why_fenced(fleet, known)
+        return Seated(known.spec.seat, known.spec.generation, fenced, leads, known.spec.cwd)
 
     @property
     def agents_dir(self) -> str:
@@ -410,6 +506,9 @@ class DaemonService:
             agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
         )
 
+    def _meant_if_any(self, name: str) -> Agent | None:
+        return meant(self.fleet(), name)
+
     def _meant(self, name: str) -> Agent:
         """The agent that a name stands for: of a seat the generation that holds it."""
         found = meant(self.fleet(), name)
@@ -440,6 +539,22 @@ class DaemonService:
             return
         plain = table.model_dump(mode="python", exclude_unset=True)
         await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+@dataclass(frozen=True, slots=True)
+class _Log:
+    """Transcripts by the names under which people know their agents."""
+
+    meant: Callable[[str], Agent | None]
+    clean: Callable[[str, str], str]
+    reader: AgentLog
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found = {agent.name: (name, agent) for name in names if (agent := self.meant(name)) is not None}
+        for name in found:
+            self.clean(name, "")  # What is secret of an agent is learnt here, and not in the reader's thread.
+        lines = await self.reader.lines([agent for _, agent in found.values()], most, since)
+        return [replace(line, agent=found[line.agent][0]) for line in lines]
 
 
 def _changes(plan: config.Plan) -> tuple[Change, ...]:

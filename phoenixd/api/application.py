@@ -19,13 +19,18 @@ from phoenixd.api import arguments, openapi, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
+from phoenixd.api.feed.live import Feed
 from phoenixd.api.handlers import (
+    acting,
     answers,
     briefs,
     clinic,
     commands,
+    feeds,
     handoffs,
+    log,
     loops,
+    memory,
     phases,
     queries,
     recovering,
@@ -35,7 +40,8 @@ from phoenixd.api.handlers import (
     tokens,
 )
 from phoenixd.api.idempotency import IdempotentReplies
-from phoenixd.api.operations import Operation, served
+from phoenixd.api.operations import served
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.places import Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Doorkeeper
@@ -51,7 +57,24 @@ JSON_TYPE = "application/json"
 TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
 EXIT_HEADER = "phoenix-exit"
-ROOMS = (queries, commands, answers, loops, briefs, recovering, tokens, handoffs, phases, tasks, clinic, resonance)
+ROOMS = (
+    feeds,
+    queries,
+    commands,
+    acting,
+    log,
+    answers,
+    loops,
+    briefs,
+    recovering,
+    tokens,
+    handoffs,
+    phases,
+    tasks,
+    clinic,
+    resonance,
+    memory,
+)
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
     for module in ROOMS
@@ -67,6 +90,7 @@ class Api:
     service: Service
     doorkeeper: Doorkeeper
     chronicle: Chronicle = field(init=False)
+    feed: Feed = field(init=False)
     replies: IdempotentReplies = field(default_factory=IdempotentReplies)
     closing: asyncio.Event = field(default_factory=asyncio.Event)
     body_timeout: float = BODY_TIMEOUT
@@ -77,6 +101,7 @@ class Api:
 
     def __post_init__(self) -> None:
         self.chronicle = Chronicle(self.service.journal)
+        self.feed = Feed(self.service)
 
     def application(self) -> Starlette:
         """A route for each operation that has a path."""
@@ -125,7 +150,16 @@ class Api:
         elif body.strip() not in (b"", b"{}"):
             raise Problem("invalid", f"{operation.name} takes no body", "leave the body out")
         key = request.headers.get("idempotency-key")
-        ask = Ask(self.service, self.chronicle, caller, given, key)
+        ask = Ask(
+            self.service,
+            self.chronicle,
+            caller,
+            given,
+            key,
+            self.feed,
+            request.headers.get("if-none-match"),
+            _wants_text(request, operation),
+        )
         if operation.name == "openapi":
             return _json(openapi.document(self.service.facts().version))
         if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
@@ -146,6 +180,10 @@ class Api:
         self.places.check("stream")
         if operation.name == "read_pane":
             frames = await streams.pane(ask, self.closing)
+        elif operation.name == "read_log":
+            frames = await log.follow(ask, request.headers.get("last-event-id"), self.closing)
+        elif operation.name == "follow_feed":
+            frames = await streams.feed(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         else:
             frames = await streams.events(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         return _Stream(self.places, frames)
@@ -232,11 +270,19 @@ def _response(reply: Reply, ask: Ask, *, as_text: bool) -> Response:
     if as_text:
         text = reply.text(here(ask.arguments, ask.service.now()))
         response = Response(text, reply.status, media_type=TEXT_TYPE)
+    elif reply.etag is not None and reply.etag in _etags(ask.known):
+        response = Response(status_code=304)
     else:
         response = _json(reply.body() if callable(reply.body) else reply.body, reply.status)
     response.headers[EXIT_HEADER] = str(reply.exit)
+    if reply.etag is not None and not as_text:
+        response.headers["etag"] = reply.etag
     response.background = background  # type: ignore[assignment]
     return response
+
+
+def _etags(known: str | None) -> list[str]:
+    return [one.strip() for one in known.split(",")] if known is not None else []
 
 
 @dataclass(frozen=True, slots=True)

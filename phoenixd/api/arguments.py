@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phoenixd.api.operations import Operation, Parameter
+from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.api.problems import Problem
 from phoenixd.core.durations import parse_duration
 

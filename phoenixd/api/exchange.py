@@ -9,24 +9,32 @@ from typing import Any
 from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
 from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.feed.live import Feed
 from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
+from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller
 from phoenixd.api.service import Service
 from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
-from phoenixd.core.seat.finding import meant, written_by
+from phoenixd.core.seat.finding import meant, shown, written_by
+from phoenixd.core.selection import Selector, parse
 
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question: who asks, what for, and whom to ask. key: the Idempotency-Key, if one came."""
+    """One question: who asks, what for, and whom to ask. key: the Idempotency-Key, if one came. feed: what changes."""
 
     service: Service
     chronicle: Chronicle
     caller: Caller
     arguments: Arguments
     key: str | None = None
+    feed: Feed | None = None
+    known: str | None = None
+    """The ETag of what the caller has already."""
+    wants_text: bool = False
 
     @property
     def name(self) -> str:
@@ -37,22 +45,39 @@ class Ask:
         """That agent, of a seat the generation that holds it; raises not_found."""
         found = meant(self.service.fleet(), self.name)
         if found is None:
-            raise problems.no_agent(self.name)
+            raise problems.no_agent(self.name, self._known())
+        return found
+
+    def selector(self) -> Selector | None:
+        """Which agents are meant, None for all; raises invalid."""
+        words = self.arguments.get("select")
+        if not words:
+            return None
+        found = parse(str(words))
+        if isinstance(found, Refusal):
+            raise Problem("invalid", found.message, found.remedy)
         return found
 
     def row(self) -> Row:
         """That agent as it is now."""
-        return row_of(self.service.fleet(), self.agent(), self.service.now())
+        return self._row(self.agent())
 
     def row_if_any(self) -> Row | None:
         found = meant(self.service.fleet(), self.name)
-        return row_of(self.service.fleet(), found, self.service.now()) if found is not None else None
+        return self._row(found) if found is not None else None
+
+    def _row(self, agent: Agent) -> Row:
+        return row_of(self.service.fleet(), agent, self.service.now(), self.service.sight(agent))
+
+    def _known(self) -> list[str]:
+        fleet = self.service.fleet()
+        return [shown(fleet, agent) for agent in fleet.agents.values()]
 
     def written_by(self, name: str) -> str | tuple[str, ...]:
         """Under which names the journal has what is told of an agent; raises not_found."""
         found = written_by(self.service.fleet(), name)
         if found is None:
-            raise problems.no_agent(name)
+            raise problems.no_agent(name, self._known())
         return found
 
 
@@ -68,6 +93,8 @@ class Reply:
     exit: int = exits.OK
     status: int = 200
     afterwards: Callable[[], None] | None = None
+    etag: str | None = None
+    """What the body is of, for a caller that asks again."""
 
 
 def here(arguments: Arguments, now: Moment) -> Page:

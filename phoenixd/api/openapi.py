@@ -5,11 +5,28 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from phoenixd.api.operations import OPERATIONS, Operation, Parameter
+from phoenixd.api.operations import OPERATIONS
+from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.durations import DURATION_PATTERN
 
 Json = dict[str, Any]
+
+STREAMED: dict[str, dict[str, str]] = {
+    "follow_feed": {
+        "hello": "FeedHello",
+        "agent": "Agent",
+        "gone": "FeedGone",
+        "item": "Item",
+        "item-closed": "FeedItemClosed",
+        "alert": "FeedAlert",
+        "note": "Event",
+        "beat": "FeedBeat",
+        "resync": "FeedResync",
+    },
+    "list_events": {"message": "Event"},
+}
+"""The events of streams by their names, and what the data of each is."""
 
 
 def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json:
@@ -51,6 +68,7 @@ def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json
 def _operation(operation: Operation) -> Json:
     told: Json = {
         "operationId": operation.name,
+        "tags": [str(operation.path).strip("/").removeprefix("v1/").partition("/")[0]],
         "summary": operation.summary,
         "x-rights": operation.rights,
         "x-idempotent": operation.idempotent,
@@ -104,6 +122,10 @@ def _answer(operation: Operation) -> Json:
         content["text/plain"] = {"schema": {"type": "string"}}
     if operation.stream:
         content["text/event-stream"] = {"schema": {"type": "string"}}
+        if told := STREAMED.get(operation.name):
+            content["text/event-stream"]["x-events"] = {
+                event: {"$ref": f"#/components/schemas/{schema}"} for event, schema in told.items()
+            }
     return {"description": operation.summary, "content": content}
 
 

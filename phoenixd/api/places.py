@@ -17,8 +17,8 @@ from phoenixd.api.problems import Problem
 AGENTS = 96
 """All agents together, and among them the callers of whom nobody knows where they come from."""
 EACH_AGENT = 4
-OPERATORS = 160
-STREAMS = 32
+OPERATORS = 192
+STREAMS = 64
 """Followers of events and of panes."""
 SHORT = 16
 """Kept for requests that are answered at once, and for those that bring something to rest."""

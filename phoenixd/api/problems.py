@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Literal
 
 from phoenixd.api import exits
 from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
 from phoenixd.core.decision import Refusal
+from phoenixd.core.nearest import nearest
 from phoenixd.errors import ConfigurationError, PhoenixdError
 
 Code = Literal["not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"]
@@ -91,5 +93,9 @@ def of_error(error: PhoenixdError) -> Problem:
     return Problem("failed", error.message, error.remedy or "phoenixctl doctor")
 
 
-def no_agent(name: str) -> Problem:
-    return Problem("not_found", f"there is no agent {name}", "phoenixctl status")
+def no_agent(name: str, known: Iterable[str] = ()) -> Problem:
+    """There is no such agent. known: those that there are; one of them may have been meant."""
+    close = nearest(name, known)
+    if close is None:
+        return Problem("not_found", f"there is no agent {name}", "phoenixctl status")
+    return Problem("not_found", f"there is no agent {name}; did you mean {close}?", f"phoenixctl status {close}")

@@ -1,4 +1,4 @@
-"""What the API says in JSON: plain dictionaries from core values. A test compares them with `schemas.py`."""
+"""What the API says in JSON: plain dictionaries from core values. A test compares them with `schemas`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
-from phoenixd.api.service import BriefFace, Change, Facts, Finding, LoopCounts
+from phoenixd.api.row import alert, document, row_of
+from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import OpenCall
-from phoenixd.core.agent.standing import InboxItem, StandingAlert
-from phoenixd.core.alerts import needs_person_kind
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.durability import Latency
 from phoenixd.core.meter.reading import Gauge
@@ -23,10 +23,8 @@ from phoenixd.core.question.call import QUESTION, call_of
 from phoenixd.core.question.choices import questions_of
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import limits
-from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.tasks.state import JudgedReport, Task
 from phoenixd.core.turns import is_judged
-from phoenixd.documents.brief.evaluation import EVALUATIONS
 from phoenixd.documents.codec import encode
 from phoenixd.ports.journal import StoredEntry
 from phoenixd.ports.processes import Leftovers
@@ -40,64 +38,8 @@ def status(rows: Iterable[Row], facts: Facts, loops: Callable[[str], LoopCounts]
 
 
 def agent(row: Row, loops: LoopCounts) -> Json:
-    """One agent. context: null is unknown; resonance: null for who bears no marker."""
-    return {
-        "name": row.name,
-        "kind": row.kind,
-        "harness": row.harness,
-        "desired": row.desired,
-        "state": row.state,
-        "activity": row.activity,
-        "group": row.group,
-        "incarnation": row.incarnation,
-        "pid": row.pid,
-        "session_id": row.session_id,
-        "mode": row.mode,
-        "since": rfc3339(row.since),
-        "started_at": rfc3339(row.started_at),
-        "last_heartbeat": rfc3339(row.last_evidence),
-        "last_evidence": rfc3339(row.last_evidence),
-        "restarts": row.restarts,
-        "reason": row.reason,
-        "waiting_for": row.waiting_for,
-        "context": _context(row.context),
-        "breaker": {"state": row.breaker, "no_progress_count": row.no_progress},
-        "resonance": _resonance(row.resonance),
-        "open_loops": loops.open,
-        "stale_loops": loops.stale,
-        "unconfirmed_loops": loops.unconfirmed,
-        "brief": _brief(loops.brief) if loops.brief is not None else None,
-        "parked_until": rfc3339(row.parked_until),
-        "due_in": None if row.due is None else round(row.due, 3),
-        "hooks": row.hooks,
-        "link_lost_since": rfc3339(row.deaf.since_wall) if row.deaf is not None else None,
-        "hooks_refused": row.refused,
-        "strangers_refused": row.strangers,
-        "item": row.item.id if row.item else None,
-        "items": [one.id for one in row.items],
-        "alerts": [alert(standing) for standing in row.alerts],
-        "generation": row.generation or None,
-    }
-
-
-def _resonance(known: Resonance | None) -> Json | None:
-    """Whether an agent still knows its marker."""
-    if known is None:
-        return None
-    return {"state": known.state, "last_verified": rfc3339(known.last_verified_wall)}
-
-
-def _context(gauge: Gauge | None) -> Json | None:
-    """How full a context is. source: who says how large the window is; at: when the newest request was answered."""
-    if gauge is None or gauge.tokens is None:
-        return None
-    return {
-        "tokens": gauge.tokens,
-        "limit": gauge.limit,
-        "percent": gauge.percent,
-        "source": gauge.source,
-        "at": rfc3339(gauge.at_wall),
-    }
+    """One agent, as the one row has it."""
+    return document(row_of(row, loops))
 
 
 def task(one: Task, now: Moment) -> Json:
@@ -157,30 +99,6 @@ def tokens(told: Agent, gauge: Gauge) -> Json:
         "source": gauge.source,
         "threshold": gauge.threshold,
         "at": rfc3339(gauge.at_wall),
-    }
-
-
-def _brief(face: BriefFace) -> Json:
-    """How old a brief is, who wrote it, and how much that writer told when that was last measured (P85)."""
-    measured = EVALUATIONS.get(face.writer or "")
-    return {
-        "written_at": rfc3339(face.written),
-        "age": round(face.age, 3),
-        "writer": face.writer,
-        "recall": measured.recall if measured is not None else None,
-        "page_recall": measured.page_recall if measured is not None else None,
-        "evaluated_on": measured.on if measured is not None else None,
-    }
-
-
-def alert(standing: StandingAlert) -> Json:
-    """An alert that was raised and is not over."""
-    return {
-        "id": standing.id,
-        "kind": standing.kind,
-        "text": standing.text,
-        "raised_at": rfc3339(standing.raised_wall),
-        "needs_you": needs_person_kind(standing.kind),
     }
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import IntEnum
 
 from phoenixd.api.lineage import Lack
-from phoenixd.api.operations import Operation
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer
 from phoenixd.api.problems import Problem
 
@@ -58,6 +58,8 @@ class Caller:
     """Why nothing counts any more that this generation says."""
     project: str | None = None
     """The project that it leads, where it is an orchestrator."""
+    workspace: str = ""
+    """Where that project stands: another workspace may have one of the same name."""
 
     @property
     def name(self) -> str:
@@ -76,6 +78,8 @@ class Seated:
     fenced: str = ""
     project: str | None = None
     """The project that it leads, where it is an orchestrator."""
+    workspace: str = ""
+    """Where that project stands."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +119,7 @@ class Doorkeeper:
         seat = self.seated(agent)
         return Caller(
             Role.AGENT, peer.uid, peer.pid, why, seat.name, generation=seat.generation, process=agent,
-            fenced=seat.fenced, project=seat.project,
+            fenced=seat.fenced, project=seat.project, workspace=seat.workspace,
         )  # fmt: skip
 
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Literal, Protocol
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import Latency
@@ -13,14 +14,17 @@ from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
+from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
 from phoenixd.planting import Marker
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Leftovers
 
 
@@ -100,6 +104,14 @@ class MarkerFace:
 
 
 @dataclass(frozen=True, slots=True)
+class MemoryFace:
+    """What projects share with each other, and of one project the content hash of each memory file, by path."""
+
+    shared: tuple[SharedFile, ...] = ()
+    hashes: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class RebuiltMarker:
     """What a transcript gave back of a marker. phrase_lost: its code stands under another phrase."""
 
@@ -138,6 +150,29 @@ class Rechecked:
     done: str = ""
 
 
+class LogReader(Protocol):
+    """What agents' transcripts say. What a reader was given of an agent, it is not given again."""
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        """Of an agent that is new to the reader the newest `most` lines, none older than `since` (wall seconds); of
+        others what was added. Agent by agent, each in order."""
+        ...
+
+
+class Attendant(Protocol):
+    """What is told of each change, after it was saved or is late with that; it never waits."""
+
+    def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None: ...
+
+    def seen(self, agent: str) -> None:
+        """Something else is seen of this agent (see core.sight)."""
+        ...
+
+    def saved(self, newest: int) -> None:
+        """The journal has this row."""
+        ...
+
+
 class Service(Protocol):
     """The daemon as the handlers see it. All may raise PhoenixdError, whose message and remedy reach the caller."""
 
@@ -153,6 +188,18 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def sight(self, agent: Agent) -> Sight:
+        """What is seen of an agent beside what is decided on, without secrets."""
+        ...
+
+    def attend(self, attendant: Attendant) -> None:
+        """Tell it of each change from now on."""
+        ...
+
+    async def look_at_terminals(self) -> None:
+        """Have who is attached where be known as of now, where that is to be had soon."""
+        ...
 
     @property
     def stale_days(self) -> int:
@@ -211,6 +258,18 @@ class Service(Protocol):
         """A project as it is on the disk now; an empty one where there is none."""
         ...
 
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        """What projects share, and the content hashes of this one's memory. agent: whose secrets are left out too."""
+        ...
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        """Share one memory file; whether its text is new there. Raises PhoenixdError and OSError."""
+        ...
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        """Take back all that a project has shared; the names. Raises OSError."""
+        ...
+
     async def order(self, event: Event) -> Refusal | None:
         """Put an event on the queue; return after the commit that holds it, with the refusal if it was refused."""
         ...
@@ -233,8 +292,15 @@ class Service(Protocol):
         """
         ...
 
-    async def remove(self, name: str) -> Refusal | None:
-        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow."""
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        """Withdraw an agent and its agents.d file; the run is ended by decisions that follow.
+
+        act: under which name that can be taken back; without one it cannot.
+        """
+        ...
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        """Take an act on an agent back; one that was removed is declared again as it was."""
         ...
 
     async def plan(self) -> tuple[Change, ...]:
@@ -249,6 +315,10 @@ class Service(Protocol):
 
     async def pane(self, name: str, lines: int) -> str:
         """The last lines of the agent's terminal as plain text, history included where there is some."""
+        ...
+
+    def log(self) -> LogReader:
+        """A new reader of what the agents' transcripts say, without secrets."""
         ...
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:

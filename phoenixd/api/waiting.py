@@ -11,7 +11,7 @@ import structlog
 
 from phoenixd.api.arguments import Arguments
 from phoenixd.api.exchange import Ask, Reply
-from phoenixd.api.operations import Operation
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.problems import Problem
 from phoenixd.core.moment import in_words
 

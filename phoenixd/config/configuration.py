@@ -17,9 +17,12 @@ from phoenixd.config.places import shared_projects, shared_work
 from phoenixd.config.problems import Problem, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
-from phoenixd.config.tables import AgentTable, ConfigurationTable, CredentialTable
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables.agent import AgentTable
+from phoenixd.config.tables.values import CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules
+from phoenixd.core.treatment.authority import Caps
 from phoenixd.errors import ConfigurationError
 
 
@@ -44,6 +47,11 @@ class Configuration:
     def jobs(self) -> JobRules:
         """The rules of workers."""
         return JobRules(**self.settings.jobs.model_dump())
+
+    @property
+    def clinic(self) -> Caps:
+        """How many treatments the clinic orders at most."""
+        return Caps(**self.settings.clinic.model_dump())
 
     def shown(self) -> dict[str, Any]:
         """Every key with its value in force, as plain data; the values of env are masked."""

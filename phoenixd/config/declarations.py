@@ -8,10 +8,13 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.config.configuration import Configuration
-from phoenixd.config.tables import AGENT_NAME
+from phoenixd.config.tables.values import AGENT_NAME
 from phoenixd.config.toml import write_toml
 from phoenixd.directories import make_private
 from phoenixd.errors import ConfigurationError
+
+REMOVED = "removed"
+"""Below the state directory: declarations that were withdrawn and can be put back."""
 
 
 def write_agent(state: Path, name: str, table: Mapping[str, Any], configuration: Configuration | None = None) -> Path:
@@ -31,21 +34,64 @@ def write_agent(state: Path, name: str, table: Mapping[str, Any], configuration:
     return path
 
 
-def remove_agent(state: Path, name: str, configuration: Configuration | None = None) -> bool:
-    """Withdraw a declaration; False when there was none. Raises ConfigurationError for an agent of other layers."""
+def remove_agent(state: Path, name: str, configuration: Configuration | None = None, act: str = "") -> bool:
+    """Withdraw a declaration; False when there was none. Raises ConfigurationError for an agent of other layers.
+
+    act: under which name it can be taken back; without one the file is gone for good.
+    """
     path = declaration(state, name)
     _refuse_foreign(path, name, configuration)
     try:
-        path.unlink()
+        if act:
+            kept = _kept(state, name, act)
+            make_private(kept.parent)
+            os.replace(path, kept)
+            os.utime(kept)
+            _sync_directory(kept.parent)
+        else:
+            path.unlink()
     except FileNotFoundError:
         return False
     _sync_directory(path.parent)
     return True
 
 
+def restore_agent(state: Path, name: str, act: str) -> bool:
+    """Put a declaration back as it was before this act; False where none is kept. Raises ConfigurationError where the
+    name is declared again."""
+    kept, path = _kept(state, name, act), declaration(state, name)
+    make_private(path.parent)
+    try:
+        # A link, because a rename would take the place of what stands there.
+        os.link(kept, path, follow_symlinks=False)
+    except FileExistsError:
+        raise ConfigurationError(f"there is an agent {name} again", f"phoenixctl remove {name}, then undo") from None
+    except FileNotFoundError:
+        return False
+    kept.unlink()
+    _sync_directory(path.parent)
+    _sync_directory(kept.parent)
+    return True
+
+
+def forget_removed(state: Path, before_wall: float) -> None:
+    """Delete the declarations that were withdrawn before this time: none of them can be taken back any more."""
+    try:
+        with os.scandir(state / REMOVED) as found:
+            old = [entry.path for entry in found if entry.stat(follow_symlinks=False).st_mtime < before_wall]
+    except FileNotFoundError:
+        return
+    for path in old:
+        os.unlink(path)
+
+
 def declaration(state: Path, name: str) -> Path:
     """The file of an agent that was added."""
     return state / "agents.d" / f"{name}.toml"
+
+
+def _kept(state: Path, name: str, act: str) -> Path:
+    return state / REMOVED / f"{name}.{act}.toml"
 
 
 def _refuse_foreign(path: Path, name: str, configuration: Configuration | None) -> None:

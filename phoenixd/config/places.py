@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AgentTable, SequenceTable
+from phoenixd.config.tables.agent import AgentTable
+from phoenixd.config.tables.sequence import SequenceTable
 
 MOST_NAMED = 3
 

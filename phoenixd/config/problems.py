@@ -10,7 +10,8 @@ from typing import Any, Literal, get_args
 from pydantic import BaseModel, ValidationError
 
 from phoenixd.config.layers import KeyPath, Origin, Stack
-from phoenixd.config.tables import AgentTable, ConfigurationTable
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables.agent import AgentTable
 
 
 @dataclass(frozen=True, slots=True)

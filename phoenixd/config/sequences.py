@@ -7,7 +7,9 @@ from dataclasses import replace
 
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AGENT_NAME, AgentTable, SequenceTable
+from phoenixd.config.tables.agent import AgentTable
+from phoenixd.config.tables.sequence import SequenceTable
+from phoenixd.config.tables.values import AGENT_NAME
 from phoenixd.core.spec import AgentSpec, BreakerRules, Kind, LoopRules, Member, RestartRules
 
 

@@ -11,9 +11,11 @@ from typing import Literal
 from phoenixd.clis import PRESETS
 from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
-from phoenixd.config.tables import AGENT_NAME, AgentTable, CredentialTable, FenceTable, ResonanceTable
+from phoenixd.config.tables.agent import AgentTable, FenceTable
+from phoenixd.config.tables.memory import ResonanceTable
+from phoenixd.config.tables.values import AGENT_NAME, CredentialTable
+from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
-from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import (
     AgentSpec,
     BreakerRules,
@@ -36,6 +38,7 @@ from phoenixd.core.spec import (
     WriterKind,
 )  # fmt: skip
 from phoenixd.core.tasks.names import is_reserved
+from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.documents.credential import credential_reference
 from phoenixd.harness import HARNESSES
 
@@ -82,8 +85,10 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
         phase=PhaseRules(**table.phase.model_dump()),
         reports=ReportRules(**table.reports.model_dump()),
         resonance=_resonance(table.resonance),
+        clinic=ClinicRules(AuthorityRules(**table.clinic.authority.model_dump())),
         brief=BriefRules(**{**table.brief.model_dump(), "writer": WriterKind(table.brief.writer)}),
         project=table.project,
+        labels=table.labels,
         source=source,
     )
 

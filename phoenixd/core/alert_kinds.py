@@ -140,7 +140,9 @@ def _works_again(standing: StandingAlert, agent: Agent) -> bool:
 def _is_verified(standing: StandingAlert, agent: Agent) -> bool:
     """A check succeeded, or nobody wants it to run: what is started after that has a new session."""
     known = agent.resonance
-    return _is_down(agent) or known is None or (known.state == "intact" and not known.lost)
+    if known is None or not agent.spec.has_resonance:
+        return True
+    return _is_down(agent) or (known.state == "intact" and not known.lost)
 
 
 def _is_checked(standing: StandingAlert, agent: Agent) -> bool:
@@ -288,6 +290,23 @@ TABLE: tuple[AlertKind, ...] = (
         is_told=False,
     ),
     AlertKind(
+        "proposal",
+        (
+            "the clinic would treat a failure in a way that a person has to allow ([authority]"
+            "(heal-failed-runs.md#the-clinic-of-the-daemon))"
+        ),
+        "it was answered, a run was productive, or a later one has begun",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
+        "case",
+        "a failure came back whatever was done about it, and a further run would fail alike",
+        "a run was productive, or somebody starts or stops it",
+        _is_closed,
+        is_question=True,
+    ),
+    AlertKind(
         "marker lost",
         (
             "two checks in a row failed: the front of its context is lost; it is restored in a new session, or handed "
@@ -404,11 +423,12 @@ TABLE: tuple[AlertKind, ...] = (
     AlertKind(
         "handoff",
         (
-            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or the successor of "
-            "one that is rolled back cannot be ended; or a successor had more than half of its context taken when it "
-            "acknowledged; or a text that was kept over a handoff did not arrive"
+            "a handoff was rolled back, so the orchestrator goes on in the session that it has; or the generation "
+            "that is to go cannot be ended, be it the predecessor or the successor of one that is rolled back; or a "
+            "successor had more than half of its context taken when it acknowledged; or a text that was kept over a "
+            "handoff did not arrive"
         ),
-        "its run has ended, or the next handoff is done",
+        "its run has ended, or the next handoff is done, or what could not be ended is gone",
         _is_another_run,
     ),
     AlertKind(

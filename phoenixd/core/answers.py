@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from phoenixd.core import requests, session
+from phoenixd.core import requests
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
@@ -20,11 +20,13 @@ from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
-from phoenixd.core.question.call import ASKS, QUESTION, call_of
+from phoenixd.core.question.call import ASKS, PROPOSAL, QUESTION, call_of
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import Said, asked_in, limits, understand
 from phoenixd.core.transitions import keep, put_item
+from phoenixd.core.treatment import proposals
 from phoenixd.core.turn import liveness
+from phoenixd.core.waiting import hear_item
 
 BY_CONFIGURATION = "the configuration"
 
@@ -38,6 +40,8 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     """Give an answer to the open item, if it is still the one that was shown, and nobody else has answered it."""
     item, state = next((one for one in agent.items if one.id == event.item), None), agent.state
     attach = f"phoenixctl attach {agent.name}"
+    if item is not None and item.kind == PROPOSAL:
+        return proposals.answer(agent, item, event)
     told = item or next((one for one in agent.alerts if one.id == event.item), None)
     if told is not None and told.kind not in ASKS:
         why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"
@@ -220,7 +224,7 @@ def _settled(agent: Agent, state: Running, hold: int, now: Moment) -> Agent:
     """The agent without that question; one that it covered is an item again."""
     activity = liveness.settled(state.activity, hold, now)
     left = replace(agent, state=replace(state, activity=activity))
-    return session.hear_item(left, state.activity.waiting, activity.waiting, now)
+    return hear_item(left, state.activity.waiting, activity.waiting, now)
 
 
 def _alert(agent: Agent, before: Agent) -> tuple[Alert, ...]:

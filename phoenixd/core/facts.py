@@ -14,6 +14,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.causes import CutHow
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.treatment.words import Treatment
 
 Weight = Literal["story", "detail", "noise"]
 """story: what a person would tell of the night. detail: a note with its reason. noise: a look that changed nothing."""
@@ -25,7 +26,7 @@ recycled: it asked for a fresh start. limit: a limit or an outage ended its work
 """
 
 Then = Literal["stay", "restart", "park", "quarantine", "remove"]
-Verb = Literal["declare", "remove", "start", "stop", "restart", "send", "answer", "breaker"]
+Verb = Literal["declare", "remove", "start", "stop", "restart", "send", "answer", "breaker", "undo"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +138,33 @@ class AnswerFellShort:
 
 
 @dataclass(frozen=True, slots=True)
+class Treating:
+    """The clinic itself orders a treatment. incarnation: that had failed. proposed: a person is asked before.
+
+    allowed: it is what a person has allowed, and was counted when it was proposed.
+    """
+
+    incarnation: int
+    case: str
+    treatment: Treatment
+    proposed: bool = False
+    allowed: bool = False
+    name: Literal["treating"] = "treating"
+
+
+@dataclass(frozen=True, slots=True)
+class ProposalAnswered:
+    """A person has answered a proposal of the clinic's. incarnation: that had failed."""
+
+    incarnation: int
+    case: str
+    treatment: Treatment
+    allowed: bool
+    by: str
+    name: Literal["proposal_answered"] = "proposal_answered"
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerNoted:
     """What became of the marker of a run's session; rows of the table `markers`, and never a code.
 
@@ -176,5 +204,7 @@ Fact = (
     | Ordered
     | AnswerFellShort
     | MarkerNoted
+    | Treating
+    | ProposalAnswered
     | HandoffEnded
 )

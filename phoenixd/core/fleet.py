@@ -37,7 +37,13 @@ from phoenixd.core.events.fleet import (
     TroubleSeen,
     WatchEvent,
 )
-from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.runs import AgentExited, ShimLost
 from phoenixd.core.facts import Weight
 from phoenixd.core.handoff import dues as handoffs
@@ -52,7 +58,9 @@ from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
+from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
+from phoenixd.core.undo.state import Undoable
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,12 +88,16 @@ class Fleet:
     epoch: int = 0
     """Counts orders, starts and wishes: a journal that has a lower one than the world is old (see core.behind)."""
     jobs: JobRules = field(default_factory=JobRules)
+    clinic: Caps = field(default_factory=Caps)
+    """How many treatments the clinic orders at most."""
     tasks: Tasks = field(default_factory=Tasks)
     """What workers do, have done, and are to do."""
     cases: Cases = field(default_factory=Cases)
     """What fails, and what comes of what is done about it."""
     seats: Mapping[str, Seat] = field(default_factory=dict)
     """Those of the orchestrators, by the names under which they were declared."""
+    undoable: tuple[Undoable, ...] = ()
+    """What operators did lately and can take back, the oldest first."""
 
     roster: Roster = field(init=False, compare=False, repr=False)
     """The agents, with the marks by which rules find some among all."""
@@ -158,9 +170,10 @@ def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> S
 def set_limits(before: Fleet, found: Step, event: LimitsDeclared, now: Moment) -> Step:
     """Take the fleet-wide limits over."""
     jobs = event.jobs if event.jobs is not None else before.jobs
-    changed = (event.limits, jobs) != (before.limits, before.jobs)
+    clinic = event.clinic if event.clinic is not None else before.clinic
+    changed = (event.limits, jobs, clinic) != (before.limits, before.jobs, before.clinic)
     noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
-    return Step(replace(before, limits=event.limits, jobs=jobs), noted)
+    return Step(replace(before, limits=event.limits, jobs=jobs, clinic=clinic), noted)
 
 
 def halt(before: Fleet, found: Step, event: SavingHalted, now: Moment) -> Step:
@@ -235,7 +248,9 @@ def confirm_recovery(before: Fleet, found: Step, event: RecoveryConfirmed, now: 
     return clear(found, standing, f"confirmed by {event.by}") if standing is not None else found
 
 
-def take_up_turns(before: Fleet, found: Step, event: StartRequested | RestartRequested, now: Moment) -> Step:
+def take_up_turns(
+    before: Fleet, found: Step, event: StartRequested | RestartRequested | UndoRequested, now: Moment
+) -> Step:
     """Who starts the first member of a sequence starts them all."""
     lead = before.agents.get(event.agent)
     if lead is None or found.refusal is not None:

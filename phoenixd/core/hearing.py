@@ -75,6 +75,7 @@ from phoenixd.core.events.orders import (
     SendRequested,
     StartRequested,
     StopRequested,
+    UndoRequested,
 )
 from phoenixd.core.events.resonance import (
     CheckRequested,
@@ -119,8 +120,9 @@ from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
-from phoenixd.core.treatment import casebook
+from phoenixd.core.treatment import acting, casebook
 from phoenixd.core.turn import calls, liveness
+from phoenixd.core.undo import orders as undoing
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
 OwnPart = Callable[[Any, Any, View, Moment], Heard[Any]]
@@ -128,8 +130,8 @@ FleetPart = Callable[[Fleet, Step, Any, Moment], Step]
 Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
-# The clinic stands last: it reads what all others decided, and orders nothing.
-DUE: Row = (accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
+# Before them the clinic adds what the others left out; its book stands last, for it reads what all of them decided.
+DUE: Row = (acting.act, accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
     outage.follow, fleet.follow_sequences, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
@@ -268,20 +270,21 @@ TABLE: dict[type[Any], Row] = {
     AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
     AgentWithdrawn: (
         (plan.settle, requests.withdraw, checks.hear_order, weights.note_order), seats.end_others, asking.hear_order,
-        fleet.renew_plan, *SHARED,
+        undoing.note, fleet.renew_plan, *SHARED,
     ),
     StartRequested: (
         (plan.settle, requests.hear_start, reports.hear_order, checks.hear_order, weights.note_order),
-        fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     StopRequested: (
         (plan.settle, requests.hear_stop, checks.hear_order, weights.note_order), seats.end_others,
-        asking.hear_order, fleet.renew_plan, *SHARED,
+        asking.hear_order, undoing.note, fleet.renew_plan, *SHARED,
     ),
     RestartRequested: (
         (plan.settle, requests.hear_restart, reports.hear_order, checks.hear_order, weights.note_order),
-        fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
+    UndoRequested: (undoing.undo, fleet.renew_plan, fleet.take_up_turns, *SHARED),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),

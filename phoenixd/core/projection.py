@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal, assert_never
 
@@ -20,7 +20,8 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.seat import finding
-from phoenixd.core.seat.state import Seat
+from phoenixd.core.seat.state import Seat, project_of
+from phoenixd.core.sight import ARGUMENT_LIMIT, NOTHING, Attached, Cost, Doing, Sight, Words
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import text_hash
 
@@ -72,6 +73,23 @@ class Row:
     """What is known of its marker, where it bears one."""
     generation: int = 0
     """Which generation of its seat this is; 0 for agents that have none."""
+    doing: Doing | None = None
+    said: Words | None = None
+    task: str | None = None
+    goal: str | None = None
+    cwd: str = ""
+    branch: str | None = None
+    model: str | None = None
+    labels: tuple[str, ...] = ()
+    project: str | None = None
+    attached: Attached | None = None
+    cost: Cost | None = None
+    step: str | None = None
+    """Which step of a handoff or of a restoration goes on."""
+    case: str | None = None
+    """The newest Case that is open about it."""
+    opened: int | None = None
+    """The journal's row that opened the present state; None where it is not known."""
 
     @property
     def is_running(self) -> bool:
@@ -95,18 +113,28 @@ class Row:
         return next(reversed(alerts.pressing(self.untold)), None)
 
 
-def project(fleet: Fleet, now: Moment) -> tuple[Row, ...]:
+def project(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight] = lambda agent: NOTHING) -> tuple[Row, ...]:
     """All agents in the order of their names, each seat as one: as the generation that holds it."""
-    rows = (row_of(fleet, agent, now) for agent in fleet.agents.values() if not finding.is_other(fleet, agent))
+    told = open_cases(fleet)
+    shown = (agent for agent in fleet.agents.values() if not finding.is_other(fleet, agent))
+    rows = (row_of(fleet, agent, now, sight(agent), told) for agent in shown)
     return tuple(sorted(rows, key=lambda one: one.name))
 
 
-def row_of(fleet: Fleet, agent: Agent, now: Moment) -> Row:
-    """One agent's row under the name that people know it by; in a holder's, what other generations need stands too."""
-    one = row(agent, now)
+def row_of(
+    fleet: Fleet, agent: Agent, now: Moment, sight: Sight = NOTHING, told: Mapping[str, str] | None = None
+) -> Row:
+    """One agent's row under the name that people know it by; in a holder's, what other generations need stands too.
+
+    told: the open Cases by agent, where they are known already.
+    """
+    of_agent = open_cases(fleet) if told is None else told
+    one = replace(row(agent, now, sight), project=_project(fleet, agent), case=of_agent.get(agent.name))
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:
         return one
+    if seat.handoff is not None and not seat.handoff.is_over:
+        one = replace(one, step=f"handoff: {seat.handoff.step}")
     is_passing = one.state in ("running", RESTORING) and seat.handoff is not None and not seat.handoff.is_over
     state = HANDING_OFF if is_passing and not finding.is_other(fleet, agent) else one.state
     one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation, state=state)
@@ -124,9 +152,10 @@ def _heard_of(fleet: Fleet, seat: Seat) -> list[Agent]:
     return [agent for agent in finding.others(fleet, seat) if agent.spec.generation > seat.fenced]
 
 
-def row(agent: Agent, now: Moment) -> Row:
-    """One agent's row."""
+def row(agent: Agent, now: Moment, sight: Sight = NOTHING) -> Row:
+    """One agent's row, but for what only the fleet knows of it."""
     run = agent.run
+    seen = sight if run is not None and sight.incarnation == run.incarnation else None
     activity = agent.state.activity if isinstance(agent.state, Starting | Running | Stopping) else None
     waiting = activity.waiting if activity else None
     return Row(
@@ -161,7 +190,50 @@ def row(agent: Agent, now: Moment) -> Row:
         context=_context(agent),
         armed=tuple(armed.words(one, now.at) for one in armed.standing(agent, now.at)),
         resonance=agent.resonance if agent.spec.has_resonance else None,
+        doing=_doing(agent, now, seen),
+        said=sight.said,
+        task=sight.task,
+        goal=sight.goal,
+        cwd=agent.spec.cwd,
+        branch=sight.branch,
+        model=(seen.model if seen is not None else None) or agent.meter.model,
+        labels=agent.spec.labels,
+        attached=seen.attached if seen is not None else None,
+        cost=sight.cost,
+        step=_step(agent),
+        opened=sight.opened,
     )
+
+
+def open_cases(fleet: Fleet) -> dict[str, str]:
+    """The newest Case that is open, for each agent that it is about."""
+    return {name: case.id for case in fleet.cases.cases if case.closed is None for name in case.agents}
+
+
+def _project(fleet: Fleet, agent: Agent) -> str | None:
+    """The project that an agent leads, or works for as the worker of a task."""
+    if agent.spec.kind is Kind.ORCHESTRATOR:
+        return project_of(agent.spec)
+    task = fleet.tasks.find(agent.spec.task) if agent.spec.task else None
+    return (task.project or None) if task is not None else agent.spec.project
+
+
+def _doing(agent: Agent, now: Moment, seen: Sight | None) -> Doing | None:
+    """The open call of the main thread, of a turn that goes on; by what the journal keeps where nothing was seen."""
+    activity = agent.activity
+    if activity is None or not activity.turn_open:
+        return None
+    if seen is not None and seen.has_calls:
+        return seen.doing
+    lease = max((one for one in activity.leases if not one.sub), key=lambda one: one.started, default=None)
+    if lease is None:
+        return None
+    return Doing(lease.tool, lease.command[:ARGUMENT_LIMIT], now.wall - max(0.0, now.at - lease.started))
+
+
+def _step(agent: Agent) -> str | None:
+    restoring = agent.resonance.restoration if agent.resonance is not None else None
+    return f"restoration: {restoring.step}" if restoring is not None and not restoring.is_over else None
 
 
 def activity_word(agent: Agent) -> str | None:
@@ -245,14 +317,23 @@ def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
 
 def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
     """All open items, and the alerts that no item stands for, oldest first."""
-    items: list[InboxItem] = []
-    for agent in fleet.agents.values():
-        if finding.why_fenced(fleet, agent):
-            continue
-        own = (*agent.items, *_alert_items(agent))
-        name = finding.shown(fleet, agent)
-        items += own if name == agent.name else (replace(item, agent=name) for item in own)
+    items = (item for agent in fleet.agents.values() for item in _own_items(fleet, agent))
     return tuple(sorted(items, key=lambda item: (item.opened_wall, item.id)))
+
+
+def items_of(fleet: Fleet, agent: Agent) -> tuple[InboxItem, ...]:
+    """What of the inbox stands in this agent's row: in a holder's that of the other generations too."""
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    agents = finding.generations(fleet, seat) if seat is not None else (agent,)
+    return tuple(item for one in agents for item in _own_items(fleet, one))
+
+
+def _own_items(fleet: Fleet, agent: Agent) -> Iterator[InboxItem]:
+    if finding.why_fenced(fleet, agent):
+        return
+    name = finding.shown(fleet, agent)
+    for item in (*agent.items, *_alert_items(agent)):
+        yield item if name == agent.name else replace(item, agent=name)
 
 
 def _alert_items(agent: Agent) -> Iterator[InboxItem]:

@@ -54,8 +54,17 @@ LAUNCH_KEYS = (
 
 def queue(agent: Agent, why: str, now: Moment, fresh: bool = False) -> Decision:
     """Make a start due now; the fleet releases it."""
-    upcoming = restart.next_start(agent, now, fresh)
+    agent, seen = _returned(agent, now)
+    upcoming = restart.next_start(seen, now, fresh)
     return enter(agent, BackingOff(now.at, upcoming.mode, upcoming.prompt), f"{why}; {upcoming.reason}", now)
+
+
+def _returned(agent: Agent, now: Moment) -> tuple[Agent, Agent]:
+    """The agent in the session that it goes back to, and as its next start is judged: however old the session is."""
+    if agent.returns_to is None:
+        return agent, agent
+    back = replace(agent, session=agent.returns_to, returns_to=None)
+    return back, replace(back, session=replace(agent.returns_to, active_wall=now.wall))
 
 
 def hear_start(agent: Agent, event: StartRequested, seen: Seen, now: Moment) -> Decision:

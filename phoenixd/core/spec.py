@@ -7,6 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.traits import traits_of
+from phoenixd.core.treatment.authority import ClinicRules
 
 MINUTE = 60.0
 HOUR = 3600.0
@@ -194,7 +195,7 @@ class HandoffRules:
     drain: how long the predecessor's turn is waited for. ack: how
     long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
     spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it. keep:
-    packages and session records that stay on the disk.
+    packages and session records that stay on the disk. shared_memory: whether packages list what other projects shared.
     """
 
     writer: str = "deterministic"
@@ -204,6 +205,7 @@ class HandoffRules:
     tries: int = 2
     spacing: float = 10 * MINUTE
     keep: int = 5
+    shared_memory: bool = False
 
 
 class WriterKind(StrEnum):
@@ -331,6 +333,7 @@ class AgentSpec:
     loop: LoopRules = LoopRules()
     brief: BriefRules = BriefRules()
     reports: ReportRules = ReportRules()
+    clinic: ClinicRules = ClinicRules()  # noqa: RUF009 - frozen
     resonance: ResonanceRules = ResonanceRules()
     cleanup: CleanupRules = CleanupRules()
     breaker: BreakerRules = BreakerRules()
@@ -354,6 +357,8 @@ class AgentSpec:
     """The task that it was made for, as its worker."""
     env_of: str = ""
     """The declared agent whose environment a worker has."""
+    labels: tuple[str, ...] = ()
+    """Words of the operator's own, by which agents are chosen and shown."""
 
     @property
     def early_exit(self) -> float:

@@ -120,7 +120,7 @@ def open_item(
     agent: Agent,
     kind: str,
     text: str,
-    answer_by: Literal["reply", "attach", "command"],
+    answer_by: Literal["reply", "attach", "command", "answer"],
     now: Moment,
     hold: int = 0,
     veiled: bool = False,

@@ -26,6 +26,7 @@ from phoenixd.core.events.orders import (
     SendRequested,
     StartRequested,
     StopRequested,
+    UndoRequested,
 )
 from phoenixd.core.facts import (
     Asked,
@@ -55,6 +56,7 @@ VERBS: dict[type[OperatorEvent], Verb] = {
     StartRequested: "start",
     StopRequested: "stop",
     RestartRequested: "restart",
+    UndoRequested: "undo",
     SendRequested: "send",
     AnswerRequested: "answer",
 }

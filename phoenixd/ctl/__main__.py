@@ -11,7 +11,13 @@ import sys
 
 from phoenixd.ctl import wire
 
-NO_NAME = {"status": "/v1/agents", "inbox": "/v1/inbox", "since": "/v1/since", "events": "/v1/events"}
+NO_NAME = {
+    "status": "/v1/agents",
+    "inbox": "/v1/inbox",
+    "since": "/v1/since",
+    "events": "/v1/events",
+    "prompt": "/v1/prompt",
+}
 WITH_NAME = {"status": "/v1/agents/{}", "explain": "/v1/agents/{}/explain"}
 """Verbs that only look, and where; the table of operations says the same, and a test compares them."""
 FLAGS = {"--json": "", "--all": "all=1"}
@@ -27,6 +33,10 @@ def main(arguments: list[str] | None = None) -> int:
         code = _copy(target, socket, "--json" in words)
         if code is not None:
             return code
+        if words == ["prompt"]:
+            # Where a shell's prompt asks, an explanation each time would be in the way.
+            wire.write(1, b"?\n")
+            return 7
     if "site" not in sys.modules:
         # The launcher starts python without it; whatever comes now may need what is installed.
         import site

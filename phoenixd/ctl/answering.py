@@ -7,7 +7,7 @@ import sys
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.api.operations import Operation
+from phoenixd.api.operations.operation import Operation
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse

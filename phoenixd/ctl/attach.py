@@ -7,7 +7,7 @@ import re
 import sys
 
 from phoenixd.api import exits
-from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse

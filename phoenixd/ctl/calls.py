@@ -10,7 +10,8 @@ from typing import Any
 
 from phoenixd import __version__
 from phoenixd.api import exits
-from phoenixd.api.operations import BY_NAME, SEND_LIMIT, Operation
+from phoenixd.api.operations import BY_NAME
+from phoenixd.api.operations.operation import SEND_LIMIT, Operation
 from phoenixd.core.durations import parse_duration
 from phoenixd.ctl import absence, wire
 from phoenixd.ctl.grammar import Command
@@ -136,7 +137,7 @@ def spell(operation: Operation, given: dict[str, Any], extra: tuple[str, ...] = 
     parts = [
         f"{parameter.name}={wire.quoted(_plain(given[parameter.name]))}"
         for parameter in operation.at("query")
-        if parameter.name in given and not parameter.hidden
+        if parameter.name in given
     ]
     hidden = {parameter.name for parameter in operation.at("query") if parameter.hidden}
     if "width" in hidden:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from phoenixd.api.operations import OPERATIONS, Operation, verbs
+from phoenixd.api.operations import OPERATIONS, verbs
+from phoenixd.api.operations.operation import Operation
 from phoenixd.ctl.grammar import Command
 
 NAMES = "phoenixctl status --json 2>/dev/null | tr '{' '\\n' | sed -n 's/^\"name\": \"\\([a-z0-9_-]*\\)\".*/\\1/p'"

@@ -10,7 +10,7 @@ import sys
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.clis import NAMES
 from phoenixd.ctl import absence, attach, calls, daemon_start
 from phoenixd.ctl.grammar import Command

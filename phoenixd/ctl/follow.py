@@ -22,11 +22,13 @@ def events(command: Command) -> int:
     """`events [-f]`: the journal's rows, then what follows."""
     if not command.given.pop("follow", False):
         return calls.call(command)
-    return _follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))
+    return follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))
 
 
-def logs(command: Command) -> int:
-    """`logs NAME [-f]`: what the pane shows, then the lines that come to it."""
+def screen(command: Command) -> int:
+    """`screen NAME [-f]`, and `logs` as it was called: what the pane shows, then the lines that come to it."""
+    pane = calls.operation("read_pane")
+    command = Command(command.words, pane, dict(command.given), command.socket, command.as_json)
     if not command.given.pop("follow", False):
         return calls.call(command)
     shown: list[str] = []
@@ -38,7 +40,7 @@ def logs(command: Command) -> int:
             print(json.dumps({"line": line}) if command.as_json else line, flush=True)
         shown = lines
 
-    return _follow(command, show)
+    return follow(command, show)
 
 
 def news(before: list[str], after: list[str]) -> list[str]:
@@ -53,8 +55,8 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def _follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
-    last: str | None = None
+def follow(command: Command, show: Callable[[str], None], *extra: str, last: str | None = None) -> int:
+    """Show each frame of a stream, over restarts of the daemon. last: the id after which it begins."""
     given = dict(command.given)
     stream = _open(command, given, last, extra)
     if stream is None:

@@ -10,7 +10,9 @@ from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
 from phoenixd.api import exits
-from phoenixd.api.operations import OPERATIONS, Operation, Parameter, verbs
+from phoenixd.api.operations import OPERATIONS, verbs
+from phoenixd.api.operations.operation import Operation, Parameter
+from phoenixd.core.nearest import did_you_mean
 from phoenixd.ctl.refusal import refuse
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
@@ -37,8 +39,11 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         # What argparse adds is the list of all verbs, which is what --help is for.
-        wrong = re.match(r"argument VERB: invalid choice: ('[^']*')", message)
-        said = f"there is no verb {wrong[1]}" if wrong else message
+        wrong = re.match(r"argument (?:VERB|WHAT): invalid choice: '([^']*)' \(choose from (.*)\)", message, re.DOTALL)
+        said = message
+        if wrong is not None:
+            known = [word.strip(" '") for word in wrong[2].split(",")]
+            said = f"there is no verb {wrong[1]!r}{did_you_mean(wrong[1], known)}"
         raise SystemExit(refuse(exits.USAGE, f"{self.prog}: {said}", f"{self.prog} --help"))
 
 
@@ -55,7 +60,7 @@ def parse(arguments: Sequence[str]) -> Command:
     operations = verbs()[spoken]
     open_ended = next((one.name for one in _parameters(operations) if one.type == "words"), None)
     if left and (open_ended is None or any(word.startswith("-") for word in left)):
-        grammar.error(f"unrecognized arguments: {' '.join(left)}")
+        raise SystemExit(_not_understood(spoken, operations, words, left))
     if open_ended is not None:
         # argparse takes no more words of a list after the first option that stands among them.
         namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
@@ -93,6 +98,23 @@ def parser() -> Parser:
         for parameter in _parameters(operations):
             _add(leaf, parameter, required=all(parameter in one.parameters for one in operations))
     return root
+
+
+def _not_understood(
+    spoken: tuple[str, ...], operations: tuple[Operation, ...], words: list[str], left: list[str]
+) -> int:
+    """Why words that are left over cannot be taken: options that there are not, and a command without its --."""
+    verb = f"phoenixctl {' '.join(spoken)}"
+    option = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
+    if option is not None:
+        flags = [one.flag for one in _parameters(operations) if one.flag is not None]
+        why = f"{verb}: there is no option {option}{did_you_mean(option, [*flags, *COMMON, '--help'])}"
+        return refuse(exits.USAGE, why, f"{verb} --help")
+    if any(one.type == "strings" for operation in operations for one in operation.parameters):
+        before = " ".join(words[: words.index(left[0])])
+        why = f"{verb}: {left[0]!r} stands where no argument can; the command to run goes last, after --"
+        return refuse(exits.USAGE, why, f"phoenixctl {before} -- {' '.join(left)}")
+    return refuse(exits.USAGE, f"{verb}: unrecognized arguments: {' '.join(left)}", f"{verb} --help")
 
 
 def _takes_command(words: Sequence[str]) -> bool:

@@ -12,6 +12,7 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from phoenixd.api import exits
@@ -48,6 +49,14 @@ def look(command: Command) -> int:
     if answer is not None:
         return calls.tell(command, answer)
     return _refusing(lambda: _look(command))
+
+
+def remember(command: Command) -> int:
+    """`memory list|share`: of the project of this directory, as far as nothing else is said; the daemon answers."""
+    given = dict(command.given)
+    if "workspace" in given or "PHOENIX_AGENT" not in os.environ:
+        given["workspace"] = _workspace(command)
+    return calls.call(replace(command, given=given))
 
 
 def init(command: Command) -> int:

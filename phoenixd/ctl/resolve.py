@@ -8,7 +8,7 @@ import sys
 import time
 
 from phoenixd.api import exits
-from phoenixd.api.operations import BODY_LIMIT
+from phoenixd.api.operations.operation import BODY_LIMIT
 from phoenixd.api.problems import Problem
 from phoenixd.ctl import absence, calls, unattended, wire
 from phoenixd.ctl.grammar import Command

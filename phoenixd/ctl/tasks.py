@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from phoenixd.api import exits
-from phoenixd.api.operations import BODY_LIMIT
+from phoenixd.api.operations.operation import BODY_LIMIT
 from phoenixd.ctl import absence
 from phoenixd.ctl.calls import ask, places, tell
 from phoenixd.ctl.grammar import Command

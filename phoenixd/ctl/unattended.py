@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.api.handlers.loops import ID_SHOWN, no_loop, several
-from phoenixd.api.operations import NAME_PATTERN
+from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.api.problems import Problem, no_agent
 from phoenixd.core.seat.names import is_reserved
 from phoenixd.directories import STATE_POINTER, find_state_directory

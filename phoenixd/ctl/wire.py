@@ -218,6 +218,11 @@ def terminal() -> list[str]:
     return [*parts, "colour=1"] if colour else parts
 
 
+def is_terminal() -> bool:
+    """Whether a terminal shows what is printed."""
+    return posix.isatty(1)
+
+
 def look() -> list[str]:
     """Say that a person reads, when one does: the next look back begins here."""
     return ["look=1"] if posix.isatty(1) else []

@@ -1,13 +1,17 @@
 """A daemon with a state directory of its own, started, asked, killed and cleared away from outside.
 
-The demo plays on it, and so do the end-to-end tests: everything goes through `phoenixctl`, as a user's would.
+The demo plays on it, and so do the end-to-end tests: orders go through `phoenixctl`, as a user's would; what is asked
+again and again, and the end of it all, go straight to the control socket.
 """
 
 from __future__ import annotations
 
+import contextlib
+import http.client
 import json
 import os
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -18,6 +22,11 @@ from typing import Any
 from phoenixd.directories import make_private
 
 PATIENCE = 60.0
+PAUSE = 0.01
+LONGEST_PAUSE = 0.05
+"""Seconds between two looks: the first comes soon, and a long wait leaves the processors to what it waits for."""
+ANSWER = 30.0
+"""Seconds for one answer of the daemon."""
 
 
 class StageFailed(Exception):
@@ -61,7 +70,11 @@ class Stage:
         """Whether the daemon answers; one that has ended never will."""
         if self.process is not None and self.process.poll() is not None:
             raise StageFailed(f"the daemon ended with {self.process.returncode}:\n{self.log_tail()}")
-        return self.ctl("status", "--json").returncode == 0
+        try:
+            self.rows()
+        except StageFailed:
+            return False
+        return True
 
     def kill(self) -> None:
         """kill -9 the daemon, and wait until it is gone."""
@@ -72,7 +85,8 @@ class Stage:
     def down(self) -> None:
         """End agents, daemon and tmux server."""
         if self.process is not None and self.process.poll() is None:
-            self.ctl("down", "--agents")
+            with contextlib.suppress(StageFailed):
+                self._http("POST", "/v1/down", b'{"agents": true}')
             try:
                 self.process.wait(PATIENCE)
             except subprocess.TimeoutExpired:
@@ -100,18 +114,34 @@ class Stage:
 
     def rows(self) -> dict[str, dict[str, Any]]:
         """All rows of `status --json`, by name."""
-        return {row["name"]: row for row in json.loads(self.ask("status", "--json"))["agents"]}
+        return {row["name"]: row for row in json.loads(self._http("GET", "/v1/agents"))["agents"]}
 
     def row(self, name: str) -> dict[str, Any]:
         return self.rows()[name]
 
+    def _http(self, method: str, path: str, body: bytes | None = None) -> bytes:
+        """What the daemon answers to what is asked at each look, or by each test: phoenixctl would cost a start."""
+        connection = _ToDaemon(str(self.runtime / "api.sock"))
+        try:
+            connection.request(method, path, body, {"accept": "application/json", "content-type": "application/json"})
+            answer = connection.getresponse()
+            said = answer.read()
+        except (OSError, http.client.HTTPException) as failure:
+            raise StageFailed(f"the daemon does not answer: {failure!r}") from None
+        finally:
+            connection.close()
+        if answer.status >= 400:
+            raise StageFailed(f"the daemon answers {answer.status}: {said.decode(errors='replace').strip()}")
+        return said
+
     def until(self, what: str, condition: Callable[[], bool], patience: float = PATIENCE) -> float:
         """Wait for a condition that no event announces to an outsider, and return the seconds that it took."""
-        began = time.monotonic()
+        began, pause = time.monotonic(), PAUSE
         while not condition():
             if time.monotonic() - began > patience:
                 raise StageFailed(f"waited {patience:.0f} s in vain until {what}\n{self.log_tail()}")
-            time.sleep(0.02)
+            time.sleep(pause)
+            pause = min(1.5 * pause, LONGEST_PAUSE)
         return time.monotonic() - began
 
     def until_running(
@@ -131,3 +161,14 @@ class Stage:
         """The daemon's last words."""
         written = self.log.read_text(errors="replace").splitlines() if self.log.exists() else []
         return "\n".join(written[-lines:])
+
+
+class _ToDaemon(http.client.HTTPConnection):
+    def __init__(self, path: str) -> None:
+        super().__init__("phoenixd", timeout=ANSWER)
+        self._path = path
+
+    def connect(self) -> None:
+        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+        self.sock.settimeout(self.timeout)
+        self.sock.connect(self._path)

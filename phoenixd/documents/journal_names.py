@@ -49,6 +49,7 @@ from phoenixd.core.events.orders import (
     SendRequested,
     StartRequested,
     StopRequested,
+    UndoRequested,
 )
 from phoenixd.core.events.resonance import (
     CheckRequested,
@@ -85,6 +86,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     AgentWithdrawn: "agent_withdrawn",
     StartRequested: "start_requested",
     StopRequested: "stop_requested",
+    UndoRequested: "undo_requested",
     RestartRequested: "restart_requested",
     SendRequested: "send_requested",
     AnswerRequested: "answer_requested",

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, TypeAdapter, ValidationError
@@ -56,8 +57,16 @@ class KeptLedger:
     ledger: SessionLedger
 
 
-_KEPT: TypeAdapter[KeptLedger] = TypeAdapter(KeptLedger)
-_LEDGER: TypeAdapter[SessionLedger] = TypeAdapter(SessionLedger)
+# Made when the first ledger is read or written: to make both takes a tenth of what the daemon's start takes.
+@cache
+def _kept() -> TypeAdapter[KeptLedger]:
+    return TypeAdapter(KeptLedger)
+
+
+@cache
+def _ledger() -> TypeAdapter[SessionLedger]:
+    return TypeAdapter(SessionLedger)
+
 
 _WORDS = frozenset({"text", "what", "when", "prompt", "path", "options", "answers"})
 """The fields whose texts are an agent's or a person's; digests and words of ours stay as they are."""
@@ -69,16 +78,16 @@ _BY_NAME = frozenset({"jobs", "plans", "questions", "timers", "pending"})
 
 def render_kept(kept: KeptLedger) -> bytes:
     """Write the document."""
-    return _KEPT.dump_json(kept) + b"\n"
+    return _kept().dump_json(kept) + b"\n"
 
 
 def read_kept(content: bytes) -> KeptLedger | None:
     """What an earlier reading left; None where that is of no use."""
     try:
-        kept = _KEPT.validate_json(content)
+        kept = _kept().validate_json(content)
     except ValidationError:
         return None
-    return kept if _times_hold(_LEDGER.dump_python(kept.ledger)) and _is_bounded(kept.ledger) else None
+    return kept if _times_hold(_ledger().dump_python(kept.ledger)) and _is_bounded(kept.ledger) else None
 
 
 def _is_bounded(ledger: SessionLedger) -> bool:
@@ -90,7 +99,7 @@ def _is_bounded(ledger: SessionLedger) -> bool:
         (ledger.waiting, MOST_WAITING), (ledger.pending, MOST_PENDING), (speech.person, MOST_WORDS),
         (speech.agent, MOST_WORDS),
     )  # fmt: skip
-    return all(len(found) <= most for found, most in rows) and _texts_hold(_LEDGER.dump_python(ledger))
+    return all(len(found) <= most for found, most in rows) and _texts_hold(_ledger().dump_python(ledger))
 
 
 def _texts_hold(value: Any) -> bool:
@@ -113,7 +122,7 @@ def _times_hold(value: Any) -> bool:
 
 def cleaned(ledger: SessionLedger, clean: Clean) -> SessionLedger:
     """A copy of a ledger without secrets, which nothing shares with it."""
-    return _LEDGER.validate_python(_swept(_LEDGER.dump_python(ledger), clean, ""))
+    return _ledger().validate_python(_swept(_ledger().dump_python(ledger), clean, ""))
 
 
 def _swept(value: Any, clean: Clean, field: str) -> Any:

@@ -7,7 +7,7 @@ from typing import Any, get_args
 from phoenixd.core.alert_kinds import OUTAGE_OF
 from phoenixd.core.behind.plan import BEHIND, DO
 from phoenixd.core.causes import EndCause
-from phoenixd.core.session import DIALOG_WORDS
+from phoenixd.core.dialogs import DIALOG_WORDS
 
 DIALOGS = {words: dialog for dialog, words in DIALOG_WORDS.items()}
 

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from phoenixd.core.tasks.state import JudgedReport, Outcome, Task
+from phoenixd.core.tasks.state import JudgedReport, Outcome, Sealed, Task
 from phoenixd.documents.plain_text import one_line
 
 VERSION = 1
@@ -75,6 +75,7 @@ def report(
         f"- its run: {end}",
         f"- its last turn: {STOPS.get(outcome.stop, outcome.stop)}"
         + (f" ({one_line(outcome.words, 300)})" if outcome.words else ""),
+        *([f"- its seal: {SEALS[outcome.seal]}"] if outcome.seal else []),
         *_listed(left), "",
         *_claims(outcome.judged, claims),
         "## Asked", "", *_quoted(prompt), "",
@@ -91,6 +92,14 @@ STOPS = {
     "open": "has no end",
     "missing": "unknown: no transcript was found",
     "none": "unknown: nothing says where it keeps a transcript",
+}
+
+
+SEALS: dict[Sealed, str] = {
+    "sealed": "the answer is whole",
+    "unsealed": "none; only its CLI says that the answer is whole",
+    "cut": "none at its end: the answer was cut, or was not sealed",
+    "front lost": "none at its beginning: this is the last part of the answer",
 }
 
 

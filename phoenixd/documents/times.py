@@ -22,6 +22,11 @@ def timestamp(wall: float) -> str:
     return datetime.fromtimestamp(wall, UTC).isoformat(timespec="seconds").replace("+00:00", "Z")
 
 
+def exact_time(wall: float) -> str:
+    """The same to the microsecond, where what comes before and after is told by it."""
+    return datetime.fromtimestamp(wall, UTC).isoformat(timespec="microseconds").replace("+00:00", "Z")
+
+
 def utc_date(wall: float) -> date:
     """The day of wall seconds, in UTC."""
     return datetime.fromtimestamp(wall, UTC).date()

@@ -7,7 +7,7 @@ what cannot be written of ours is, and the collection is ordered again.
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Protocol
@@ -16,16 +16,21 @@ from anyio import to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.tasks import verdict
-from phoenixd.core.tasks.state import Outcome, Stop, Task
+from phoenixd.core.tasks.state import Outcome, Sealed, Stop, Task
+from phoenixd.core.traits import traits_of
 from phoenixd.directories import Directories, make_private
+from phoenixd.documents import seal as seals
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.seal import Seal
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.task_report import Judged, Left, manifest, report
 from phoenixd.errors import PhoenixdError
 from phoenixd.jobs.kept import MANIFEST, require_own
 
 ANSWER_CHARS = 400_000
+MOST_PARTS = 8
+"""Parts of which an answer is put together, where its seal says that it has several."""
 WORDS_LIMIT = 300
 REPORT, OUTPUTS = "report.md", "outputs"
 
@@ -49,7 +54,7 @@ class Collection:
 
     facts, conversation: what the worker's transcript says. knows_transcript: whether its CLI is known to keep one.
     clean: a text without the agent's secrets. write: puts a file in place, durably. judging: holds the worker's own
-    report against the facts.
+    report against the facts. seal: the words that its run was asked to frame its answer with, if any.
     """
 
     def __init__(
@@ -62,6 +67,7 @@ class Collection:
         clean: Callable[[str | None, str], str],
         write: Callable[[Path, bytes], None],
         judging: Judging,
+        seal: Callable[[Agent], Seal | None] = lambda agent: None,
     ) -> None:
         self._directories = directories
         self._gather = gather
@@ -71,36 +77,40 @@ class Collection:
         self._clean = clean
         self._write = write
         self._judging = judging
+        self._seal = seal
 
     async def collect(self, agent: Agent, task: Task) -> Outcome:
         """Read, copy and write; raises PhoenixdError where ours cannot be written."""
-        stop, words, answer = await self._read(agent)
+        stop, words, answer, sealed = await self._read(agent)
         place = self._directories.task(task.id)
         source = self._directories.task_out(task.id, agent.incarnation)
         try:
             left = await to_thread.run_sync(self._gathered, agent, task, source, place)
             verification = await self._judging.verify(agent, task, source, place / OUTPUTS, answer)
             left = replace(left, answer=self._clean(agent.name, answer))
-            outcome = Outcome(stop, words)
+            outcome = Outcome(stop, words, seal=sealed)
             return await to_thread.run_sync(self._keep, agent, task, outcome, left, verification)
         except OSError as error:
             raise PhoenixdError(
                 f"what {task.agent} left could not be kept in {place}: {error.strerror or error}", f"df -h {place}"
             ) from error
 
-    async def _read(self, agent: Agent) -> tuple[Stop, str, str]:
-        """How the last turn ended, and the last answer as it was written, secrets and all."""
+    async def _read(self, agent: Agent) -> tuple[Stop, str, str, Sealed]:
+        """How the last turn ended, the last answer as it was written, secrets and all, and whether that is whole."""
         if not self._knows_transcript(agent):
-            return "none", "", ""
+            return "none", "", "", ""
         facts = await self._facts(agent)
         if facts is None:
-            return "missing", "", ""
+            return "missing", "", "", ""
         talk = await self._conversation(agent, ANSWER_CHARS)
         spoken = [one for one in talk.utterances if one.speaker == "assistant" and not one.tool] if talk else []
-        answer = spoken[-1].text if spoken else ""
+        stop = stop_of(facts)
+        is_told = stop == "done" and traits_of(agent.spec.harness).tells_cut
+        texts = [one.text for one in spoken[-MOST_PARTS:]]
+        answer, sealed = await to_thread.run_sync(whole, texts, self._seal(agent), "whole" if is_told else "unknown")
         cut = facts.cut_at_end
         words = facts.error.text if facts.error is not None else f"({cut.how})" if cut is not None else ""
-        return stop_of(facts), one_line(self._clean(agent.name, words), WORDS_LIMIT), answer
+        return stop, one_line(self._clean(agent.name, words), WORDS_LIMIT), answer, sealed
 
     def _gathered(self, agent: Agent, task: Task, source: Path, place: Path) -> Left:
         require_own(self._directories, task)
@@ -125,6 +135,24 @@ class Collection:
         told = f"{judged.state}: {one_line(judged.why, WORDS_LIMIT)}"
         self._write(place / REPORT, report(task, left, kept, end, prompt, told, found.lines if found else ()))
         return kept
+
+
+def whole(texts: Sequence[str], asked: Seal | None, told: seals.Told) -> tuple[str, Sealed]:
+    """The last answer without its seal, and what the seal proves. texts: what was said last, oldest first.
+
+    A CLI that goes on by itself after its output limit writes one answer down in several parts.
+    """
+    answer = texts[-1] if texts else ""
+    if asked is None:
+        return answer, ""
+    verdict = seals.judge(answer, asked, told)
+    if verdict == "sealed":
+        return seals.opened(answer, asked), verdict
+    for first in range(len(texts) - 2, -1, -1):
+        joined = "".join(texts[first:])
+        if seals.judge(joined, asked, told) == "sealed":
+            return seals.opened(joined, asked), "sealed"
+    return answer, verdict
 
 
 def stop_of(facts: SessionFacts) -> Stop:

@@ -21,17 +21,18 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.keeping import SessionFound, superfluous
+from phoenixd.documents.project.keeping import SessionFound, left_open, superfluous
 from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
 from phoenixd.documents.project.outcomes import Ended, untold
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.documents.times import timestamp
+from phoenixd.documents.times import exact_time, timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafts import Write, drafted, unless_changed
+from phoenixd.memory.sharing import SharedMemory
 
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
@@ -75,6 +76,8 @@ class Handover:
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
     write_papers: Write = _no_program
     """Asks the operator's program."""
+    shared: SharedMemory | None = None
+    """What other projects shared; listed in a package where handoff.shared_memory says so."""
     ended: Callable[[str, str], tuple[Ended, ...]] = lambda project, workspace: ()
     """What workers did of a project's plans."""
 
@@ -187,11 +190,12 @@ class Handover:
             state = tree.state() or state_after(tree, None, sources)
             previous, session = _sessions(handoff, old)
             jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
+            others = self._of_others(old, tree)
             made = package.build(
                 tree, state, previous=previous, new=session, created_at=sources.now, generation=handoff.successor,
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
-                contradicted=self._contradicted(handoff, old),
+                contradicted=self._contradicted(handoff, old), shared=others,
             )  # fmt: skip
             self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
@@ -214,6 +218,11 @@ class Handover:
             handoff.seat, handoff.id, made.hash, made.word, ack.facts(made, tree), opening, previous, session
         )
 
+    def _of_others(self, old: Agent, tree: Tree) -> tuple[str, ...]:
+        if self.shared is None or not old.spec.handoff.shared_memory:
+            return ()
+        return self.shared.bring(old.spec.cwd, tree, self.files.put_files, self.files.remove_files)
+
     def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
         def cleaned(text: str) -> str:
             return self.clean(handoff.seat, text)
@@ -228,11 +237,24 @@ class Handover:
         records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
         self.files.put_files(agent.spec.cwd, records)
         spared = frozenset((handoff.previous_session, handoff.session))
-        known = self.files.sessions_of(agent.spec.cwd, handoff.project)
+        known = self._told_over(handoff, agent, spared)
         # Of so many handoffs there is one session more.
         gone = superfluous(known, agent.spec.handoff.keep + 1, spared)
         if gone:
             self.files.remove_files(agent.spec.cwd, gone)
+
+    def _told_over(self, handoff: Handoff, agent: Agent, spared: frozenset[str]) -> tuple[SessionFound, ...]:
+        """The project's sessions, once the records of those that are over say so."""
+        workspace = agent.spec.cwd
+        known = self.files.sessions_of(workspace, handoff.project)
+        changes = {"status": "shutdown", "shutdown_at": timestamp(self.wall())}
+        paths = [layout.session_paths(one).record for one in left_open(known, handoff.seat, spared)]
+        found = {path: record for path in paths if (record := self._known_record(workspace, path)) is not None}
+        if not found:
+            return known
+        writes = {path: render_document(record.model_copy(update=changes)) for path, record in found.items()}
+        self.files.put_files(workspace, writes)
+        return self.files.sessions_of(workspace, handoff.project)
 
     def _records(
         self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
@@ -279,6 +301,7 @@ class Handover:
         wall = self.wall()
         return Sources(
             now=timestamp(wall),
+            exact=exact_time(wall),
             ledger=ledger,
             outcomes=untold(self.ended(tree.project, agent.spec.cwd), tree, wall),
             running=frozenset((phase, task) for phase in tree.phases for task in in_hand),

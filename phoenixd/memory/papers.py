@@ -9,7 +9,8 @@ import anyio
 from anyio import to_thread
 
 from phoenixd.api.service import BriefPage, LoopCounts
-from phoenixd.config.tables import BriefTable, ConfigurationTable
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables.daemon import BriefTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Calendar

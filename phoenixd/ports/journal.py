@@ -16,6 +16,7 @@ from phoenixd.core.moment import Instant
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
+from phoenixd.core.undo.state import Undoable
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,7 @@ class Batch:
     seats: tuple[Seat, ...] = ()
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
     cases: Cases = Cases()  # noqa: RUF009 - frozen
+    undoable: tuple[Undoable, ...] = ()
     treatments: tuple[KeptTreatment, ...] = ()
 
 
@@ -159,6 +161,7 @@ class Saved:
     seats: tuple[Seat, ...] = ()
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
     cases: Cases = Cases()  # noqa: RUF009 - frozen
+    undoable: tuple[Undoable, ...] = ()
 
 
 class Journal(Protocol):

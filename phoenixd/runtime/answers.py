@@ -11,8 +11,8 @@ from phoenixd.core.actions import AnswerHold, AttendHold
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.answers import holds_of
+from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
-from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.documents.hooks import permission_answer
 from phoenixd.errors import ShimFailed, TerminalFailed
 from phoenixd.ports import Clock

@@ -23,7 +23,7 @@ from phoenixd.ports.evidence import Transcripts
 GATHER = 1.0
 """Seconds between the hook of a turn's end and the look."""
 
-LATE = 10.0
+LATE = 30.0
 """Seconds after that hook for which an answer that is not written yet is looked for."""
 
 ENDS = frozenset({"stop", "stop-failure"})
@@ -91,7 +91,8 @@ class CutAnswers:
             return False
         facts = await self._transcripts.facts(agent)
         if facts is None:
-            return True
+            # A busy CLI begins the file of a fresh session after the hook of its first turn's end.
+            return False
         if (found := answer_cut(agent, facts)) is not None:
             self._tell(found)
-        return found is not None or facts.newest_kind != "prompt"
+        return found is not None or facts.newest_kind not in (None, "prompt")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.moment import Instant
-from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.ports import Clock
 from phoenixd.ports.terminal import Screens, Terminal
 

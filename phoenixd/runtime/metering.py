@@ -6,7 +6,7 @@ and the last time a second after its last hook.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from typing import Any, Protocol
 
 import anyio
@@ -18,6 +18,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.moment import Instant
 from phoenixd.documents.status_line import StatusLine
+from phoenixd.documents.transcript import Used
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Transcripts
 
@@ -26,6 +27,8 @@ GATHER = 1.0
 
 AT_ONCE = 4
 """Agents that are looked at together: one whose disk is slow holds up none of the others."""
+
+Noted = Callable[[Agent, StatusLine | None, Used | None], Awaitable[None]]
 
 log = structlog.get_logger()
 
@@ -47,13 +50,16 @@ class Metering:
         transcripts: Transcripts,
         status: StatusFiles,
         agents: Callable[[], Iterable[Agent]] = tuple,
+        noted: Noted | None = None,
     ) -> None:
+        """noted: called at each look's end with what was read."""
         self._find = find
         self._tell = tell
         self._clock = clock
         self._transcripts = transcripts
         self._status = status
         self._agents = agents
+        self._noted = noted
         self._waiting: dict[str, Instant] = {}
         """Agents that are to be looked at, and when they were heard of last."""
         self._arrived = anyio.Event()
@@ -122,3 +128,5 @@ class Metering:
             self._tell(UsageSeen(name, incarnation, used.tokens, used.window, "transcript", used.at, session_id))
         elif agent.meter.tokens is not None:
             self._tell(UsageSeen(name, incarnation, None, None, "transcript", None, session_id))
+        if self._noted is not None:
+            await self._noted(agent, line, used)

@@ -19,6 +19,7 @@ from phoenixd.core.progress import waits
 from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules, Task
+from phoenixd.core.treatment.authority import Caps
 from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.ports import Clock, Outside
 from phoenixd.ports.journal import Saved, StoredEntry
@@ -40,6 +41,7 @@ def restore(
     specs: dict[str, AgentSpec],
     limits: FleetLimits,
     jobs: JobRules = JobRules(),  # noqa: B008 - frozen
+    clinic: Caps = Caps(),  # noqa: B008 - frozen
 ) -> Fleet:
     """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
     agents = {agent.name: _with_environment(agent, specs.get(_declared_as(agent.spec))) for agent in saved.agents}
@@ -47,7 +49,8 @@ def restore(
     fleet = Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
         epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
-        tasks=replace(saved.tasks, open=waiting), cases=saved.cases,
+        clinic=clinic,
+        tasks=replace(saved.tasks, open=waiting), cases=saved.cases, undoable=saved.undoable,
     )  # fmt: skip
     return seated(fleet)
 

@@ -295,6 +295,7 @@ class Supervisor:
             incidents=tuple(turn.incidents),
             treatments=tuple(turn.treatments),
             cases=self.fleet.cases,
+            undoable=self.fleet.undoable,
             usage=tuple(turn.usage),
             tasks=self.fleet.tasks,
             seats=tuple(self.fleet.seats.values()),

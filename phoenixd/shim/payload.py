@@ -64,9 +64,12 @@ TEXT_LIMITS = {
     "message": 1024,
     "resets_at": 64,
     "last_assistant_message": 2056,
+    "prompt_response": 2056,
 }
-# Of what an agent said last 1024 bytes of both ends are kept: whether an answer is whole shows there.
-BOTH_ENDS = "last_assistant_message"
+# Of what an agent said last 1024 bytes of both ends are kept: whether an answer is whole shows there. CLIs have two
+# names for it, and it is told by the first.
+SAID_LAST = "last_assistant_message"
+BOTH_ENDS = frozenset({SAID_LAST, "prompt_response"})
 GAP = "\n[...]\n"
 ASKED_LIMIT = 8192
 TOOL_INPUT_TEXT_LIMITS = {
@@ -76,6 +79,15 @@ TOOL_INPUT_TEXT_LIMITS = {
     "cron": 128,
     "reason": 256,
     "prompt": 512,
+    # What a call is about, for people; of a long path or address the beginning.
+    "file_path": 512,
+    "notebook_path": 512,
+    "absolute_path": 512,
+    "path": 512,
+    "pattern": 256,
+    "url": 512,
+    "query": 256,
+    "skill": 128,
 }
 # What goes on in the background when a turn ends; as much of each as of a command, so that a secret is seen whole.
 MOST_JOBS, JOB_LIMIT = 8, 2048
@@ -96,6 +108,9 @@ def kind_of(name: str) -> str | None:
 def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
     """The fields worth keeping; `divisor` makes every text that much shorter, for a packet that would not fit."""
     kept: dict[str, Any] = _texts(payload, TEXT_LIMITS, divisor)
+    said = kept.pop("prompt_response", None)
+    if said is not None:
+        kept.setdefault(SAID_LAST, said)
     prompt = payload.get("prompt")
     if isinstance(prompt, str):
         content = prompt.encode("utf-8", "replace")
@@ -183,7 +198,7 @@ def _trim_tool_input(tool_input: dict[str, Any], divisor: int) -> dict[str, Any]
 
 def _texts(source: dict[str, Any], limits: dict[str, int], divisor: int) -> dict[str, Any]:
     return {
-        name: both_ends(value, limit // divisor) if name == BOTH_ENDS else cut(value, limit // divisor)
+        name: both_ends(value, limit // divisor) if name in BOTH_ENDS else cut(value, limit // divisor)
         for name, limit in limits.items()
         if isinstance(value := source.get(name), str)
     }

@@ -120,7 +120,7 @@ class Scan:
     def _keep(self, found: dict[str, Any], key: str, is_tool: bool) -> Steps:
         first = yield from self._peek()
         found.pop(key, None)
-        if first == QUOTE and key == payload.BOTH_ENDS:
+        if first == QUOTE and key in payload.BOTH_ENDS:
             raw, is_whole = yield from self._text(TEXT_LIMIT, TAIL_LIMIT)
             found[key] = _decoded(raw) if is_whole else _decoded(raw) + payload.GAP + _decoded(_beheaded(self._tail))
         elif first == QUOTE:

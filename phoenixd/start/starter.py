@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hmac
+import itertools
 import json
 import os
 import secrets
@@ -20,6 +21,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
+from phoenixd.documents.seal import Seal, mint, request
 from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
@@ -65,12 +67,14 @@ class Starter:
         tell: Callable[[Event], None] = lambda event: None,
         epoch: Callable[[], int] = lambda: 0,
         owner: str = "",
+        before_task: Callable[[AgentSpec], None] = lambda spec: None,
     ) -> None:
-        """Raises OSError. owner: whose orders a shim takes."""
+        """Raises OSError. owner: whose orders a shim takes. before_task: notes how a worker finds its workspace."""
         self._directories = directories
         self._owner = owner
         self._create_leaf = create_leaf
         self._epoch = epoch
+        self._before_task = before_task
         self._clock = clock
         self._files = files
         for everybodys in (directories.agent_state("a").parent, directories.agent_runtime("a").parent):
@@ -151,6 +155,22 @@ class Starter:
         """The run's secret, which the run alone is told: derived, so that it need not be kept."""
         return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
 
+    def seal(self, agent: Agent) -> Seal | None:
+        """The words that this run of a worker is asked to frame its answer with; None where it is not asked.
+
+        Derived, so that they need not be kept: the daemon that collects may be another one.
+        """
+        spec = agent.spec
+        if not spec.task or not spec.reports.seal or harness_of(spec).transcript_form is None:
+            return None
+        drawn = itertools.count()
+
+        def draw(count: int) -> str:
+            told = f"seal {spec.task} {agent.incarnation} {next(drawn)}".encode()
+            return hmac.new(self._key, told, "sha256").hexdigest()[: 2 * count]
+
+        return mint(draw, spec.prompt or "")
+
     def _write(
         self, agent: Agent, spawn: Spawn, hello: ShimHello, harness: Harness, base: Mapping[str, str], desk: Desk
     ) -> str:
@@ -168,6 +188,8 @@ class Starter:
         is_fenced = spec.fence == "namespace"
         socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         out = self._place_of_task(spec, spawn.incarnation) if spec.task else None
+        if spec.task:
+            self._before_task(spec)
         ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token, papers, out)
         variables = self._variables.compose(spec, base, ours, harness.variables())
         variables = with_phoenixctl(variables, self._programs)
@@ -187,7 +209,7 @@ class Starter:
         if settings is not None:
             add_status_line(spec, harness, settings, variables, str(self._installed.hook), self._files)
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
-        argv, points_to_brief = _command_line(harness, agent, spawn, state, places)
+        argv, points_to_brief = _command_line(harness, agent, spawn, state, places, self.seal(agent))
         if (points_to_brief or harness.reads_brief_at_once) and self._publication.holds(agent):
             desk.write_page(agent, state, now)
         make_file(agent, state_dir, self._files)
@@ -223,10 +245,12 @@ class Starter:
 
 
 def _command_line(
-    harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces
+    harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces, seal: Seal | None
 ) -> tuple[list[str], bool]:
     """The argv, and whether its words only say where the brief stands."""
     words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
+    if words is not None and seal is not None:
+        words = f"{words}\n\nYour last answer is your report. {request(seal)}"
     try:
         return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False
     except ValueError:

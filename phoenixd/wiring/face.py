@@ -18,6 +18,7 @@ from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.tree import tier
 from phoenixd.drivers.files.project import projects_of, read_project
 from phoenixd.ports import Outside
+from phoenixd.runtime.onlookers import Onlookers
 from phoenixd.runtime.recovery import relink
 from phoenixd.runtime.world import left_alone
 from phoenixd.service import DaemonService
@@ -48,11 +49,15 @@ def make_service(
         stop=ending.begin,
         left_alone=lambda name: left_alone(outside, ground.epochs, name),
         adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
+        transcripts=house.transcripts,
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,
+        shared=house.shared,
         list_projects=projects_of,
         read_project=partial(read_project, hashed=False),
         agents_cgroup=cgroups.agents_path if cgroups else None,
+        sights=hands.sights,
+        onlookers=Onlookers(world.terminal, hands.sights, ground.clock, supervisor.everybody),
     )
 
 

@@ -32,7 +32,7 @@ def lay_ground(directories: Directories, configuration: Configuration, journal: 
     saved, manager = journal.load(), ServiceManager()
     clock = SupervisedClock(saved.at)
     supervisor = Supervisor(
-        restore(saved, dict(configuration.agents), configuration.limits, configuration.jobs),
+        restore(saved, dict(configuration.agents), configuration.limits, configuration.jobs, configuration.clinic),
         clock,
         journal,
         on_turn=manager.watchdog,

@@ -12,12 +12,13 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
-from phoenixd.config.tables import AlertsTable
+from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
-from phoenixd.documents.project.outcomes import is_of, of_workers
+from phoenixd.core.tasks.state import is_of
+from phoenixd.documents.project.outcomes import of_workers
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.cgroups.tree import CgroupTree
@@ -25,8 +26,10 @@ from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
+from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
 from phoenixd.drivers.files.session_files import ProjectFiles
+from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
 from phoenixd.drivers.notify.command import CommandRoute
@@ -48,7 +51,9 @@ from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.report.before import BeforeTasks
 from phoenixd.memory.report.workers import Judging
+from phoenixd.memory.sharing import DIRECTORY, SharedMemory
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
@@ -59,6 +64,8 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.recovery import relink, unfinished_texts
+from phoenixd.runtime.sighting import Sighting
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.start.job_place import JobPlaces
 from phoenixd.start.programs import Programs
@@ -119,6 +126,10 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         agents=supervisor.everybody,
         tell=supervisor.tell,
         epoch=lambda: keeper.committed,
+        before_task=BeforeTasks(directories, plain_files, hash_files).keep,
+    )
+    shared = SharedMemory(
+        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean, lambda: clock.now().wall
     )
     handover = Handover(
         ProjectFiles(),
@@ -144,9 +155,10 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             if is_of(one, project, workspace) and one.plan and not one.has_ended
         ),
         write_papers=ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
+        shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
-    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover)
+    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover, shared)
 
 
 def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
@@ -202,7 +214,13 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
             lambda agent: house.variables.keeps_transcript(agent),
             house.papers.clean,
             lambda path, content: plain_files.replace(path, content),
-            Judging(ReportWorld(transcripts), house.papers.clean, ground.clock),
+            Judging(
+                ReportWorld(transcripts),
+                house.papers.clean,
+                ground.clock,
+                BeforeTasks(directories, plain_files, hash_files).of,
+            ),
+            house.starter.seal,
         ),
     )
 
@@ -230,15 +248,17 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
 
-    metering = Metering(
-        find, tell, clock, house.transcripts, StatusLines(ground.directories.agent_runtime), supervisor.everybody
-    )
+    sights = Sights(find, house.papers.clean, clock)
+    sighting = Sighting(sights, clock, house.transcripts.last_words, branch_of)
+    status = StatusLines(ground.directories.agent_runtime)
+    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.look)
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
+        sights.heard(name, kind, payload)
         metering.heard(name, kind, payload)
         cut_answers.heard(name, kind, payload)
         marker_watch.heard(name, kind, payload)
@@ -261,4 +281,4 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch)
+    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch, sights)

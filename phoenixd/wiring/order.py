@@ -21,6 +21,7 @@ from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.notify.notifier import Notifier
 from phoenixd.ports.journal import StoredEntry
 from phoenixd.runtime.epochs import EpochKeeper
+from phoenixd.runtime.openings import openings
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds
 from phoenixd.wiring.closing import Ending
@@ -56,7 +57,11 @@ async def compose(
 
     def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         publisher.hear(entries, changed)
-        service.ring(max((stored.seq for stored in entries), default=0))
+        for name, row in openings(entries, changed):
+            hands.sights.opens(name, row)
+            # What has no hooks is looked at where its state changes.
+            hands.metering.note(name)
+        service.turned(entries, changed)
 
     world.shims.speak_to(hands.hearing.hear)
     supervisor.connect(

@@ -21,6 +21,7 @@ from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.harness.screens import Screens
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
+from phoenixd.memory.sharing import SharedMemory
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
@@ -32,6 +33,7 @@ from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds
+from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service import DaemonService
@@ -74,6 +76,7 @@ class House:
     starter: Starter
     screens: Screens
     handover: Handover
+    shared: SharedMemory
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +91,7 @@ class Hands:
     metering: Metering
     cut_answers: CutAnswers
     marker_watch: MarkerWatch
+    sights: Sights
 
 
 @dataclass(frozen=True, slots=True)

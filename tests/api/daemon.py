@@ -10,7 +10,18 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import BriefPage, Change, Facts, Finding, LoopCounts, MarkerFace, RebuiltMarker, Rechecked
+from phoenixd.api.service import (
+    Attendant,
+    BriefPage,
+    Change,
+    Facts,
+    Finding,
+    LoopCounts,
+    MarkerFace,
+    MemoryFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core import hearing
 from phoenixd.core.actions import (
     Action,
@@ -23,12 +34,20 @@ from phoenixd.core.actions import (
     Spawn,
     Terminate,
 )
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.handoffs import PackageWritten, PapersUpdated
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, HandoffRequested, SendRequested, StartRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    AgentWithdrawn,
+    HandoffRequested,
+    SendRequested,
+    StartRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
@@ -39,15 +58,19 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
+from phoenixd.core.sight import NOTHING, Sight
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
+from phoenixd.errors import BadProject
 from phoenixd.planting import Marker, Planting
 from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
 from phoenixd.ports.processes import Leftovers
@@ -119,6 +142,25 @@ class MemoryJournal:
 
 
 @dataclass
+class SpokenLog:
+    """LogReader of the API over what a FakeDaemon's agents said."""
+
+    daemon: FakeDaemon
+    given: dict[str, int] = field(default_factory=dict)
+
+    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+        found: list[LogLine] = []
+        for name in names:
+            known = [line for line in self.daemon.spoken if line.agent == name]
+            if name in self.given:
+                found += known[self.given[name] :]
+            else:
+                found += [line for line in known if since is None or (line.at or 0.0) >= since][-most:]
+            self.given[name] = len(known)
+        return found
+
+
+@dataclass
 class FakeDaemon:
     """Implements `Service`. `performs` False leaves every action unanswered, as a hung outside would."""
 
@@ -135,6 +177,9 @@ class FakeDaemon:
     fails_with: int | None = None
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
+    removed: dict[str, AgentSpec] = field(default_factory=dict)
+    spoken: list[LogLine] = field(default_factory=list)
+    """What all transcripts say."""
     shims: dict[int, str] = field(default_factory=dict)
     agents_cgroup: str | None = None
     agents_dir: str = ""
@@ -179,6 +224,26 @@ class FakeDaemon:
     def facts(self) -> Facts:
         return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, halted=self.degraded)
 
+    sights: dict[str, Sight] = field(default_factory=dict)
+    """What is seen of agents, by their names."""
+
+    def sight(self, agent: Agent) -> Sight:
+        return self.sights.get(agent.name, NOTHING)
+
+    attendants: list[Attendant] = field(default_factory=list)
+
+    def attend(self, attendant: Attendant) -> None:
+        self.attendants.append(attendant)
+
+    def see(self, name: str, sight: Sight) -> None:
+        """Something else is seen of an agent."""
+        self.sights[name] = sight
+        for attendant in self.attendants:
+            attendant.seen(name)
+
+    async def look_at_terminals(self) -> None:
+        return None
+
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
@@ -208,7 +273,9 @@ class FakeDaemon:
         agent = self.state.agents.get(name)
         if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
             return Seated(name)
-        return Seated(agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec))
+        return Seated(
+            agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec), workspace=agent.spec.cwd
+        )
 
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
         """Open a loop."""
@@ -226,6 +293,23 @@ class FakeDaemon:
 
     async def project(self, workspace: str, project: str) -> Tree:
         return self.trees.get((workspace, project), Tree(project))
+
+    memory: MemoryFace = field(default_factory=MemoryFace)
+    """What projects share."""
+    withdrawn: list[str] = field(default_factory=list)
+
+    async def shared_memory(self, workspace: str, tree: Tree, agent: str | None) -> MemoryFace:
+        return self.memory
+
+    async def share_memory(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]:
+        if path not in tree.memory:
+            raise BadProject(f"{tree.project} has no memory file {path}", "phoenixctl memory list")
+        source = Provenance(tree.project, "orchestrator-1", "2026-11-21T10:00:00Z", "ab" * 32)
+        return SharedFile("abababababab-patterns.md", 100, source), True
+
+    async def withdraw_memory(self, project: str) -> tuple[str, ...]:
+        self.withdrawn.append(project)
+        return ()
 
     async def generate_brief(self, agent: str) -> BriefPage:
         self.briefs[agent] = BriefPage(f"/state/agents/{agent}/brief.md", f"# {agent}\n", self.now().wall)
@@ -251,6 +335,7 @@ class FakeDaemon:
     def happen(self, event: Event) -> Refusal | None:
         """Step the fleet with an event, and with the answers to what that decides."""
         waiting: deque[Event] = deque([event])
+        rows, before = len(self.journal.rows), self.state
         refusal: Refusal | None = None
         while waiting:
             event = waiting.popleft()
@@ -267,6 +352,9 @@ class FakeDaemon:
                     waiting.extend(answer for action in decision.actions for answer in self._answers(action))
         for changed in self._changed:
             changed.set()
+        agents = [agent for name, agent in self.state.agents.items() if before.agents.get(name) is not agent]
+        for attendant in self.attendants:
+            attendant.turned(self.journal.rows[rows:], agents)
         return refusal
 
     def declare(self, name: str, **keys: Any) -> None:
@@ -413,8 +501,16 @@ class FakeDaemon:
         self.happen(AgentDeclared(AgentSpec(name, tuple(argv), str(table.get("cwd", "/")))))
         return (f"{argv[0]} is not there yet",) if argv[0] == "missing" else ()
 
-    async def remove(self, name: str) -> Refusal | None:
-        return await self.order(AgentWithdrawn(name))
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        agent = self.state.agents.get(name)
+        if agent is not None:
+            self.removed[name] = agent.spec
+        return await self.order(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        if name not in self.state.agents and name in self.removed:
+            self.happen(AgentDeclared(self.removed.pop(name)))
+        return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:
         return self.changes
@@ -428,6 +524,9 @@ class FakeDaemon:
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])
+
+    def log(self) -> SpokenLog:
+        return SpokenLog(self)
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         return self.heartbeats.get(name)

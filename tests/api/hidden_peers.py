@@ -111,7 +111,7 @@ def main() -> None:
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(PLACE)
     listener.listen()
-    listener.settimeout(20)
+    listener.settimeout(60)
     found: dict[str, object] = {}
     mount = Path(tempfile.mkdtemp())
     mount.chmod(0o755)
@@ -130,7 +130,7 @@ def main() -> None:
             theirs.send(json.dumps([peer.agent, bool(peer.unknown)]).encode())
         os._exit(0)
     theirs.close()
-    ours.settimeout(20)
+    ours.settimeout(60)
 
     def ask(origin: str, shims: dict[int, str], in_a_leaf: int | None = None) -> None:
         """What the daemon makes of who connects next."""

@@ -17,19 +17,22 @@ from openapi_spec_validator import validate
 from phoenixd.api import openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.handlers import streams
-from phoenixd.api.operations import BY_NAME, OPERATIONS, SEND_LIMIT, served, verbs
+from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
+from phoenixd.api.operations.operation import SEND_LIMIT
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.orders import SendRequested
+from phoenixd.core.events.orders import SendRequested, StopRequested
 from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
 
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_agents", "GET", "/v1/agents", None),
+    ("follow_feed", "GET", "/v1/stream", None),
     ("show_agent", "GET", "/v1/agents/docs", None),
     ("add_agent", "POST", "/v1/agents", {"name": "new", "argv": ["missing"], "cwd": "/", "env": {"A": "b"}}),
     ("start_agent", "POST", "/v1/agents/off/start", {"wait": True, "timeout": 0.1}),
@@ -38,6 +41,10 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("remove_agent", "DELETE", "/v1/agents/docs", None),
     ("read_pane", "GET", "/v1/agents/docs/pane", None),
     ("send_text", "POST", "/v1/agents/docs/send", {"text": "hello"}),
+    ("act", "POST", "/v1/act", {"verb": "stop", "select": "do* boss"}),
+    ("undo", "POST", "/v1/undo", {"select": ""}),
+    ("read_log", "GET", "/v1/log?select=docs", None),
+    ("prompt", "GET", "/v1/prompt", None),
     ("list_events", "GET", "/v1/events?agent=docs&since=8h", None),
     ("explain_agent", "GET", "/v1/agents/docs/explain", None),
     ("inbox", "GET", "/v1/inbox", None),
@@ -72,6 +79,8 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_tasks", "GET", "/v1/tasks", None),
     ("show_task", "GET", "/v1/tasks/t1", None),
     ("cancel_task", "POST", "/v1/tasks/t1/cancel", None),
+    ("memory_list", "GET", "/v1/memory?workspace=/srv&project=shop", None),
+    ("memory_share", "POST", "/v1/memory/share", {"withdraw": "shop"}),
     ("phase_list", "GET", "/v1/phases?workspace=/srv&project=shop", None),
     ("phase_check", "GET", "/v1/phases/check?workspace=/srv", None),
     ("heartbeat_show", "GET", "/v1/agents/docs/heartbeat", None),
@@ -107,10 +116,11 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         config-show config-schema plan apply inbox since wait hooks-print hooks-install hooks-test heartbeat-show
         heartbeat-simulate breaker-show breaker-reset cleanup watchdog install-service demo version completion
         handoff-start handoff-status handoff-rollback handoff-ack
-        resonance-status resonance-check resonance-restore resonance-mint
+        resonance-status resonance-check resonance-restore resonance-mint memory-list memory-share
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
-        task-run task-status task-cancel clinic-list clinic-show clinic-replay"""
+        task-run task-status task-cancel clinic-list clinic-show clinic-replay
+        screen log undo prompt help"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -132,6 +142,9 @@ async def test_an_answer_is_what_its_schema_says(
         daemon.report("boss")
     if name.startswith("handoff_") and name != "handoff_start":
         daemon.hand_over("boss")
+    if name == "undo":
+        daemon.happen(StopRequested("docs", act="1"))
+    daemon.spoken = [LogLine("docs", "tool", "npm test", 1.7e9, "Bash")]
     daemon.happen(TerminalSeen(alive=False))
     daemon.changes = (Change("docs", "change", "argv", restart=True),)
     daemon.findings = (Finding("warning", "w", "d", "r"),)
@@ -379,7 +392,8 @@ def test_no_operation_acts_on_a_get() -> None:
               "clean_agent", "clean_fleet", "heartbeat_simulate", "breaker_reset", "watchdog", "resolve_loop",
               "handoff_start", "handoff_rollback", "handoff_ack",
               "check_resonance", "restore_resonance", "mint_marker",
-              "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task"}  # fmt: skip
+              "memory_share", "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task",
+              "act", "undo"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 
 

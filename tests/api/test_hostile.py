@@ -74,7 +74,7 @@ def send_and_leave(path: Path, sent: bytes, patient: bool) -> None:
     """A client that speaks and goes, or that waits for what is said to it."""
     with contextlib.closing(socket.socket(socket.AF_UNIX)) as connection:
         connection.connect(os.fspath(path))  # Blocking, so that it waits for a place in a full backlog.
-        connection.settimeout(10)
+        connection.settimeout(60)
         with contextlib.suppress(ConnectionError):
             connection.sendall(sent)
             if patient:

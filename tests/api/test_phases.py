@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.seat import succession
 from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
 from phoenixd.documents.project.revision import Revision
 from phoenixd.documents.project.splitting import split
@@ -76,6 +79,16 @@ async def test_e58_an_orchestrators_token_has_its_own_project(live: Live, shop: 
         answer = await live.ask("GET", path, authorization=TOKEN)
         assert (answer.status, answer.exit) == (403, 5)
         assert "its own project, shop" in answer.json["detail"]
+
+
+async def test_e58_a_later_generation_has_the_project_of_its_seat(live: Live, shop: FakeDaemon) -> None:
+    fleet, _ = succession.declare_successor(shop.state, "boss", shop.now())
+    fleet, _ = succession.succeed(fleet, "boss", shop.now())
+    shop.state = replace(fleet, agents={name: one for name, one in fleet.agents.items() if name != "boss"})
+    shop.tokens["secret"] = "boss-g2"
+
+    answer = await live.ask("GET", "/v1/phases", authorization=TOKEN)
+    assert (answer.status, answer.json.get("project")) == (200, "shop"), answer.text
 
 
 async def test_e58_another_agent_has_none(live: Live, shop: FakeDaemon) -> None:

@@ -8,8 +8,10 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.api.service import MarkerFace, RebuiltMarker
+from phoenixd.core.armed_answer import Armed, ArmedAnswer
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, RestorationRequested
-from phoenixd.core.resonance.state import Resonance
+from phoenixd.core.resonance.state import Resonance, Restoration
+from phoenixd.core.resonance.state import Step as RestorationStep
 from phoenixd.core.spec import ResonanceRules
 from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.planting import CODES, Marker
@@ -132,3 +134,33 @@ async def test_r22_r35_a_footer_is_shown_and_one_that_is_degraded_stands_out(liv
 
     assert answer.json["footer"] == {"role": "docs", "state": "Degraded"}
     assert [one["well"] for one in answer.json["checks"] if one["name"] == "footer"] == [False]
+
+
+async def test_the_page_of_an_agent_tells_its_marker_and_the_agent_itself_not_when_it_is_asked(
+    live: Live, bearing: FakeDaemon
+) -> None:
+    agent = bearing.state.agents["docs"]
+    asked = replace(known(bearing), state="intact", last_verified_wall=1.7e9, asked_wall=1.7e9, turns=3)
+    ready = ArmedAnswer("c-1", "stop", "docs, recite ...", bearing.now().at + 600, "challenge")
+    agent = replace(agent, resonance=asked, armed=(Armed(ready, agent.incarnation),))
+    bearing.state = replace(bearing.state, agents={**bearing.state.agents, "docs": agent})
+    bearing.tokens["secret"] = "docs"
+
+    page = " ".join((await live.ask("GET", "/v1/agents/docs", text=True)).text.split())
+    own = (await live.ask("GET", "/v1/agents/docs", text=True, authorization="Bearer secret")).text
+    other = (await live.ask("GET", "/v1/agents/shop", text=True)).text
+
+    assert "resonance intact, verified " in page
+    assert "due in 7 turns (phoenixctl resonance status docs)" in page
+    assert "challenge: does not let its turn end" in page
+    assert "docs is " in own
+    assert "resonance" not in own
+    assert "challenge" not in own
+    assert "resonance" not in other
+
+    going = Restoration(RestorationStep.SEED, "two checks in a row failed", 1.7e9, 0.0, agent.incarnation)
+    agent = replace(agent, resonance=replace(asked, state="lost", restoration=going))
+    bearing.state = replace(bearing.state, agents={**bearing.state.agents, "docs": agent})
+    page = " ".join((await live.ask("GET", "/v1/agents/docs", text=True)).text.split())
+    assert "restoring, verified" in page
+    assert "step 2 of 7, seed: two checks in a row failed" in page

@@ -18,7 +18,8 @@ from typing import Any
 import pytest
 
 from phoenixd.api.lineage import agent_of_cgroup
-from phoenixd.api.operations import OPERATIONS, Operation, served
+from phoenixd.api.operations import OPERATIONS, served
+from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper, Role, Seated, check
@@ -88,6 +89,7 @@ ALLOWED = {
         "handoff_start",
         "handoff_status",
         "handoff_ack",
+        "memory_list",
         "phase_list",
         "phase_check",
         "brief_show",

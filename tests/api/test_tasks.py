@@ -95,6 +95,38 @@ async def test_an_orchestrator_sees_and_ends_its_own_tasks_alone(live: Live, fle
     assert (await live.ask("POST", "/v1/tasks/t1/cancel", **boss)).status == 200
 
 
+@pytest.fixture
+def namesakes(daemon: FakeDaemon) -> FakeDaemon:
+    """Two orchestrators whose projects have one name, each in a workspace of its own."""
+    for name in ("shop", "branch"):
+        daemon.declare(name, kind=Kind.ORCHESTRATOR, cwd=f"/srv/{name}", project="till", argv=("agent", "{prompt}"))
+    daemon.tokens |= {"boss's": "shop", "other's": "branch"}
+    return daemon
+
+
+async def test_e58_a_project_of_the_same_name_in_another_workspace_is_another_project(
+    live: Live, namesakes: FakeDaemon
+) -> None:
+    await run(live, "boss's")
+    await run(live, "other's")
+
+    for who, own, others in (("boss's", "t1", "t2"), ("other's", "t2", "t1")):
+        token = {"authorization": f"Bearer {who}"}
+        assert [one["id"] for one in (await live.ask("GET", "/v1/tasks", **token)).json["tasks"]] == [own]
+        for path, method in ((f"/v1/tasks/{others}", "GET"), (f"/v1/tasks/{others}/cancel", "POST")):
+            assert (await live.ask(method, path, **token)).exit == 4
+        assert (await run(live, who, after=others)).exit == 4
+    assert (await run(live, "boss's", agent="branch")).exit == 5
+
+
+async def test_an_operator_says_which_of_two_projects_of_one_name_is_meant(live: Live, namesakes: FakeDaemon) -> None:
+    unclear = await run(live, project="till")
+    assert (unclear.exit, "shop, branch" in unclear.text) == (2, True)
+
+    await run(live, project="till", agent="branch")
+    assert newest(namesakes).workspace == "/srv/branch"
+
+
 @pytest.mark.parametrize(
     ("given", "code"),
     [

@@ -25,6 +25,7 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, wrap
 from phoenixd.api.representation import pane_text
 from phoenixd.core import projection
+from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, thousand_in_trouble
 
@@ -131,3 +132,25 @@ def test_cleaned_text_is_harmless_and_fits(words: str, width: int) -> None:
     assert columns(clip(words, width)) <= width
     assert columns(pad(words, width)) == width
     assert clean(HOSTILE).count("\u0305") == 0
+
+
+def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> None:
+    """Issue 15: 18 working agents said "exec succeeded, pid 2"."""
+    now = daemon.now().wall
+    for name in ("builds", "talks", "knows-nothing"):
+        daemon.declare(name)
+    incarnation = daemon.state.agents["builds"].incarnation
+    daemon.hook("builds", "prompt-submit", text="go")
+    daemon.sights = {
+        "builds": Sight(incarnation, doing=Doing("Bash", "npm test\x1b[2J", now - 65), has_calls=True),
+        "talks": Sight(incarnation, said=Words("All tests pass.", now - 5)),
+    }
+    rows = projection.project(daemon.fleet(), daemon.now(), daemon.sight)
+    shown = text.status(rows, daemon.facts(), None, Page(now, 80), everyone=True)
+    lines = {line.split()[1]: line for line in shown.splitlines() if line[:1] == "*"}
+    assert "Bash: npm test[2J (1m)" in lines["builds"]
+    assert "said (5s ago): All tests pass." in lines["talks"]
+    assert "exec succeeded" in lines["knows-nothing"]
+    assert "\x1b" not in shown
+    one = text_agent.agent(rows[0], Page(now, 80))
+    assert "Bash: npm test[2J (for 1m)" in one

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from phoenixd.api.operations import OPERATIONS, Operation, Parameter
+from phoenixd.api.operations import OPERATIONS
+from phoenixd.api.operations.operation import Operation, Parameter
 
 PAGE = Path(__file__).resolve().parents[2] / "docs/reference/phoenixctl.md"
 HEAD = """\

@@ -14,8 +14,10 @@ from pathlib import Path
 
 from pydantic import BaseModel
 
-from phoenixd.config import tables
-from phoenixd.config.tables import AgentTable, ConfigurationTable
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables.agent import AgentTable
+from phoenixd.config.tables.daemon import FleetTable
+from phoenixd.config.tables.sequence import SequenceTable, TurnTable
 from phoenixd.core import spec
 from phoenixd.core.spec import AgentSpec, FleetLimits
 
@@ -33,9 +35,9 @@ def keys() -> Iterator[tuple[str, str, str]]:
         holder = "FleetLimits" if name == "fleet" else kind.__name__
         reached = "limits" if name == "fleet" else name
         yield from ((holder, reached, key) for key in kind.model_fields)
-    for key in tables.SequenceTable.model_fields:
+    for key in SequenceTable.model_fields:
         yield "SequenceTable", "table", key
-    for key in tables.TurnTable.model_fields:
+    for key in TurnTable.model_fields:
         yield "TurnTable", "when", key
     for name, field in AgentTable.model_fields.items():
         kind = field.annotation
@@ -61,7 +63,7 @@ def test_what_the_core_calls_a_rule_is_a_key() -> None:
             rules = {one.name for one in fields(getattr(AgentSpec("a", (), "/"), name))}
             # A sequence is a table of its own.
             assert rules - {"sequence"} == set(field.annotation.model_fields), name
-    assert {one.name for one in fields(FleetLimits)} == set(tables.FleetTable.model_fields)
+    assert {one.name for one in fields(FleetLimits)} == set(FleetTable.model_fields)
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,7 @@ class Module:
 
 @cache
 def modules() -> tuple[Module, ...]:
-    paths = [path for path in ROOT.rglob("*.py") if path.name != "tables.py"]
+    paths = [path for path in ROOT.rglob("*.py") if path.parent.name != "tables"]
     return tuple(_module(list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in paths)
 
 

@@ -9,7 +9,8 @@ import pytest
 from pydantic import BaseModel
 
 from phoenixd.api.operations import OPERATIONS, verbs
-from phoenixd.config.tables import AgentTable, ConfigurationTable
+from phoenixd.config.tables import ConfigurationTable
+from phoenixd.config.tables.agent import AgentTable
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from tests.architecture.remedies import KEY, ROOT, SAMPLE, commands, remedies, texts

@@ -34,12 +34,14 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--peers", nargs="+", default=list(USUAL), choices=list(PEERS))
     parser.add_argument("--kills", type=int, help="of each supervisor in a race (20)")
     parser.add_argument("--seconds", type=float, help="of each idle span (60)")
+    parser.add_argument("--write", action="store_true", help="write the table of recovery into docs/performance.md")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="NAME", help="these parts alone")
     given = parser.parse_args(arguments)
     scale = Scale(
         given.quick, tuple(given.agents), tuple(given.peers),
         given.kills if given.kills is not None else 10 if given.quick else 20,
         given.seconds if given.seconds is not None else 15.0 if given.quick else 60.0,
+        given.write,
     )  # fmt: skip
     load = os.getloadavg()[0]
     print(f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, load {load:.1f}")

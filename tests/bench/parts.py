@@ -5,7 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.bench import brief, crowd, flood, hooks, hostile, ledger, race_report, step, thousand, transcripts, work
+from tests.bench import (
+    brief,
+    crowd,
+    flood,
+    hooks,
+    hostile,
+    ledger,
+    race_report,
+    recovery,
+    step,
+    thousand,
+    transcripts,
+    work,
+)
 from tests.bench.scale import Scale
 
 
@@ -35,5 +48,10 @@ PARTS: dict[str, Part] = {
         "1,000 agents beside 100: start, idle, a death, the daemon's restart", thousand.report, usual=False
     ),
     "step": Part("one event in the core at 1, 100 and 1,000 agents", step.report),
+    "recovery": Part(
+        "how long a failed agent of each real CLI is away, by cause, on an API that answers at once",
+        recovery.report,
+        usual=False,
+    ),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
 }

@@ -30,7 +30,7 @@ USUAL = ("floor", "phoenixd", "runit", "s6", "pm2", "supervisord", "systemd")
 GROWN = 1.3
 """Seconds that a child has lived before it is killed."""
 PHASE = 0.5
-PATIENCE = 20.0
+PATIENCE = 60.0
 BEAT = 15.0
 """Seconds between two heartbeats of an agent."""
 FOLDED = 65.0

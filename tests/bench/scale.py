@@ -7,13 +7,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """kills: of each supervisor; seconds: of an idle span. quick: few samples of everything."""
+    """kills: of each supervisor; seconds: of an idle span. quick: few samples of everything.
+    write: put the table into its page of the documentation."""
 
     quick: bool = False
     agents: tuple[int, ...] = (1, 100)
     peers: tuple[str, ...] = ()
     kills: int = 20
     seconds: float = 60.0
+    write: bool = False
 
     @property
     def waves(self) -> int:

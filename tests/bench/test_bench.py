@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as bench
+from tests.bench import recovery
 from tests.bench.parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -43,3 +44,15 @@ def test_every_part_can_be_asked_for_and_help_says_what_it_measures(capsys: pyte
     for name, part in PARTS.items():
         assert f"  {name} " in told
         assert part.words in told
+
+
+def test_the_table_of_recoveries_has_its_place_on_the_page() -> None:
+    page = recovery.PAGE.read_text()
+
+    again = recovery.written(recovery.written(page, ["a table"]), ["another"])
+
+    assert "another" in again
+    assert "a table" not in again
+    assert again.partition("<!--")[0] == page.partition("<!--")[0]
+    with pytest.raises(ValueError, match="no place"):
+        recovery.written("no markers", [])

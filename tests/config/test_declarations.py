@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import stat
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.config import load_configuration, remove_agent, write_agent
+from phoenixd.config import forget_removed, load_configuration, remove_agent, restore_agent, write_agent
 from phoenixd.errors import ConfigurationError
 
 TABLE: dict[str, Any] = {"argv": ["sleep", "1"], "cwd": "/", "prompt": 'say "hi"\nand\tgo\u0001', "env": {"K": "v=é"}}
@@ -78,3 +79,41 @@ def test_every_declaration_is_read_back_as_it_was_given(
 
     spec = load_configuration(None, state, {}).agents["a"]
     assert (spec.prompt, spec.argv, dict(spec.env)) == (prompt, tuple(argv), {"K": value})
+
+
+def test_what_an_act_removed_comes_back_as_it_was_and_only_once(tmp_path: Path) -> None:
+    path = write_agent(tmp_path, "a", TABLE)
+    before = path.read_bytes()
+    assert remove_agent(tmp_path, "a", act="1f")
+    assert load_configuration(None, tmp_path, {}).agents == {}
+    (kept,) = (tmp_path / "removed").iterdir()
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    assert stat.S_IMODE(kept.parent.stat().st_mode) == 0o700
+
+    assert restore_agent(tmp_path, "a", "1f") is True
+    assert path.read_bytes() == before
+    assert restore_agent(tmp_path, "a", "1f") is False
+    assert list((tmp_path / "removed").iterdir()) == []
+
+
+def test_what_comes_back_takes_no_other_agents_place(tmp_path: Path) -> None:
+    write_agent(tmp_path, "a", TABLE)
+    remove_agent(tmp_path, "a", act="1f")
+    write_agent(tmp_path, "a", {"argv": ["true"], "cwd": "/tmp"})
+
+    with pytest.raises(ConfigurationError, match="there is an agent a again"):
+        restore_agent(tmp_path, "a", "1f")
+
+    assert load_configuration(None, tmp_path, {}).agents["a"].cwd == "/tmp"
+
+
+def test_what_can_no_longer_come_back_is_deleted(tmp_path: Path) -> None:
+    forget_removed(tmp_path, 1e12)
+    for name in ("a", "b"):
+        write_agent(tmp_path, name, TABLE)
+        remove_agent(tmp_path, name, act="1f")
+    os.utime(tmp_path / "removed" / "a.1f.toml", (1000, 1000))
+
+    forget_removed(tmp_path, 2000)
+
+    assert [path.name for path in (tmp_path / "removed").iterdir()] == ["b.1f.toml"]

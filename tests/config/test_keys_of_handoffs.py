@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from phoenixd.config.tables import HandoffTable
+from phoenixd.config.tables.memory import HandoffTable
 
 
 def test_a_command_words_the_papers_and_five_handoffs_are_kept_by_default() -> None:

@@ -17,9 +17,11 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.fleet import Step
 from phoenixd.core.handoff.state import Step as HandoffStep
-from phoenixd.core.treatment import casebook, outcome
+from phoenixd.core.treatment import acting, casebook, outcome
+from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.core.treatment.case import JOINS_WITHIN, Case, Treated
 from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS, Trial, figures, interval
+from phoenixd.core.treatment.words import ACTION_OF
 from phoenixd.documents.hooks import hook_of
 from tests.core.handing import HandoffStory
 from tests.core.story import Story, claude, spec
@@ -51,6 +53,9 @@ def turn(story: Story) -> None:
     story.hook("tool-start", tool="Bash", tool_use_id="t")
     story.hook("tool-end", tool="Bash", tool_use_id="t")
     story.hook("stop")
+
+
+OBSERVING = AuthorityRules(**dict.fromkeys(ACTION_OF, "observe"))  # type: ignore[arg-type]
 
 
 @pytest.fixture
@@ -234,13 +239,14 @@ def test_a_hook_that_is_heard_twice_is_one_failure(story: Story) -> None:
 
 
 def test_the_clinic_orders_nothing_and_changes_no_agent(monkeypatch: pytest.MonkeyPatch) -> None:
-    """It must be no second restart policy: without it the fleet decides alike."""
+    """It must be no second restart policy: without authority it only watches, and the fleet decides alike."""
     watched = storm()
-    rows = {event: tuple(part for part in row if part is not casebook.follow) for event, row in hearing.TABLE.items()}
+    clinic = (casebook.follow, acting.act)
+    rows = {event: tuple(part for part in row if part not in clinic) for event, row in hearing.TABLE.items()}
     monkeypatch.setattr(hearing, "TABLE", rows)
     alone = storm()
 
-    assert alone.decisions == watched.decisions
+    assert alone.decisions == [one for one in watched.decisions if "its authority is observe" not in one.reason]
     assert replace(alone.fleet, cases=watched.fleet.cases) == watched.fleet
     assert len(cases(watched)) > 2
     assert cases(alone) == ()
@@ -248,7 +254,7 @@ def test_the_clinic_orders_nothing_and_changes_no_agent(monkeypatch: pytest.Monk
 
 def storm() -> Story:
     """Deaths, hangs, limits and failed turns of one agent, until it is given up."""
-    story = Story(claude()).works()
+    story = Story(claude(clinic=ClinicRules(OBSERVING))).works()
     story.hook("stop-failure", error="rate_limit", text="429")
     story.wait(7200)
     story.hook("stop-failure", error="max_output_tokens")

@@ -5,6 +5,8 @@ F-HO-1: test_degraded_handoff. F-HO-2: test_handoff_backstop. F-HO-3, 4: test_me
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core import armed
@@ -16,7 +18,9 @@ from phoenixd.core.events.handoffs import PapersFailed
 from phoenixd.core.events.orders import SendRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, RunAdopted
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
-from phoenixd.core.handoff.machine import ESCAPING, WORK_LIMIT
+from phoenixd.core.handoff import checks
+from phoenixd.core.handoff.checks import Check
+from phoenixd.core.handoff.machine import ENDING, ESCAPING, WORK_LIMIT
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.seat import finding
 from phoenixd.core.spec import ContextRules
@@ -66,6 +70,7 @@ def test_f_ho_5_e73_x30_an_update_is_tried_once_more_and_then_97_percent_decides
     assert story.step is ends_in
     assert len(story.of(UpdatePapers)) == 2
     assert bool(story.handoff.degraded) == (ends_in is Step.SNAPSHOT)
+    assert bool(story.handoff.stale) == (ends_in is Step.SNAPSHOT)
 
 
 def test_f_ho_11_of_two_that_live_one_counts_and_the_fenced_one_is_ended() -> None:
@@ -113,6 +118,28 @@ def test_f_ho_13_one_that_ignores_its_end_is_killed_and_that_is_recorded() -> No
     assert any("still alive" in one and "killing its tree" in one for one in story.reasons)
     story.exits("o", None, 9)
     assert (story.step, list(story.fleet.agents)) == (Step.DONE, ["o-g2"])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_f_ho_13_one_that_cannot_be_ended_is_an_alert_with_a_remedy_until_it_is_gone(known: bool) -> None:
+    story = in_shutdown()
+    if not known:
+        # A journal of before that deadline.
+        seat = replace(story.seat, handoff=replace(story.handoff, deadline=None))
+        story.fleet = replace(story.fleet, seats={"o": seat})
+        story.pass_over(1)
+        story.hook_of("o-g2", "tool-start", tool="Bash")
+    story.wait(ENDING - 1)
+    assert "handoff" not in story.alerts()
+    story.wait(1)
+    assert "handoff" in story.alerts()
+    (alert,) = [one for one in story.agent.alerts if one.kind == "handoff"]
+    assert "generation 1 cannot be ended" in alert.text
+    assert "phoenixctl explain o" in alert.text
+    assert story.step is Step.SHUTDOWN
+    story.exits("o", None, 9)
+    assert (story.step, list(story.fleet.agents)) == (Step.DONE, ["o-g2"])
+    assert [one for one in story.agent.alerts if one.kind == "handoff"] == []
 
 
 @pytest.mark.parametrize("what", ["time", "start", "daemon", "reboot"])
@@ -212,3 +239,31 @@ def test_f_ho_1_a_refusal_means_a_full_context_by_the_share_of_a_million(tokens:
     story = of_a_million(tokens)
     story.hook("stop-failure", error="invalid_request", text="the request was refused")
     assert isinstance(story.agent.state, Stopping) == is_dead_end
+
+
+# What `handoff status` makes of it.
+
+
+def updates(story: HandoffStory) -> Check:
+    return next(one for one in checks.checks(story.fleet, story.seat) if one.name == "updates finished")
+
+
+def test_e75_updates_that_were_made_are_finished_whatever_else_was_degraded() -> None:
+    story = HandoffStory()
+    story.works()
+    story.hook("stop", jobs=("make watch",))
+    story.begins()
+    text = story.of(Deliver)[-1]
+    story.hook("prompt-submit", text=text.text)
+    story.tell(Delivered(text.agent, text.incarnation, text.message_id, "prompt"))
+    story.hook("stop", jobs=("make watch",))
+    story.wait(story.agent.spec.handoff.drain)
+    assert any("background tasks end with it" in one for one in story.handoff.degraded)
+    assert updates(story).well is True
+
+
+def test_e75_updates_that_failed_are_not_finished() -> None:
+    story = in_update(194_000)
+    for _ in range(2):
+        story.tell(PapersFailed("o", story.handoff.id, "the predecessor's plan has two tasks 3"))
+    assert (updates(story).well, updates(story).what) == (False, "the predecessor's plan has two tasks 3")

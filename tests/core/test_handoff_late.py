@@ -114,3 +114,43 @@ def test_a_handoff_that_is_rolled_back_has_no_addendum_for_its_predecessor_has_h
     story.exits("o-g2", None, 15)
     assert story.step is Step.ROLLED_BACK
     assert not story.of(WriteAddendum)
+
+
+def test_f_ho_11_an_addendum_that_the_next_handoff_overtakes_is_told_to_who_holds_the_seat_then() -> None:
+    story = HandoffStory().awaiting()
+    story.hook_of("o", "prompt-submit", text="Mind the till.")
+    story.ack()
+    story.exits("o", None, 15)
+    assert story.step is Step.DONE
+    first = story.handoff.id
+    story.hook_of("o-g2", "stop")
+    assert story.begins() is None, "an operator need not wait for it"
+    assert story.handoff.id != first
+    story.tell(AddendumWritten("o", first, path=PATH, files=1, said=1))
+    story.told_to_finish()
+    story.started_of("o-g3")
+    assert story.ack("o-g3") is None
+    story.exits("o-g2", None, 15)
+    (text,) = [one.text for one in story.of(Deliver) if one.agent == "o-g3"]
+    assert "Mind the till." in text
+    assert words.is_ours(text)
+
+
+@pytest.mark.parametrize("how", ["hook", "queue"])
+def test_that_a_handoff_is_called_off_is_no_task_in_hand(how: str) -> None:
+    story = HandoffStory()
+    story.works()
+    story.hook("prompt-submit", text="Build the till.")
+    story.hook("stop")
+    story.begins()
+    story.told_to_finish()
+    assert story.agent.last_prompt == "Build the till.", "nor is the word to finish"
+    story.tell(RollbackRequested("o", "operator"))
+    text = story.of(Deliver)[-1]
+    assert (text.agent, text.text) == ("o", words.CALLED_OFF)
+    if how == "hook":
+        story.hook_of("o", "prompt-submit", text=text.text)
+        story.tell(Delivered("o", text.incarnation, text.message_id, "prompt"))
+    else:
+        story.tell(Delivered("o", text.incarnation, text.message_id, "queued", queued=text.text))
+    assert story.agent.last_prompt == "Build the till."

@@ -321,6 +321,59 @@ def test_a_daemon_start_asks_once_more_for_the_work_before_it_is_given_up(per_tu
     assert isinstance(lives.state, Starting)
 
 
+def unmeasured(died: int = 1, lived: float = LONG) -> Lives:
+    """A run that achieved nothing has died, and what it did to the work was asked for and not answered."""
+    lives = Lives(claude(restart=RestartRules(max_unproductive=3, early_exit=60, backoff_initial=20)))
+    lives.start()
+    for _ in range(died):
+        lives.died(PROMPT, lived=lived)
+    lives.work = "late"
+    lives.started()
+    lives.hook("prompt-submit", text="go on")
+    lives.pass_over(lived)
+    lives.exited(signal=9)
+    assert lives.agent.record.weighing > 0
+    return lives
+
+
+def test_a_daemon_start_puts_off_no_start_of_one_that_is_not_to_be_given_up() -> None:
+    """What its last run did is asked for once more beside its next start, and not before it."""
+    lives = unmeasured(lived=5)
+    assert isinstance(lives.state, BackingOff)
+    due, asked, spawned = lives.state.until, len(lives.of(MeasureWork)), len(lives.of(Spawn))
+    lives.tell(MeasurementLost("a"))
+    assert len(lives.of(MeasureWork)) == asked + 1
+    assert lives.state.until == due
+    lives.wait(due - lives.at)
+    assert len(lives.of(Spawn)) == spawned + 1
+
+
+def test_a_daemon_start_waits_for_the_work_of_one_that_is_to_be_given_up() -> None:
+    lives = unmeasured(2)
+    assert isinstance(lives.state, BackingOff)
+    due = lives.state.until
+    lives.pass_over(due - lives.at)
+    lives.tell(MeasurementLost("a"))
+    assert isinstance(lives.state, BackingOff)
+    assert lives.state.until > lives.at
+    lives.wait(lives.agent.spec.breaker.time_limit)
+    assert isinstance(lives.state, BackingOff)
+    lives.tell(WorkMeasured("a", lives.agent.incarnation, True, "git:same"))
+    assert isinstance(lives.state, Quarantined)
+
+
+def test_a_daemon_start_leaves_a_run_alone_whose_predecessor_is_being_measured() -> None:
+    lives = unmeasured().respawned()
+    asked = len(lives.of(MeasureWork))
+    lives.tell(MeasurementLost("a"))
+    assert isinstance(lives.state, Starting)
+    assert len(lives.of(MeasureWork)) == asked + 1
+    lives.tell(WorkMeasured("a", lives.agent.record.weighing, True, "git:same"))
+    asked = len(lives.of(MeasureWork))
+    lives.tell(MeasurementLost("a"))
+    assert len(lives.of(MeasureWork)) == asked, "what was answered is not asked again"
+
+
 def test_a_loop_is_productive_by_the_work_of_its_iteration() -> None:
     lives = Lives(claude(kind=Kind.LOOP, loop=LoopRules(pause=1)))
     lives.start()

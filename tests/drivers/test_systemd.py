@@ -21,7 +21,7 @@ def address(request: pytest.FixtureRequest, short_tmp: Path) -> str:
 def listener(address: str) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM) as listening:
         listening.bind("\0" + address[1:] if address.startswith("@") else address)
-        listening.settimeout(5)
+        listening.settimeout(60)
         yield listening
 
 

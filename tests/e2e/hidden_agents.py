@@ -53,7 +53,7 @@ def main() -> None:
             numbers = [int(line) for line in report.read_text().splitlines()] if report.exists() else []
             return numbers if len(numbers) == count else []
 
-        return eventually_sync(told, 20, f"{count} processes told their numbers")
+        return eventually_sync(told, 60, f"{count} processes told their numbers")
 
     try:
         stage.up()

@@ -32,10 +32,10 @@ class Inbox:
         self._call("POST", "/v1/watchdog")
 
     def _call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        connection = http.client.HTTPConnection("phoenixd", timeout=40)
+        connection = http.client.HTTPConnection("phoenixd", timeout=90)
         connection.sock = socket.socket(socket.AF_UNIX)
         with connection.sock as line:
-            line.settimeout(40)
+            line.settimeout(90)
             line.connect(self._socket)
             connection.request(method, path, json.dumps(body) if body else None, {"Content-Type": "application/json"})
             answer: dict[str, Any] = json.loads(connection.getresponse().read())

@@ -1,7 +1,8 @@
 """An agent of the open contract that knows what stands at the front of its context, until it is made to forget.
 
 It is told its front at the session's start, and new codes at a turn's end. FORGETS in its directory: the front is
-dropped, once, and the agent goes on as if nothing were missing. Each line that is typed is a turn.
+dropped, once, and the agent goes on as if nothing were missing. NEVER there: it knows no code. Each line that is typed
+is a turn.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ def turn(prompt: str, codes: dict[str, str]) -> dict[str, str]:
         if asked is None:
             codes, last = codes_in(reason) or codes, "noted"
         else:
-            last = codes.get(asked[1], "I cannot see it.")
+            last = "I cannot see it." if Path("NEVER").exists() else codes.get(asked[1], "I cannot see it.")
 
 
 def main() -> None:

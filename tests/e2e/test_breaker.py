@@ -264,7 +264,7 @@ def test_g36_g49_a_sequence_has_its_turns_and_opens_as_one(stage: Stage, dirty: 
     )
     (dirty / "report.md").write_text("from before")
     stage.up()
-    stage.until("the breaker opens", lambda: stage.row("builder")["state"] == "quarantined", patience=40)
+    stage.until("the breaker opens", lambda: stage.row("builder")["state"] == "quarantined", patience=90)
 
     assert log.read_text().split() == ["builder", "criticizer", "builder", "criticizer", "planner",
                                        "builder", "criticizer"]  # fmt: skip

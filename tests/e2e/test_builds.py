@@ -55,7 +55,7 @@ def test_promise_4_a_long_build_completes_at_its_first_try_and_a_blocked_test_di
     stage.until("its silence is longer than the limit", lambda: tries(stage, "a") > 1 or silence(stage, "a") > 10)
     assert tries(stage, "a") == 1
     over.touch()
-    assert builder.do("out = call.wait(20)") == "0"
+    assert builder.do("out = call.wait(60)") == "0"
     assert builder.do(hook("tool-end", '{"tool_name": "Bash", "tool_use_id": "t1"}')) == "0"
     assert builder.do(hook("stop", "{}")) == "0"
     stage.until("its turn is over", lambda: stage.row("a")["activity"] == "idle")

@@ -99,7 +99,7 @@ def test_p79_planted_secrets_stand_in_no_file_and_no_answer(stage: Stage) -> Non
     ]  # fmt: skip
     stage.ctl("down", "--agents")
     assert stage.process is not None
-    stage.process.wait(20)
+    stage.process.wait(60)
     for secret in canaries:
         assert [place for place in places_of(stage, secret) if Path(place).name not in OWN_SIDE] == []
         assert not [answer for answer in said if secret in answer]

@@ -10,8 +10,11 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.resonance.state import Step
 from phoenixd.demo.stage import Stage
 from phoenixd.planting import CODES
+from tests.e2e.census import survivors
+from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
 
@@ -142,3 +145,16 @@ def test_f_re_7_kill_9_of_the_daemon_and_a_lost_anchor_cost_the_agent_nothing(st
     agent.until("the anchor is there again", lambda: (agent.status()["rebuilt_from"] or "") == "state")
     assert agent.anchor()["marker"] == before
     assert stage.row("a")["incarnation"] == 1
+
+
+def test_r48_kill_9_of_the_daemon_in_the_middle_of_a_restoration_ends_in_one_new_session(short_tmp: Path) -> None:
+    """One of the deaths of `./dev proof restoring`."""
+    # It builds on Bearer, above.
+    from tests.proof.restoring.kills import StepStage, kills
+
+    stage = StepStage(short_tmp)
+    try:
+        assert kills(stage, 1, (Step.SESSION,)) == {"restored": 1}
+    finally:
+        stage.down()
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")

@@ -37,7 +37,7 @@ def test_sigterm_ends_a_daemon_that_watches_files_of_living_agents(stage: Stage)
 
     stage.process.send_signal(signal.SIGTERM)
 
-    assert stage.process.wait(10) == 0
+    assert stage.process.wait(60) == 0
     stage.up()
     assert stage.row("a")["incarnation"] == 1
 

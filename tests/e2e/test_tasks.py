@@ -35,6 +35,11 @@ elif verb == "claim":
         file.write("kept")
     with open(f"{out}/report.json", "w") as file:
         file.write(rest)
+elif verb == "touch":
+    with open(os.path.join(os.getcwd(), "settled.txt"), "w") as file:
+        file.write("as before")
+    with open(f"{out}/report.json", "w") as file:
+        file.write(rest)
 elif verb == "fail":
     sys.exit(3)
 elif verb == "ask":
@@ -233,6 +238,18 @@ def test_a_claim_that_the_facts_contradict_stands_beside_the_workers_words_and_i
     assert "never.txt" in told
     shown = " ".join(shop.stage.ask("status", "boss").split())
     assert f"the report of task {name} claims what did not happen (1)" in shown
+
+
+def test_a_change_that_is_none_is_contradicted_by_what_stood_there_before_the_task(shop: Shop) -> None:
+    (shop.work / "settled.txt").write_text("as before")
+    shop.stage.up()
+
+    name = shop.run(f"touch {json.dumps({'files': [{'path': 'settled.txt'}]})}")
+
+    claims = shop.until(name, "done", "failed")["claims"]
+    assert [(one["verdict"], one["why"]) for one in claims["listed"]] == [
+        ("contradicted", "it is as it was before the task")
+    ]
 
 
 def test_the_names_of_workers_are_refused_at_declaration(shop: Shop) -> None:

@@ -170,7 +170,7 @@ class Room:
         eventually_sync(self.status.exists, timeout, f"{self.argv} ends")
         self.lived = time.time() - self.began
         if self._process:
-            self._process.wait(10)
+            self._process.wait(60)
 
     # What can be seen.
 

@@ -20,7 +20,9 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import HandoffRules, Kind
 from phoenixd.core.tasks.state import JudgedReport, Outcome, Task, Tasks
+from phoenixd.documents.project import package
 from phoenixd.documents.project.outcomes import Ended, of_workers
+from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import TaskOutcome
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.session_files import ProjectFiles
@@ -30,6 +32,7 @@ from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
+from phoenixd.memory.sharing import DIRECTORY, SharedMemory
 from tests.start.places import NOW, HandClock, Room, entry
 from tests.transcripts.samples import answer, claude, prompt, tool_use
 
@@ -212,6 +215,59 @@ async def test_keep_packages_and_records_of_the_newest_handoffs_stay_and_nothing
         "orchestrator-002/handoff-package.json", "orchestrator-002/session.json",
         "orchestrator-003/handoff-package.json", "orchestrator-003/session.json", *ours,
     ])  # fmt: skip
+
+
+@pytest.mark.parametrize("takes", [True, False])
+async def test_e81_a_package_lists_what_other_projects_shared_where_that_is_chosen(scene: Scene, takes: bool) -> None:
+    files, clean = ProjectFiles(), scene.handover.clean
+    store = SharedMemory(scene.room.directories.state / DIRECTORY, plain_files, files, clean, lambda: NOW)
+    bank = scene.room.work.parent / "bank"
+    path = ".claude/orchestrators/orchestrator-5/memory/patterns.md"
+    (bank / path).parent.mkdir(parents=True)
+    (bank / path).write_text("Mind the till, hunter2.")
+    found, _ = store.share(str(bank), Tree("bank", memory=(path,)), path, None)
+    rules = HandoffRules(shared_memory=takes)
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=rules))
+    scene.handover = replace(scene.handover, shared=store)
+
+    place = f".claude/orchestrators/shared-memory/{found.name}"
+    made = await scene.package()
+    assert made.get("memoryFiles", []) == ([place] if takes else [])
+    assert (scene.room.work / place).exists() == takes
+    if takes:
+        assert "[redacted]" in (scene.room.work / place).read_text()
+        tree = files.read_project(str(scene.room.work), "shop")
+        assert package.check(package.read(json.dumps(made).encode(), "package"), tree) == ()
+
+
+async def test_the_record_of_a_successor_that_a_rollback_left_running_is_closed_and_goes_in_its_turn(
+    scene: Scene,
+) -> None:
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=HandoffRules(keep=1)))
+    first = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(first, PackageWritten)
+    # An order to stop rolled it back before the package was known: nothing ever came to its record.
+    sessions = scene.room.work / ".claude/orchestrators"
+    record = sessions / first.session / "session.json"
+    assert json.loads(record.read_text())["status"] == "running"
+    scene.changes = {"id": "h2", "began_wall": NOW + 60, "previous_session": first.previous}
+    second = await scene.handover.write(WritePackage("a", "h2"))
+    assert isinstance(second, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {**scene.changes, "session": second.session}
+
+    (sessions / first.session / "memory").mkdir()
+    (sessions / first.session / "memory" / "patterns.md").write_text("Mind the till.")
+    await scene.handover.record(RecordSessions("a", "h2"))
+    assert json.loads(record.read_text())["status"] == "shutdown"
+    assert (sessions / first.session / "handoff-package.json").exists(), "one handoff's papers are kept beside"
+
+    scene.changes |= {"id": "h3", "began_wall": NOW + 120, "session": "", "previous_session": second.session}
+    scene.step = Step.SNAPSHOT
+    third = await scene.handover.write(WritePackage("a", "h3"))
+    assert isinstance(third, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {**scene.changes, "session": third.session}
+    await scene.handover.record(RecordSessions("a", "h3"))
+    assert not (sessions / first.session / "handoff-package.json").exists()
 
 
 def written(path: str) -> tuple[bytes, bytes]:

@@ -58,7 +58,11 @@ PROOFS = (
         _module("tests.blind"),
     ),
     Proof("faults", "I/O errors, SIGKILL at each system call, full disks", _pytest("-m", "faults")),
-    Proof("slow", "what takes more than ten seconds", _pytest("-m", "slow and not faults")),
+    Proof(
+        "slow",
+        "what takes more than ten seconds, with the tries that the gate leaves out",
+        _pytest("-m", "slow and not faults"),
+    ),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
     Proof(
         "claude",
@@ -75,6 +79,11 @@ PROOFS = (
         "resonance",
         "fronts of contexts that models in process drop: each is found in time, and what lost nothing is left alone",
         _module("tests.proof.resonance"),
+    ),
+    Proof(
+        "restoring",
+        "kill -9 of the daemon 20 times at each of the seven steps of a restoration: it ends once, and loses no work",
+        _module("tests.proof.restoring"),
     ),
     Proof(
         "clinic",

@@ -1,5 +1,7 @@
 """`./dev proof resonance`: how surely, how late and at what price a lost front is found, and what is falsely found.
 
+It writes its tables into docs/explanation/resonance.md, unless it ran with fewer trials or something did not hold.
+
 Each figure is a count out of trials, with the Clopper-Pearson interval of 95 % beside it, exact by bisection.
 Deterministic: model, conversation and codes come from numbers that are counted up.
 """
@@ -11,6 +13,7 @@ import random
 import sys
 from collections.abc import Callable
 from math import comb
+from pathlib import Path
 from typing import Any, get_args
 
 from phoenixd.planting import Mode
@@ -21,6 +24,10 @@ from tests.resonance.models import Model, dropping, tokens
 
 SEED = SessionSeed("The Architect", ("Design the protocol",), ("Markers are hybrid",))
 INTERVAL = 10
+TRIALS, CHECKS = 200, 1000
+PAGE = Path(__file__).resolve().parents[2] / "docs/explanation/resonance.md"
+BEGIN = "<!-- written by ./dev proof resonance -->"
+END = "<!-- end -->"
 BOUND = INTERVAL + 3 + 1
 TRUNCATED: tuple[type[Model], ...] = (Model, models.DisobeyingOnce, models.Paraphrasing, models.Listing)
 HEALTHY = {"healthy": Model, "disobeys once": models.DisobeyingOnce, "paraphrases": models.Paraphrasing}
@@ -124,47 +131,89 @@ def price(mode: Mode, transport: Transport, turns: int = 60) -> float:
     return (sum(map(tokens, model.requests)) - sum(map(tokens, bare.requests))) / turns
 
 
+def unaided(mode: Mode, trials: int) -> tuple[int, int]:
+    """Models that refuse what is too long, and models that never obey: whose session began anew, who was given up."""
+    renewed = paused = 0
+    for number in range(trials):
+        pace = pacemaker(models.Rejecting(window=900), number, mode=mode)
+        for _ in range(30):
+            pace.turn(models.FILLER)
+        renewed += any(one.kind == "rejected" for one in pace.records.happened)
+        pace = pacemaker(models.DisobeyingForEver(), number, mode=mode, interval=2)
+        try:
+            for _ in range(10):
+                pace.turn("Go on.")
+        except MarkerLost:
+            paused += 1
+    return renewed, paused
+
+
 def shown(successes: int, trials: int) -> str:
     low, high = interval(successes, trials)
     return f"{successes}/{trials} ({low:.2%} to {high:.2%})"
 
 
+def write(lines: list[str]) -> None:
+    """Put the tables in the place of those that stand in the page."""
+    text = PAGE.read_text()
+    before, _, rest = text.partition(BEGIN)
+    _, found, after = rest.partition(END)
+    if not found:
+        raise SystemExit(f"{PAGE} lacks the lines {BEGIN} and {END}")
+    PAGE.write_text(before + BEGIN + "\n\n" + "\n".join(lines) + "\n\n" + END + after)
+
+
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev proof resonance", description=__doc__)
-    parser.add_argument("--trials", type=int, default=200, help="truncations for each transport and mode")
-    parser.add_argument("--checks", type=int, default=1000, help="checks of each model that lost nothing")
+    parser.add_argument("--trials", type=int, default=TRIALS, help="truncations for each transport and mode")
+    parser.add_argument("--checks", type=int, default=CHECKS, help="checks of each model that lost nothing")
     given = parser.parse_args(arguments)
-    wrong = []
-    print("| transport | mode | found in time (95 %) | delay in turns: median, most | tokens per turn |")
-    print("|---|---|---|---|---|")
+    wrong: list[str] = []
+    lines: list[str] = []
+
+    def say(line: str) -> None:
+        print(line, flush=True)
+        lines.append(line)
+
+    say("| transport | mode | found in time (95 %) | delay in turns: median, most | tokens per turn |")
+    say("|---|---|---|---|---|")
     for transport in get_args(Transport):
         for mode in get_args(Mode):
             found, delays = truncations(mode, transport, given.trials)
             delays.sort()
             delay = f"{delays[len(delays) // 2]}, {delays[-1]}" if delays else "none"
             cost = price(mode, transport)
-            print(f"| {transport} | {mode} | {shown(found, given.trials)} | {delay} | {cost:.0f} |", flush=True)
+            say(f"| {transport} | {mode} | {shown(found, given.trials)} | {delay} | {cost:.0f} |")
             if found < given.trials:
                 wrong.append(f"{transport}, {mode}: {given.trials - found} were not found within {BOUND} turns")
-    print("\n| what lost nothing | transport | mode | taken for lost (95 %) |\n|---|---|---|---|")
+    say("\n| what lost nothing | transport | mode | taken for lost (95 %) |\n|---|---|---|---|")
     for name, kind in HEALTHY.items():
         for transport in get_args(Transport):
             for mode in get_args(Mode):
                 lost = false_losses(kind, mode, transport, given.checks)
-                print(f"| {name} | {transport} | {mode} | {shown(lost, given.checks)} |", flush=True)
+                say(f"| {name} | {transport} | {mode} | {shown(lost, given.checks)} |")
                 if lost:
                     wrong.append(f"{name}, {transport}, {mode}: {lost} false losses")
     lost, seen = compactions(100)
-    print(f"| compactions that dropped the codes | compaction | one_time | {shown(lost, seen)} |")
+    say(f"| compactions that dropped the codes | compaction | one_time | {shown(lost, seen)} |")
     if lost:
         wrong.append(f"{lost} ordinary compactions were taken for losses")
-    print("\n| an echo without its front | mode | passes (95 %) |\n|---|---|---|")
+    say("\n| an echo without its front | mode | passes (95 %) |\n|---|---|---|")
     for transport in get_args(Transport):
         for mode in get_args(Mode):
             passed = echoes(mode, transport, given.checks)
-            print(f"| {transport} | {mode} | {shown(passed, given.checks)} |", flush=True)
+            say(f"| {transport} | {mode} | {shown(passed, given.checks)} |")
             if passed != (given.checks if mode == "classic" else 0):
                 wrong.append(f"{transport}, {mode}: an echo passed {passed} times")
+    say("\n| a model that | mode | what is done (95 %) |\n|---|---|---|")
+    for mode in get_args(Mode):
+        renewed, paused = unaided(mode, given.trials)
+        say(f"| refuses what is too long | {mode} | a new session from the seed: {shown(renewed, given.trials)} |")
+        say(f"| never obeys | {mode} | restored once, then given up: {shown(paused, given.trials)} |")
+        if (renewed, paused) != (given.trials, given.trials):
+            wrong.append(f"{mode}: {renewed} and {paused} of {given.trials}")
+    if not wrong and (given.trials, given.checks) == (TRIALS, CHECKS):
+        write(lines)
     print("\n" + ("\n".join(wrong) or "held"))
     return int(bool(wrong))
 

@@ -59,7 +59,7 @@ class AgentStage:
         self.cli, self.home, self.workspace = cli, root / "home", root / "shop"
         self.harness = HARNESSES[cli.harness]
         self.stage = Stage(root)
-        self.scenario = Scenario()
+        self.scenario = Scenario(seals=True)
         self.stub = cli.stub(self.scenario)
         self.extra_env: dict[str, str] = {}
         self.home.mkdir()
@@ -205,12 +205,12 @@ class AgentStage:
 
     def _tmux(self, *arguments: str, check: bool = True) -> str:
         command = ["tmux", "-N", "-S", str(self.stage.runtime / "tmux.sock"), *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=20).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=60).stdout
 
 
 class _UnixConnection(http.client.HTTPConnection):
     def __init__(self, path: str) -> None:
-        super().__init__("phoenixd", timeout=20)
+        super().__init__("phoenixd", timeout=60)
         self._path = path
 
     def connect(self) -> None:

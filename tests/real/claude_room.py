@@ -88,7 +88,7 @@ class Room:
         """The first transcript record that meets the condition; the CLI writes in batches, some 0.1 s late."""
 
         found = eventually_sync(
-            lambda: find_record(self.transcript(), condition), timeout=30, what="such a record in the transcript"
+            lambda: find_record(self.transcript(), condition), timeout=60, what="such a record in the transcript"
         )
         assert found is not None
         return found

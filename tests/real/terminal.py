@@ -49,7 +49,7 @@ class Terminal:
 
     def _tmux(self, *arguments: str, check: bool = True) -> str:
         command = ["tmux", "-S", str(self._socket), "-f", "/dev/null", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=20).stdout
+        return subprocess.run(command, capture_output=True, text=True, check=check, timeout=60).stdout
 
 
 class Program:
@@ -68,7 +68,7 @@ class Program:
         """Send keys by tmux's names (`Enter`, `Down`, `C-c`); other strings are typed."""
         self._terminal._tmux("send-keys", "-t", f"={self._name}:", *keys)
 
-    def wait_screen(self, pattern: str, timeout: float = 30.0) -> str:
+    def wait_screen(self, pattern: str, timeout: float = 60.0) -> str:
         """The screen, once it shows the pattern. A pane has no event for that, so it is polled."""
         deadline = time.monotonic() + timeout
         while not re.search(pattern, shown := self.screen(), re.DOTALL):
@@ -77,7 +77,7 @@ class Program:
             time.sleep(0.1)
         return shown
 
-    def wait_exit(self, timeout: float = 30.0) -> int:
+    def wait_exit(self, timeout: float = 60.0) -> int:
         """The exit status as a shell sees it (128 + signal for a killed one)."""
         deadline = time.monotonic() + timeout
         while not self._status.exists():
@@ -92,7 +92,7 @@ class Program:
 
     @property
     def pid(self) -> int:
-        deadline = time.monotonic() + 10
+        deadline = time.monotonic() + 60
         while not (self._pid.exists() and self._pid.read_text().endswith("\n")):
             if time.monotonic() > deadline:
                 raise TimeoutError("the program did not start")

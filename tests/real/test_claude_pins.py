@@ -58,7 +58,7 @@ def comes_back(stage: ClaudeStage) -> bool:
     """Press Enter, and say whether it helped: now and then the session draws an empty frame, and waits."""
     stage.type("Enter")
     try:
-        eventually_sync(lambda: asks(stage) == [], 10, "its session is back")
+        eventually_sync(lambda: asks(stage) == [], 60, "its session is back")
     except TimeoutError:
         return False
     return True
@@ -89,7 +89,7 @@ def test_a_session_that_moved_away_all_the_same_is_an_item_until_somebody_brings
     stage.until_idle()
     stage.wait_screen("idle")
     # Its own daemon is up only some time after the first frame.
-    eventually_sync(lambda: "← for agents" in stage.screen(), 30, "the arrow is offered")
+    eventually_sync(lambda: "← for agents" in stage.screen(), 60, "the arrow is offered")
 
     session = stage.row()["session_id"]
 

@@ -18,7 +18,7 @@ from tests.real.claude_stage import ClaudeCli
 from tests.real.installed import require
 from tests.stub.messages import MessagesStub
 from tests.stub.recorded import RecordedRequest
-from tests.stub.scenario import Scenario, Step
+from tests.stub.scenario import Rejection, Scenario, Step
 from tests.stub.server import ApiStub
 from tests.waiting import eventually_sync
 
@@ -142,3 +142,26 @@ def test_r5_r38_two_misses_are_a_loss_and_a_fresh_session_with_a_new_marker_is_v
     eventually_sync(lambda: "restore_6" in stage.ops(), PATIENCE, "it is on record")
     steps = [one for one in stage.ops() if one.startswith(("marker_lost", "restore_"))]
     assert steps == ["marker_lost", *(f"restore_{step}" for step in range(1, 7))]
+
+
+def test_x27_a_real_compaction_is_followed_by_the_anchor_and_by_a_check_of_it(stage: Remembering) -> None:
+    stage.up(prompt=GOAL, keys=KEYS, flags=("--model", "claude-sonnet-4-5"))
+    stage.asked(r"docs/plan\.md")
+    stage.until_idle()
+    marker = stage.anchor()["marker"]
+    stage.turn("And the shop.")
+    stage.until_idle()
+    assert stage.checks() == []
+
+    too_long = Rejection(400, "invalid_request_error", "prompt is too long: 250000 tokens > 200000 maximum")
+    stage.scenario.add(Step(error=too_long, match="Squeeze it"))
+    stage.turn("Squeeze it.")
+    stage.until("it is verified", lambda row: (row["resonance"] or {}).get("state") == "intact")
+    stage.until_idle()
+
+    assert [one.kind for one in stage.stub.requests].count("compaction") == 1
+    (check,) = stage.checks()
+    assert "Summary" in check.whole_text or "summary" in check.whole_text, "what was said before is a summary"
+    assert check.whole_text.count(marker) == 1, "the anchor was told again, once"
+    assert stage.row()["incarnation"] == 1
+    assert "marker_lost" not in stage.ops()

@@ -233,7 +233,7 @@ def test_g7_a_bash_call_that_never_returns_is_ended_with_its_tree_and_the_next_r
     stage.up(keys='liveness = { stale = "8s", check_interval = "8s" }')
     first = stage.asked()
     noted = stage.workspace / "pid.txt"
-    left = eventually_sync(lambda: noted.exists() and noted.read_text().strip(), 30, "the call has begun")
+    left = eventually_sync(lambda: noted.exists() and noted.read_text().strip(), 60, "the call has begun")
 
     again = stage.asked("You were interrupted", after=first.number, timeout=90)
 

@@ -66,7 +66,7 @@ def test_promise_11_codex_is_answered_from_afar_and_by_whoever_sits_down(stage: 
         stage.until_idle()
     finally:
         sitting.terminate()
-        sitting.wait(10)
+        sitting.wait(60)
         os.close(ours)
         os.close(theirs)
     assert inbox.items() == []

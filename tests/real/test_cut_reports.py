@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import secrets
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,13 +16,12 @@ from phoenixd.memory.brief.writing import Outcome, write_brief
 from tests.e2e.census import survivors
 from tests.real.test_cli_writers import PINNED, SAID, Room, material
 from tests.stub.recorded import RecordedRequest
-from tests.stub.scenario import Fault, Step, Stop
+from tests.stub.scenario import HALVES, Fault, Step, Stop
 
 pytestmark = pytest.mark.real_claude
 
 LOOP = {"id": "canary", "text": "look after the canary", "quote": SAID}
 GOES_ON = "Resume directly"
-HALVES = re.compile(r"the word made of ([0-9a-f]{3}) and ([0-9a-f]{3})")
 
 
 def answer(request: RecordedRequest) -> str:

@@ -104,3 +104,18 @@ def test_f_ph_7_x25_timeout_cancel_and_kill_9_of_the_daemon_meanwhile(worker: Wo
     worker.until(held, "running")
     worker.stage.stage.ask("task", "cancel", held)
     assert worker.until(held, "canceled")["runs"] == 1
+
+
+@pytest.mark.proof
+def test_an_answer_without_its_seal_is_kept_where_the_cli_can_tell_and_is_cut_where_it_cannot(worker: Worker) -> None:
+    worker.stage.scenario.seals = False
+    worker.stage.scenario.add(Step("The number is 42."))
+    worker.up()
+
+    ended = worker.until(worker.run("--reads"), "done", "failed")
+
+    can_tell = worker.stage.cli.harness != "gemini"
+    assert ended["state"] == ("done" if can_tell else "failed"), ended
+    assert ("has no seal" if can_tell else "the end of its answer is missing, or was not sealed") in ended["reason"]
+    asked = worker.stage.stub.wait_for_main().whole_text
+    assert "Seal your report" in asked

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
+import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
@@ -117,6 +118,19 @@ async def test_what_is_not_written_yet_is_looked_for_once_more_and_not_for_ever(
     looks = house.looks
     await run(house, lambda: house.pass_time(20))
     assert house.looks == looks
+
+
+@pytest.mark.parametrize("at_first", [None, SessionFacts()], ids=["no file", "a file without a message"])
+async def test_a_transcript_that_a_busy_cli_begins_late_is_looked_for_once_more(at_first: SessionFacts | None) -> None:
+    house = House(facts_now=at_first)
+    house.stops()
+    await run(house, lambda: house.pass_time(3))
+    assert house.told == []
+
+    house.wrote(CutShort("output_limit", house.story.wall + 1), went_on=True)
+    await run(house, lambda: house.pass_time(3))
+
+    assert [(one.how, one.went_on) for one in house.told] == [("output_limit", True)]
 
 
 async def test_an_answer_of_an_earlier_run_is_no_news() -> None:

@@ -11,7 +11,7 @@ import phoenixd.harness  # noqa: F401  # Traits are known once it is imported.
 from phoenixd.core.actions import InterruptTurn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import ScreenSeen
-from phoenixd.runtime.performer import INTERRUPTED_WITHIN, Performer
+from phoenixd.runtime.screening import INTERRUPTED_WITHIN, Screening
 from tests.core.story import Story, claude
 
 
@@ -54,11 +54,8 @@ async def interrupted(*shows: str, incarnation: int = 1) -> tuple[int, list[Scre
     agent = Story(claude("o")).works().agent
     told: list[ScreenSeen] = []
     outside = SimpleNamespace(terminal=Terminal(), screens=Screens(shows), clock=Clock())
-    nothing = cast(Any, None)
-    performer = Performer(
-        cast(Any, outside), lambda name: agent, cast(Any, told.append), nothing, nothing, nothing
-    )  # fmt: skip
-    await performer._interrupt(InterruptTurn("o", incarnation))
+    screening = Screening(cast(Any, outside), lambda name: agent, cast(Any, told.append))
+    await screening.interrupt(InterruptTurn("o", incarnation))
     return outside.terminal.pressed, told, outside.clock.at
 
 
@@ -95,10 +92,9 @@ async def test_where_the_turn_has_ended_meanwhile_a_person_may_write_at_the_prom
     for seen in ([ended.agent], [working, ended.agent]):
         terminal, left = Terminal(), list(seen)
         outside = SimpleNamespace(terminal=terminal, screens=Screens(("idle",)), clock=Clock())
-        nothing = cast(Any, None)
-        performer = Performer(
+        screening = Screening(
             cast(Any, outside), lambda name, left=left: left.pop(0) if len(left) > 1 else left[0],  # type: ignore[misc]
-            nothing, nothing, nothing, nothing,
+            cast(Any, None),
         )  # fmt: skip
-        await performer._interrupt(InterruptTurn("o", 1))
+        await screening.interrupt(InterruptTurn("o", 1))
         assert terminal.pressed == 0

@@ -19,7 +19,7 @@ from tests.waiting import eventually_sync
 
 Event = dict[str, Any]
 TOKEN = "0123456789abcdef0123456789abcdef"
-DEADLINE = 20.0
+DEADLINE = 60.0
 
 
 class Pane:

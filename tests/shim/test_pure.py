@@ -89,9 +89,10 @@ def test_a_refused_head_takes_in_no_body() -> None:
 def test_only_known_fields_are_kept_each_within_its_limit(hook_input: dict[str, Any], divisor: int) -> None:
     kept = payload.trim(hook_input, divisor)
     assert set(kept) <= {*FIELDS, "prompt_sha256", "prompt_bytes", "jobs"} - {"tool_response", "session_crons"}
+    hook_input = {"last_assistant_message": hook_input.get("prompt_response")} | hook_input
     for name, limit in payload.TEXT_LIMITS.items():
         if isinstance(kept.get(name), str):
-            head, gap, tail = kept[name].partition(payload.GAP) if name == payload.BOTH_ENDS else (kept[name], "", "")
+            head, gap, tail = kept[name].partition(payload.GAP) if name in payload.BOTH_ENDS else (kept[name], "", "")
             assert hook_input[name].encode("utf-8", "replace").startswith(head.encode() if gap else kept[name].encode())
             assert hook_input[name].encode("utf-8", "replace").endswith(tail.encode())
             assert len(kept[name].encode()) <= limit // divisor
@@ -110,6 +111,19 @@ def test_both_ends_of_what_was_said_last_are_kept(said: str, divisor: int) -> No
     assert whole.startswith(head.encode())
     assert whole.endswith(tail.encode())
     assert min(len(head.encode()), len(tail.encode())) >= (room - len(payload.GAP)) // 2 - 4
+
+
+def test_what_was_said_last_is_told_by_one_name_whichever_the_cli_has_for_it() -> None:
+    """The answer to a check of the Gemini CLI was never told, and so each was a miss."""
+    raw, read = json.dumps({"prompt": "Go on.", "prompt_response": "266cee"}).encode(), scan.Scan()
+    read.feed(raw)
+    for hook_input in (read.result(), {"prompt": "Go on.", "prompt_response": "266cee"}):
+        assert hook_input["prompt_response"] == "266cee", "what is asked of its end reads it by its own name"
+        kept = payload.trim(hook_input)
+        assert kept["last_assistant_message"] == "266cee"
+        assert "prompt_response" not in kept
+    both = payload.trim({"prompt_response": "a", "last_assistant_message": "b"})
+    assert both == {"last_assistant_message": "b"}
 
 
 def test_of_a_report_the_first_and_the_last_kibibyte_arrive() -> None:

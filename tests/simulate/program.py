@@ -30,6 +30,7 @@ class Program:
         self._ignores_term = host.happens(0.2)
         self._hangs = False
         self._limited_until = 0.0
+        self._broken_off = 0
         self.screen = "working"
         self.stays_down = agent.spec.kind is Kind.RESIDENT
 
@@ -84,6 +85,14 @@ class Program:
         self._host.promises.prompted(self._agent.name, self._limited_until)
         if self._agent.spec.has_hooks:
             self._after(0.2, lambda: self._turn(text))
+
+    def escape(self) -> None:
+        """Escape was pressed: an open turn is broken off, and no hook tells of it. What hangs does not hear it."""
+        if self.screen != "working" or (self._hangs and not self._host.is_calm) or self._host.happens(0.1):
+            return
+        self._host.seen["Escape ended a turn"] += 1
+        self._broken_off += 1
+        self._rest()
 
     def _schedule_misfortunes(self) -> None:
         dice, host = self._host.dice, self._host
@@ -146,17 +155,17 @@ class Program:
                 self._kept += 1
                 self._host.promises.turn_kept(self._agent.name, self._kept)
                 self._hook("stop-blocked")
-                self._after(dice.uniform(5, 60), self._work)
+                self._work_on(dice.uniform(5, 60))
                 return
             self._hook("stop", last_assistant_message=self._last_words())
             self._rest()
         elif self._host.happens(0.003):
             self._hook("permission-request", tool_name="Bash", tool_input={"command": "make deploy"})
-            self._after(dice.uniform(10, 20 * MINUTE), self._work)
+            self._work_on(dice.uniform(10, 20 * MINUTE))
         else:
             self._evidence("tool-start", tool_name="Bash")
             self._after(dice.uniform(1, 30), lambda: self._evidence("tool-end", tool_name="Bash"))
-            self._after(dice.uniform(30, 180), self._work)
+            self._work_on(dice.uniform(30, 180))
 
     def _last_words(self) -> str:
         return "done"
@@ -184,6 +193,11 @@ class Program:
         if not self._hangs or self._host.is_calm:
             self._host.heartbeat(self._agent.name)
         self._after(self._host.dice.uniform(60, 240), self._beat)
+
+    def _work_on(self, seconds: float) -> None:
+        """Go on with the turn then, unless it was broken off."""
+        turn = self._broken_off
+        self._after(seconds, lambda: self._work() if turn == self._broken_off else None)
 
     def _finish(self) -> None:
         """A worker has done its task."""

@@ -84,6 +84,10 @@ class SimulatedTerminal:
 
     async def press_escape(self, agent: str) -> None:
         await self._delay()
+        self._require()
+        shim = self._host.shims.get(agent)
+        if shim is not None and shim.run is not None:
+            shim.run.program.escape()
 
     async def tell_attached(self, agent: str, words: str) -> None:
         await self._delay()

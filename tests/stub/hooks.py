@@ -60,7 +60,7 @@ class HookRecorder:
         event: str,
         *,
         after: int = 0,
-        timeout: float = 30.0,
+        timeout: float = 60.0,
         condition: Callable[[HookCall], bool] = lambda _: True,
     ) -> HookCall:
         """The first call of this event with a number above `after`; TimeoutError after `timeout` s."""

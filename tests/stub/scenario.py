@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 import re
 import threading
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
 from typing import Any, Literal, TypeVar, get_args
 
 from tests.stub.recorded import Kind, RecordedRequest
 
 T = TypeVar("T")
+HALVES = re.compile(r"the word made of ([0-9a-f]{3}) and ([0-9a-f]{3})")
+"""Of the words of a seal, as they are given."""
 Fault = Literal["hang", "hang_mid_stream", "drop", "drop_mid_stream", "end_mid_block", "end_after_block"]
 """The last two end the stream cleanly: inside the first block of the answer, which may be a call, or after it, and
 without the event that ends the answer."""
@@ -89,6 +91,8 @@ class Scenario:
     steps: list[Step] = field(default_factory=list)
     default: Step = BLAND["main"]
     usage: Usage = Usage()
+    seals: bool = False
+    """Whether answers bear the seal that a request asks for, as a model does that does as it is asked."""
     _taken: dict[int, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -97,6 +101,14 @@ class Scenario:
             self.steps.extend(steps)
 
     def take(self, request: RecordedRequest) -> Step:
+        step = self._take(request)
+        halves = HALVES.findall(request.whole_text)[-2:] if self.seals else []
+        if len(halves) < 2 or request.kind != "main" or not step.text or step.tool_use:
+            return step
+        head, end = map("".join, halves)
+        return replace(step, text=f"{head}\n{step.text}\n{end}")
+
+    def _take(self, request: RecordedRequest) -> Step:
         with self._lock:
             for index, step in enumerate(self.steps):
                 used = self._taken.get(index, 0)

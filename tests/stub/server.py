@@ -123,7 +123,7 @@ class ApiStub:
             return [r for r in self.requests if r.kind == "main"]
 
     def wait_for(
-        self, condition: Callable[[RecordedRequest], bool], *, after: int = 0, timeout: float = 30.0
+        self, condition: Callable[[RecordedRequest], bool], *, after: int = 0, timeout: float = 60.0
     ) -> RecordedRequest:
         """The first request with a number above `after` that meets the condition; TimeoutError after `timeout` s."""
         found: list[RecordedRequest] = []
@@ -139,7 +139,7 @@ class ApiStub:
         raise TimeoutError(f"no such request within {timeout} s; seen: {seen}")
 
     def wait_for_main(
-        self, *, text: str = "", session: str | None = None, after: int = 0, timeout: float = 30.0
+        self, *, text: str = "", session: str | None = None, after: int = 0, timeout: float = 60.0
     ) -> RecordedRequest:
         """The first request of an agent's own conversation whose newest text has the pattern `text`."""
 

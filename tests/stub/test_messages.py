@@ -28,7 +28,7 @@ def stub() -> Iterator[MessagesStub]:
 
 
 def ask(stub: MessagesStub, text: str, headers: dict[str, str] | None = None, **body: Any) -> tuple[int, Any, Any]:
-    connection = http.client.HTTPConnection("127.0.0.1", stub.port, timeout=10)
+    connection = http.client.HTTPConnection("127.0.0.1", stub.port, timeout=60)
     whole = {"model": "m", "max_tokens": 9, "tools": TOOLS, "messages": [{"role": "user", "content": text}], **body}
     connection.request("POST", "/v1/messages?beta=true", json.dumps(whole), headers or {})
     try:
@@ -145,7 +145,7 @@ def test_runs_by_hand_with_a_scenario_file_and_a_record(tmp_path: Path) -> None:
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         assert process.stdout is not None
         port = json.loads(process.stdout.readline())["port"]
-        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=10)
+        connection = http.client.HTTPConnection("127.0.0.1", port, timeout=60)
         body = json.dumps({"tools": TOOLS, "messages": []})
         connection.request("POST", "/v1/messages", body, {"x-api-key": "sk-secret"})
         assert b"tool_use" in connection.getresponse().read()

@@ -120,7 +120,7 @@ def control_groups() -> Iterator[list[Path]]:
         for group in groups:
             # From the leaves up; the guest has left its own groups behind.
             for directory, _, _ in os.walk(group, topdown=False):
-                eventually_sync(lambda directory=directory: removed(directory), 10, f"{directory} is empty")
+                eventually_sync(lambda directory=directory: removed(directory), 60, f"{directory} is empty")
 
 
 def removed(group: str) -> bool:
@@ -188,7 +188,7 @@ def booted(directory: Path, groups: list[Path], network: tuple[str, ...] = ("--p
         yield leader
     finally:
         outermost.send_signal(signal.SIGKILL)
-        outermost.wait(timeout=30)
+        outermost.wait(timeout=60)
         log.close()
 
 

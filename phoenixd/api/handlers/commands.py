@@ -57,7 +57,7 @@ async def add_agent(ask: Ask) -> Reply:
 
 async def remove_agent(ask: Ask) -> Reply:
     ask.agent()
-    refusal = await ask.service.remove(ask.name)
+    refusal = await ask.service.remove(ask.name, ask.caller.name, act_of(ask))
     if refusal is not None:
         raise problems.of_refusal(refusal)
     gone = await ask.service.wait_for(lambda fleet: meant(fleet, ask.name) is None, REMOVE_WAIT)
@@ -69,7 +69,7 @@ async def remove_agent(ask: Ask) -> Reply:
 
 async def start_agent(ask: Ask) -> Reply:
     before = ask.agent()
-    await _order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    await _order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
     if isinstance(before.state, Running):
         return _outcome(ask, done=True, message=f"{ask.name} is running already")
     begun = 1 if isinstance(before.state, Starting) else 0
@@ -78,7 +78,7 @@ async def start_agent(ask: Ask) -> Reply:
 
 async def restart_agent(ask: Ask) -> Reply:
     before = ask.agent()
-    await _order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name))
+    await _order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
     seat = ask.service.fleet().seats.get(before.spec.seat)
     if seat is not None and seat.restart is not None:
         return _outcome(ask, done=False, message=f"{ask.name} is restarted once its seat has passed on")
@@ -88,7 +88,7 @@ async def restart_agent(ask: Ask) -> Reply:
 async def stop_agent(ask: Ask) -> Reply:
     before = ask.agent()
     later = bool(ask.arguments["after_iteration"])
-    await _order(ask, StopRequested(ask.name, ask.caller.name, later))
+    await _order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
     if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
     if later or not ask.arguments["wait"]:
@@ -206,6 +206,11 @@ async def watchdog(ask: Ask) -> Reply:
     looked = await ask.service.recheck()
     body = {"agents": [{"agent": look.agent, "found": look.found, "done": look.done} for look in looked]}
     return Reply(body, lambda here: text_agent.rechecked(looked, here))
+
+
+def act_of(ask: Ask) -> str:
+    """Under which name this act can be taken back: that of the verb for several agents, else one of its own."""
+    return str(ask.arguments.get("act") or secrets.token_hex(6))
 
 
 async def _order(ask: Ask, event: Event) -> None:

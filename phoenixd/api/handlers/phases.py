@@ -11,6 +11,7 @@ from phoenixd.api.pages import phases as text_phases
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core.agent import Agent
+from phoenixd.core.seat.finding import meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
 from phoenixd.documents.project import revision
@@ -25,13 +26,13 @@ WAYS = "phoenixctl phase list --project NAME --workspace DIR"
 
 
 async def phase_list(ask: Ask) -> Reply:
-    workspace, tree = await _meant(ask)
+    workspace, tree = await of_project(ask)
     body = listed(workspace, tree)
     return Reply(body, lambda here: text_phases.listed(body, here))
 
 
 async def phase_check(ask: Ask) -> Reply:
-    workspace, tree = await _meant(ask)
+    workspace, tree = await of_project(ask)
     body = checked(workspace, tree, rules_of(ask.service.fleet().agents.values(), workspace, tree.project))
     return Reply(body, lambda here: text_phases.checked(body, here), code_of(body))
 
@@ -89,14 +90,21 @@ def require_there(tree: Tree, workspace: str) -> Tree:
 
 def rules_of(agents: Any, workspace: str, project: str) -> PhaseRules:
     """The rules of the orchestrator that works there on that project, else the defaults."""
+    leader = leader_of(agents, workspace, project)
+    return leader.phase if leader is not None else PhaseRules()
+
+
+def leader_of(agents: Any, workspace: str, project: str) -> AgentSpec | None:
+    """The specification of the orchestrator that works there on that project."""
     for agent in agents:
         spec: AgentSpec = agent.spec if isinstance(agent, Agent) else agent
         if spec.kind is Kind.ORCHESTRATOR and _is_there(spec, workspace) and project_of(spec) == project:
-            return spec.phase
-    return PhaseRules()
+            return spec
+    return None
 
 
-async def _meant(ask: Ask) -> tuple[str, Tree]:
+async def of_project(ask: Ask) -> tuple[str, Tree]:
+    """The project that is meant, with its workspace; raises Problem."""
     workspace, project = ask.arguments["workspace"], ask.arguments["project"]
     if ask.caller.agent is not None:
         workspace, project = _own(ask, workspace, project)
@@ -118,7 +126,7 @@ async def _meant(ask: Ask) -> tuple[str, Tree]:
 
 def _own(ask: Ask, workspace: str | None, project: str | None) -> tuple[str, str]:
     """The workspace and project of the orchestrator that asks (E58); raises Problem for any other."""
-    agent = ask.service.fleet().agents.get(str(ask.caller.agent))
+    agent = meant(ask.service.fleet(), str(ask.caller.agent))
     if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
         why = f"agent {ask.caller.agent} may not ask about phases: it is no orchestrator, and has no project"
         raise Problem("denied", why, "ask from a terminal of your own")

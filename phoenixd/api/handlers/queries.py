@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
@@ -10,8 +11,10 @@ from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
+from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
+from phoenixd.api.rights import Role
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent
@@ -21,6 +24,7 @@ from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
+from phoenixd.core.resonance.due import PURPOSE
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.ports.journal import StoredEntry
 
@@ -31,36 +35,31 @@ BEFORE_ROWS = 100
 OPENING_ROWS = 20
 """Rows among which the one that opened a state is looked for, from the time on at which it began."""
 PANE_LINES = 200
+CHECK = f"{PURPOSE}:"
+"""How the clause of an answer begins that stands ready to ask for a code."""
 API = 1
 """Raised when a client of today would no longer understand an answer."""
 
 
-async def list_agents(ask: Ask) -> Reply:
-    service, now = ask.service, ask.service.now()
-    rows = projection.project(service.fleet(), now)
-    digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
-    if ask.arguments["look"]:
-        await ask.chronicle.look(ask.caller.uid, now.wall)
-    everyone = bool(ask.arguments["all"])
-    return Reply(
-        lambda: representation.status(rows, service.facts(), service.loops),
-        lambda here: text.status(
-            rows,
-            service.facts(),
-            digest,
-            here,
-            everyone=everyone,
-            loops={row.name: service.loops(row.name) for row in rows},
-        ),
-    )
-
-
 async def show_agent(ask: Ask) -> Reply:
+    ask.agent()
+    await ask.service.look_at_terminals()
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
     fine = row.is_running or projection.is_between_iterations(ask.agent())
     code = exits.OK if fine else exits.CONDITION
-    return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name)), code)
+    marker = text_resonance.clause(ask.agent(), ask.service.now().wall)
+    if ask.caller.role is Role.AGENT:
+        # A check that its agent knows of beforehand proves less.
+        row, marker = replace(row, armed=tuple(one for one in row.armed if not one.startswith(CHECK))), ""
+    return Reply(body, lambda here: text_agent.agent(row, here, ask.service.loops(row.name), marker), code)
+
+
+async def prompt(ask: Ask) -> Reply:
+    groups = [row.group for row in projection.project(ask.service.fleet(), ask.service.now())]
+    counts = {group: groups.count(group) for group in projection.SIGNS}
+    body: representation.Json = {str(group): number for group, number in counts.items()}
+    return Reply(body, lambda here: text.prompt(counts, here))
 
 
 async def inbox(ask: Ask) -> Reply:

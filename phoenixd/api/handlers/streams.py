@@ -12,6 +12,7 @@ from collections.abc import AsyncIterator, Awaitable
 
 from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, here
+from phoenixd.api.feed.following import CHUNK, Follower
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past
@@ -53,6 +54,29 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
     return frames()
 
 
+async def feed(ask: Ask, last_event_id: str | None, closing: asyncio.Event, beat: float = BEAT) -> AsyncIterator[str]:
+    """Frames of all that changes; returned only once the start is known to be valid."""
+    assert ask.feed is not None
+    after = _row(last_event_id) if last_event_id is not None else None
+    follower = Follower(ask.feed, ask.service, ask.selector())
+    first = await follower.begin(after)
+
+    async def frames() -> AsyncIterator[str]:
+        for chunk in range(0, len(first), CHUNK):
+            yield "".join(first[chunk : chunk + CHUNK])
+        first.clear()
+        async for told in follower.run(closing, beat):
+            yield told
+
+    return frames()
+
+
+def _row(last_event_id: str) -> int:
+    if not last_event_id.isascii() or not last_event_id.isdigit() or len(last_event_id) > 18:
+        raise Problem("invalid", "Last-Event-ID is not a row number", "leave it out to follow from now on")
+    return int(last_event_id)
+
+
 async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> AsyncIterator[str]:
     """Frames of an agent's terminal, one whenever it has changed."""
     ask.agent()
@@ -81,9 +105,7 @@ async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> A
 
 async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None]:
     if last_event_id is not None:
-        if not last_event_id.isascii() or not last_event_id.isdigit() or len(last_event_id) > 18:
-            raise Problem("invalid", "Last-Event-ID is not a row number", "leave it out to follow from now on")
-        return min(int(last_event_id), await _newest(ask)), None
+        return min(_row(last_event_id), await _newest(ask)), None
     words = ask.arguments["since"]
     if words is not None:
         now = ask.service.now().wall

@@ -21,9 +21,9 @@ from phoenixd.core.seat.finding import is_other, meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.names import is_same_phase
-from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.core.tasks.state import Task, Tasks, is_of
 from phoenixd.documents.project.handing_out import HandedOut, NotHandedOut, handed_out, told
-from phoenixd.documents.project.outcomes import is_of, of_workers, untold
+from phoenixd.documents.project.outcomes import of_workers, untold
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import PhoenixdError
 
@@ -129,10 +129,9 @@ def _found(
 
 async def list_tasks(ask: Ask) -> Reply:
     fleet = ask.service.fleet()
-    led = ask.caller.project
     under_way = [one for one in fleet.tasks.open if not one.has_ended]
     ended = [one for one in (*reversed(fleet.tasks.open), *reversed(fleet.tasks.ended)) if one.has_ended]
-    found = [one for one in (*under_way, *ended) if led in (None, one.project)]
+    found = [one for one in (*under_way, *ended) if _may_see(ask, one)]
     now = ask.service.now()
     body = {"tasks": [representation.task(one, now) for one in found], "at_once": fleet.jobs.at_once}
     return Reply(body, lambda here: pages.tasks(found, fleet.jobs.at_once, here))
@@ -164,9 +163,15 @@ def _task(ask: Ask) -> Task:
     """The task of the path; to an orchestrator, one of another project is not there."""
     task_id = str(ask.arguments["id"])
     found = ask.service.fleet().tasks.find(task_id)
-    if found is None or ask.caller.project not in (None, found.project):
+    if found is None or not _may_see(ask, found):
         raise Problem("not_found", f"there is no task {task_id}", SEE)
     return found
+
+
+def _may_see(ask: Ask, task: Task) -> bool:
+    """Whether a task is there for who asks: to an orchestrator, one of its own project in its own workspace."""
+    led = ask.caller.project
+    return led is None or is_of(task, led, ask.caller.workspace)
 
 
 def _seat(ask: Ask) -> Agent | None:
@@ -181,11 +186,28 @@ def _seat(ask: Ask) -> Agent | None:
         return meant(fleet, ask.caller.agent)
     led = [one for one in agents.values() if one.spec.kind is Kind.ORCHESTRATOR and not is_other(fleet, one)]
     if wanted is not None:
-        found = next((one for one in led if project_of(one.spec) == wanted), None)
-        if found is None:
-            raise Problem("not_found", f"no orchestrator leads a project {wanted}", "phoenixctl status")
-        return found
+        return _leader(ask, str(wanted), [one for one in led if project_of(one.spec) == wanted])
     return led[0] if len(led) == 1 else None
+
+
+def _leader(ask: Ask, project: str, leaders: list[Agent]) -> Agent:
+    """The orchestrator of a project that an operator names; each workspace may have one of that name."""
+    if not leaders:
+        raise Problem("not_found", f"no orchestrator leads a project {project}", "phoenixctl status")
+    chosen = ask.arguments["agent"]
+    named = meant(ask.service.fleet(), str(chosen)) if chosen is not None and chosen not in NAMES else None
+    of_place = [one for one in leaders if named is not None and _is_same_place(one.spec, named.spec)]
+    if len(leaders) > 1 and len(of_place) != 1:
+        names = ", ".join(_name(one) for one in leaders)
+        said_why = f"{len(leaders)} orchestrators lead a project {project}, each in another workspace: {names}"
+        raise Problem(
+            "invalid", said_why, f"phoenixctl task run --project {project} --agent {_name(leaders[0])} PROMPT"
+        )
+    return of_place[0] if len(leaders) > 1 else leaders[0]
+
+
+def _is_same_place(one: AgentSpec, other: AgentSpec) -> bool:
+    return os.path.normpath(one.cwd) == os.path.normpath(other.cwd)
 
 
 def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
@@ -211,9 +233,17 @@ def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
     if led is not None and led != project_of(found.spec):
         said_why = f"agent {ask.caller.agent} leads {led}, and {chosen} is not of that project"
         raise Problem("denied", said_why, f'[agent.{chosen}] project = "{led}"')
+    if led is not None and seat is not None and _leads_elsewhere(found.spec, seat.spec):
+        said_why = f"agent {ask.caller.agent} leads {led} in {seat.spec.cwd}, and {chosen} leads another of that name"
+        raise Problem("denied", said_why, "phoenixctl task run PROMPT")
     if found.spec.kind is Kind.ORCHESTRATOR:
         _require_prompt(found.spec, found)
     return replace(found.spec, name=_name(seat or found), env_of=_name(found))
+
+
+def _leads_elsewhere(spec: AgentSpec, own: AgentSpec) -> bool:
+    """Whether an agent is the orchestrator of another project of the same name, in a workspace of its own."""
+    return spec.kind is Kind.ORCHESTRATOR and not _is_same_place(spec, own)
 
 
 def _require_prompt(spec: AgentSpec, leader: Agent) -> None:
@@ -247,7 +277,7 @@ def _after(ask: Ask, given: str | None) -> tuple[str, ...]:
         if _ID.fullmatch(name) is None:
             raise Problem("invalid", f"{name[:40]} is no task's id", "phoenixctl task run --after t1 PROMPT")
         found = ask.service.fleet().tasks.find(name)
-        if found is not None and ask.caller.project not in (None, found.project):
+        if found is not None and not _may_see(ask, found):
             raise Problem("not_found", f"there is no task {name} to wait for", SEE)
     if len(names) > MOST_AFTER:
         raise Problem("invalid", f"a task follows at most {MOST_AFTER} others", "phoenixctl task run --help")

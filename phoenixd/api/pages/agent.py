@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, page, wrap
-from phoenixd.api.pages.status import NAME_COLUMNS, next_commands
+from phoenixd.api.pages.status import NAME_COLUMNS, call, next_commands
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
 from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
@@ -15,6 +15,7 @@ from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.progress import is_loop
 from phoenixd.core.projection import SIGNS, Row
 from phoenixd.core.question.render import title
+from phoenixd.core.sight import Attached, Cost, Words
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.processes import Leftovers
 
@@ -29,8 +30,8 @@ HOOKS = {
 LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 
 
-def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
-    """One agent in full."""
+def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "") -> str:
+    """One agent in full. marker: what is known of its marker, as a clause."""
     run = [f"incarnation {row.incarnation}"]
     asks = row.item if row.activity == "waiting" else None
     if row.pid is not None:
@@ -48,7 +49,16 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
         if row.evidence_age is None
         else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
         "session": row.session_id or "none yet",
+        "doing": f"{call(row.doing)} (for {ago(here.now - row.doing.since_wall)})" if row.doing is not None else "",
+        "said": _said(row.said, here),
+        "task": row.task or "",
+        "model": row.model or "",
         "context": context(row.context, here),
+        "cost": _cost(row.cost, here),
+        "place": _place(row),
+        "attached": _attached(row.attached),
+        "step": row.step or "",
+        "resonance": marker,
         "armed": "; ".join(row.armed),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
@@ -62,6 +72,35 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None) -> str:
     for label, text in told.items():
         lines += _labelled(label, text, here)
     return page([*lines, "", next_commands([row], here)])
+
+
+def _said(said: Words | None, here: Page) -> str:
+    if said is None:
+        return ""
+    return f"{said.text} ({ago(here.now - said.at_wall)} ago)" if said.at_wall is not None else said.text
+
+
+def _cost(cost: Cost | None, here: Page) -> str:
+    """A price, by whose word, and how old that is."""
+    if cost is None:
+        return ""
+    paid = f" for {cost.tokens} tokens" if cost.tokens is not None else ""
+    return f"${cost.usd:.2f}{paid}, as its CLI reported {ago(here.now - cost.at_wall)} ago"
+
+
+def _place(row: Row) -> str:
+    """Where it works, and on what; empty where no more is known than its directory."""
+    on = f", on {row.branch}" if row.branch is not None else ""
+    of = f", project {row.project}" if row.project is not None else ""
+    labels = f", {', '.join(row.labels)}" if row.labels else ""
+    return f"{row.cwd}{on}{of}{labels}" if on or of or labels else ""
+
+
+def _attached(attached: Attached | None) -> str:
+    if attached is None or not attached.clients:
+        return ""
+    who = "1 terminal" if attached.clients == 1 else f"{attached.clients} terminals"
+    return f"{who}, {attached.writers} may write" if attached.writers != attached.clients else who
 
 
 def refused(row: Row) -> str:

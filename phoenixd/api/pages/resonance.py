@@ -9,7 +9,7 @@ from phoenixd.api.pages.layout import SET_IN, Page, clean, clip, columns, pad, p
 from phoenixd.api.service import MarkerFace
 from phoenixd.api.times import ago
 from phoenixd.core.agent import Agent
-from phoenixd.core.resonance.checklist import Check
+from phoenixd.core.resonance.checklist import Check, checks
 from phoenixd.ports.journal import KeptMark
 
 SIGNS = {True: ".", False: "!", None: "?"}
@@ -33,17 +33,37 @@ class Marked:
 
     @property
     def state(self) -> str:
-        known = self.agent.resonance
-        if known is None:
-            return "not_applicable"
-        return "restoring" if known.is_restoring else "lost" if known.lost else known.state
+        return state_of(self.agent)
 
     def verified(self, now: float) -> str:
-        """When it was last known, in words."""
-        known = self.agent.resonance
-        if known is None or known.last_verified_wall is None:
-            return "never verified"
-        return f"verified {ago(max(0.0, now - known.last_verified_wall))} ago"
+        return verified(self.agent, now)
+
+
+def state_of(agent: Agent) -> str:
+    known = agent.resonance
+    if known is None:
+        return "not_applicable"
+    return "restoring" if known.is_restoring else "lost" if known.lost else known.state
+
+
+def verified(agent: Agent, now: float) -> str:
+    """When the marker was last known, in words."""
+    known = agent.resonance
+    if known is None or known.last_verified_wall is None:
+        return "never verified"
+    return f"verified {ago(max(0.0, now - known.last_verified_wall))} ago"
+
+
+def clause(agent: Agent, now: float) -> str:
+    """The marker on the page of its agent: its state, the newest check, and the next one; empty where it bears none."""
+    known = agent.resonance
+    if known is None or not agent.spec.has_resonance:
+        return ""
+    asked = f"asked {ago(max(0.0, now - known.asked_wall))} ago" if known.asked_wall is not None else "never asked"
+    told = [f"{state_of(agent).replace('_', ' ')}, {verified(agent, now)}, {asked}"]
+    listed = {one.name: one.what for one in checks(agent)}
+    told.append(listed["restoration"] if known.is_restoring or known.lost else listed["check"])
+    return f"{'; '.join(told)} (phoenixctl resonance status {agent.spec.role})"
 
 
 def every(found: Sequence[Marked], here: Page) -> str:

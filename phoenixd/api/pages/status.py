@@ -18,6 +18,7 @@ from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.projection import SIGNS, Group, Row
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
+from phoenixd.core.sight import Doing
 
 LINES = 24
 """Lines of a terminal: what `status` says at a glance fits, however many agents there are."""
@@ -91,6 +92,23 @@ def reason(row: Row) -> str:
     if row.item is not None and row.item.left:
         return f"asked, and its run ended: {title(row.item)}"
     return row.reason.removeprefix(f"{row.state}: ")
+
+
+def doing(row: Row, here: Page) -> str:
+    """What an agent that is fine is at; empty where that is not known, or something else is to be told of it."""
+    if row.group not in FINE or row.untold or row.items or row.state != "running":
+        return ""
+    if row.doing is not None:
+        return f"{call(row.doing)} ({ago(here.now - row.doing.since_wall)})"
+    if row.said is None:
+        return ""
+    when = f" ({ago(here.now - row.said.at_wall)} ago)" if row.said.at_wall is not None else ""
+    return f"said{when}: {row.said.text}"
+
+
+def call(doing: Doing) -> str:
+    """A tool call in words."""
+    return f"{doing.tool}: {doing.argument}" if doing.argument else doing.tool
 
 
 def _commands(rows: Sequence[Row]) -> tuple[str, str]:
@@ -224,7 +242,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
-    why = f"{of_row(row)}{reason(row)}"
+    why = f"{of_row(row)}{doing(row, here) or reason(row)}"
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
         why = lost or "its exit record is awaited"
@@ -262,3 +280,9 @@ def _resting_note(members: Sequence[Row], here: Page) -> str:
     if stopped:
         notes.append(f"{stopped} stopped")
     return f" ({', '.join(notes)})" if notes else ""
+
+
+def prompt(counts: Mapping[Group, int], here: Page) -> str:
+    """For a shell's prompt: the signs of what is not fine, with their numbers; empty where all is."""
+    told = " ".join(f"{here.sign(SIGNS[one])}{counts[one]}" for one in BY_EXCEPTION if counts[one])
+    return f"{told}\n" if told else ""

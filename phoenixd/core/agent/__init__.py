@@ -19,6 +19,7 @@ from phoenixd.core.moment import Instant
 from phoenixd.core.parts import View
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.treatment.advice import Advice
 
 RESTORING = "restoring"
 """The state of one that runs while what it lost of its context is being restored."""
@@ -86,8 +87,12 @@ class Agent:
     """What its shim was told to answer hooks with, and what of that was given; those of an earlier run mean nothing."""
     cut: Cut | None = None
     """Its newest answer, where that was cut."""
+    advice: Advice | None = None
+    """What the next run is told of the last failure, until it is known what came of that."""
     resonance: Resonance | None = None
     """What was planted at the front of its context, and what checks of it have shown; None where nothing was yet."""
+    returns_to: Session | None = None
+    """The session that its next start goes back to, because an operator took back what had led away from it."""
 
     @property
     def name(self) -> str:

@@ -101,7 +101,7 @@ class Waiting:
     whole: bool = False
     """The text holds the whole call, so it can be shown as its tool's form (core.question)."""
     dialog: str = ""
-    """Which dialog of session.SCREEN_DIALOGS stands on the screen; "unread" for a screen that nobody can read."""
+    """Which dialog of dialogs.SCREEN_DIALOGS stands on the screen; "unread" for a screen that nobody can read."""
     dismissed: bool = False
     """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
 

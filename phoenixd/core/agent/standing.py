@@ -33,6 +33,8 @@ class InboxItem:
     """What the agent is to be told of it, once it can be told."""
     carried: int = 0
     """The incarnation whose first prompt says the answer."""
+    about: tuple[str, ...] = ()
+    """Of a proposal of the clinic's: the Case, and the treatment."""
 
 
 @dataclass(frozen=True, slots=True)

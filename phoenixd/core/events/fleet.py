@@ -8,6 +8,7 @@ from phoenixd.core.behind.world import World
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules
+from phoenixd.core.treatment.authority import Caps
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,10 +58,14 @@ class TerminalSeen:
 
 @dataclass(frozen=True, slots=True)
 class LimitsDeclared:
-    """The operator changed the fleet-wide limits. jobs: the rules of workers; None where they stay as they are."""
+    """The operator changed the fleet-wide limits. jobs: the rules of workers; clinic: how much it treats.
+
+    None where they stay as they are.
+    """
 
     limits: FleetLimits
     jobs: JobRules | None = None
+    clinic: Caps | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,6 +25,9 @@ class AgentWithdrawn:
     """The operator removed an agent; it is stopped first."""
 
     agent: str
+    by: str = "operator"
+    act: str = ""
+    """Under which name it can be taken back; empty: it cannot. So it is with the orders below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class StartRequested:
     agent: str
     fresh: bool = False
     by: str = "operator"
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +47,7 @@ class StopRequested:
     agent: str
     by: str = "operator"
     after_iteration: bool = False
+    act: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +56,16 @@ class RestartRequested:
 
     agent: str
     fresh: bool = False
+    by: str = "operator"
+    act: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UndoRequested:
+    """An operator takes an act on one agent back."""
+
+    agent: str
+    act: str
     by: str = "operator"
 
 
@@ -132,6 +147,7 @@ OperatorEvent = (
     | StartRequested
     | StopRequested
     | RestartRequested
+    | UndoRequested
     | SendRequested
     | AnswerRequested
     | BreakerReset

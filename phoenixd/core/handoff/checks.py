@@ -40,10 +40,9 @@ def past(handoff: Handoff) -> tuple[Check, ...]:
 
 def _updates(handoff: Handoff) -> Check:
     past = _is_past(handoff, Step.UPDATE)
-    failed = [one for one in handoff.degraded if "predecessor" not in one and "turn was cut" not in one]
     if handoff.step is Step.UPDATE or not past:
         return Check("updates finished", None, f"the project's files are at {handoff.step.value}")
-    return Check("updates finished", not failed, "; ".join(failed) or "plans, contexts and manifests are up to date")
+    return Check("updates finished", not handoff.stale, handoff.stale or "plans, contexts and manifests are up to date")
 
 
 def _package(handoff: Handoff) -> Check:

@@ -22,7 +22,7 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
 ALERT = "handoff"
-"""The alert that a handoff came to nothing, that its successor cannot be ended, or that it is half full already."""
+"""The alert that a handoff came to nothing, that a generation cannot be ended, or that its successor is half full."""
 
 ROOM = 0.5
 """The share of its window beyond which a successor cannot have read its package and little else (E76, F-HO-17)."""
@@ -51,7 +51,8 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
     started = machine.begin(seat.name, seat.project, seat.generation, seat.handoff, trigger, why, by, now)
     if (last := seat.handoff) is not None:
         started = replace(
-            started, letters=last.letters, posted=last.posted, posted_to=last.posted_to, posted_run=last.posted_run
+            started, letters=(*last.letters, *late.owed(last)), posted=last.posted, posted_to=last.posted_to,
+            posted_run=last.posted_run,
         )  # fmt: skip
     said = f"begun by {by}: {why}" if why else f"begun by {by}"
     return taken(found, Move(started, said), now)
@@ -71,6 +72,8 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
     facts = _ended(handoff)
     if agent is not None:
+        if handoff.step is states.Step.DONE and handoff.lingers:
+            agent = replace(agent, alerts=tuple(one for one in agent.alerts if one.kind != ALERT))
         decision = Decision(agent, actions, reason, _readings(handoff), facts=facts, weight="story")
         found = put(found, decision, now)
     else:
@@ -185,6 +188,14 @@ def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
         text = (
             f"handoff {handoff.id} is rolled back, and its successor cannot be ended; no other handoff can begin "
             f"before that. Look: phoenixctl explain {successor}"
+        )
+        return (Alert(agent.name, ALERT, text),)
+    if handoff.step is states.Step.SHUTDOWN and handoff.lingers:
+        predecessor = generation_name(handoff.seat, handoff.predecessor)
+        text = (
+            f"handoff {handoff.id}: generation {handoff.successor} holds the seat, and generation "
+            f"{handoff.predecessor} cannot be ended; no other handoff can begin, and no restart, before it is gone. "
+            f"End its processes as root, kill -9 PID; which, and why they live: phoenixctl explain {predecessor}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.DONE and handoff.share is not None and handoff.share > ROOM:

@@ -78,6 +78,14 @@ def hear_written(before: Fleet, found: Step, event: AddendumWritten, now: Moment
     return _taken(found, replace(made, letters=(*made.letters, letter)), told, now)
 
 
+def owed(last: Handoff) -> tuple[Letter, ...]:
+    """The word of an addendum that is not written as the next handoff begins: what was submitted must not be lost."""
+    if last.addendum != "asked":
+        return ()
+    unknown = f"the addendum of the handoff before ({last.id}) was not written yet: look yourself which files changed."
+    return (Letter(f"handoff-{last.id}-addendum", _in_words(last, unknown), "phoenixd"),)
+
+
 def _told(handoff: Handoff, event: AddendumWritten) -> str:
     if event.path:
         files = f"{event.files} file{'' if event.files == 1 else 's'} changed"
@@ -85,10 +93,13 @@ def _told(handoff: Handoff, event: AddendumWritten) -> str:
         return f"{words.ADDENDUM}{files}, and {said}. Read the addendum: {event.path}"
     if not event.why:
         return ""
-    # The prompts are known here; only what changed on the disk is not.
+    return _in_words(handoff, "its addendum could not be written, so look yourself which files changed.")
+
+
+def _in_words(handoff: Handoff, unknown: str) -> str:
+    """The prompts, which are known here; only what changed on the disk is not."""
     told = [f"- {one.text}" for one in handoff.late]
     listed = "\n".join(["What was submitted to the session before you meanwhile:", *told]) if told else ""
-    unknown = "its addendum could not be written, so look yourself which files changed."
     return f"{words.ADDENDUM}{unknown} {listed}".strip()
 
 

@@ -58,7 +58,7 @@ MOST_ATTEMPTS = 2
 COMING_UP = 120.0
 """Seconds in which a successor has to run, once its start was asked for."""
 ENDING = 300.0
-"""Seconds after which a successor that was told to end is taken for one that cannot be ended."""
+"""Seconds after which a generation that was told to end is taken for one that cannot be ended."""
 MOST_ROUNDS = 2
 """How often one handoff may begin: a reboot takes both generations, and is no reason to give up."""
 
@@ -127,19 +127,31 @@ def _next(
         case Step.AWAIT_ACK:
             return _await_ack(handoff, new, rules, overdue, now)
         case Step.FENCE:
-            retiring = _entered(handoff, Step.SHUTDOWN, now)
+            retiring = _entered(handoff, Step.SHUTDOWN, now, ENDING)
             return Move(retiring, f"generation {handoff.predecessor} is shut down", ("retire",))
         case Step.SHUTDOWN:
-            if old is not None:
-                return None if old.removing else Move(handoff, "its predecessor is shut down", ("retire",))
-            done = _ended(replace(handoff, rollbacks=0), Step.DONE, now)
-            return Move(done, f"generation {handoff.successor} holds the seat alone")
+            return _shut_down(handoff, old, overdue, now)
         case Step.ROLLBACK:
             return _roll_back(handoff, old, new, overdue, now)
         case Step.DONE | Step.ROLLED_BACK:
             return None
         case _:
             assert_never(handoff.step)
+
+
+def _shut_down(handoff: Handoff, old: Agent | None, overdue: bool, now: Moment) -> Move | None:
+    if old is None:
+        done = _ended(replace(handoff, rollbacks=0), Step.DONE, now)
+        return Move(done, f"generation {handoff.successor} holds the seat alone")
+    if not old.removing:
+        return Move(handoff, "its predecessor is shut down", ("retire",))
+    if handoff.lingers:
+        return None
+    if handoff.deadline is None:
+        # A journal of before that deadline.
+        return Move(replace(handoff, deadline=now.at + ENDING), f"generation {handoff.predecessor} is being ended")
+    lingers = replace(handoff, deadline=None, lingers=True)
+    return Move(lingers, f"generation {handoff.predecessor} cannot be ended: waiting for that") if overdue else None
 
 
 def back(handoff: Handoff, why: str, now: Moment, *, stays: bool = False, again: bool = False) -> Move:
@@ -180,7 +192,7 @@ def work_failed(handoff: Handoff, why: str, old: Agent | None, now: Moment, *, f
         again = replace(handoff, attempt=handoff.attempt + 1, deadline=now.at + WORK_LIMIT)
         return Move(again, f"{why}: once more", (order,))
     if handoff.step is Step.UPDATE and not final and (handoff.alone or _is_hard(old)):
-        poorer = replace(handoff, degraded=(*handoff.degraded, why))
+        poorer = replace(handoff, degraded=(*handoff.degraded, why), stale=why)
         moved = updated(poorer, now)
         return replace(moved, reason=f"{why}; its context leaves no time: degraded")
     return back(handoff, why, now)
@@ -383,7 +395,7 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
         anew = _entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
             reminded=False, escaped=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
-            late=(), later=0,
+            late=(), later=0, stale="",
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     failed = replace(handoff, rollbacks=handoff.rollbacks + 1)

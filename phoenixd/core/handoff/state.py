@@ -77,9 +77,10 @@ class Handoff:
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
     begins anew; rounds: for which time. why_back: why it is rolled back. called_off: the predecessor was told to go on,
-    as far as it could be. lingers: its successor cannot be ended. escaped: Escape was pressed on the predecessor's
-    turn. package: the hash of the package on disk. word: the one-time word in it. facts: what else an ack has to quote,
-    by name. opening: the successor's first prompt.
+    as far as it could be. lingers: the generation that is to go cannot be ended. escaped: Escape was pressed on the
+    predecessor's turn. stale: why the project's files are not up to date in the package. package: the hash of the
+    package on disk. word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the
+    successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
@@ -115,6 +116,7 @@ class Handoff:
     called_off: bool = False
     lingers: bool = False
     escaped: bool = False
+    stale: str = ""
     package: str = ""
     word: str = field(default="", repr=False)
     facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)

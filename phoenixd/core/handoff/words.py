@@ -31,11 +31,18 @@ ADDENDUM = "phoenixd: after your handoff package was written, "
 """How the word begins of what came too late for a package."""
 
 
+KNOWN = {
+    FINISH: "the word to finish for its handoff",
+    CALLED_OFF: "word that its handoff is called off",
+    REMINDER: "the word to acknowledge its package",
+}
+
+
 def is_ours(prompt: str) -> bool:
     """Whether a prompt is one of these words, and nobody's own."""
-    return prompt.startswith(ADDENDUM) or prompt.strip() in (FINISH, CALLED_OFF, REMINDER)
+    return prompt.startswith(ADDENDUM) or prompt.strip() in KNOWN
 
 
-def is_word_of_addendum(prompt: str) -> bool:
-    """Whether a prompt only tells of an addendum, and is no task."""
-    return prompt.startswith(ADDENDUM)
+def what(prompt: str) -> str:
+    """Which of these words a prompt is."""
+    return KNOWN.get(prompt.strip(), "word of what came too late for its package")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import cut, opening, productive, progress, requests, restart, session
+from phoenixd.core import cut, opening, productive, progress, prompts, requests, restart, session
 from phoenixd.core.actions import Kill, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
@@ -29,6 +29,7 @@ from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import checks
 from phoenixd.core.transitions import enter, keep
+from phoenixd.core.waiting import MAX_TEXT
 
 SOMEBODY_ELSE = 60.0
 """Seconds until a session is tried again that somebody else was at work in."""
@@ -47,13 +48,13 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
 def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> Decision:
     """A text arrived."""
     # What is read in the middle of a turn is the task in hand as well, and no prompt hook says so.
-    is_news = event.queued and not cut.is_ours(event.queued)
-    heard = replace(agent, last_prompt=event.queued[: session.MAX_TEXT]) if is_news else agent
+    is_news = event.queued and not prompts.is_ours(event.queued)
+    heard = replace(agent, last_prompt=event.queued[:MAX_TEXT]) if is_news else agent
     heard = cut.typed(leftover.typed(heard, event.message_id, None), event.message_id)
     if any(isinstance(one, Taken) for one in seen.signals):
         return replace(seen.decision, agent=heard)
     begun = opening.over(heard, event.message_id)
-    return keep(session.hear_sent(begun, event.message_id), f"text delivered ({event.evidence})")
+    return keep(prompts.hear_sent(begun, event.message_id), f"text delivered ({event.evidence})")
 
 
 def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:

@@ -15,7 +15,6 @@ from phoenixd.core import (
     requests,
     restart,
     sequence,
-    session,
     turns,
     unproven,
 )
@@ -43,6 +42,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.transitions import enter, keep, open_item, park
+from phoenixd.core.waiting import is_owed, refusal
 
 SIGKILL = 9
 
@@ -190,9 +190,9 @@ def _ended(
 ) -> Decision:
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
-    refused = session.refusal(state.activity)
+    refused = refusal(state.activity)
     owed = (
-        session.is_owed(state.activity)
+        is_owed(state.activity)
         or cut.is_owed(agent)
         or restoring.is_owed(agent)
         or (parked is not None and parked.owes)

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import deafness, opening, productive, progress, requests, restart, session
+from phoenixd.core import deafness, opening, productive, progress, requests, restart, screen
 from phoenixd.core.actions import Alert, LookAtScreen, RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.run import Incident, Mode, Run
 from phoenixd.core.agent.state import Afterwards, BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.facts import HungInCall
 from phoenixd.core.lifecycle.ends import fence
@@ -31,7 +32,7 @@ SILENT_START_LOOK = 3.0
 def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Decision:
     """Judge what the screen shows by what the run is at: parked, at work, or silent since its start."""
     if not isinstance(agent.state, Running):
-        return session.judge_screen(agent, event, now)
+        return screen.judge_screen(agent, event, now)
     if any(isinstance(one, Taken) for one in seen.signals):
         return _seen_parked(seen.decision, agent, agent.state, event.verdict, now)
     return _seen_silent(agent, agent.state, event, now)
@@ -105,7 +106,7 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
                 # Also before a hang is told: what was done since the last look has not been seen yet.
                 return call_work.look(agent, agent.state, now)
             if overdue is None or not is_over:
-                return session.look(agent, agent.state, now)
+                return screen.look(agent, agent.state, now)
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
             return raise_step(agent, agent.state, now)
@@ -165,7 +166,7 @@ def _overdue(agent: Agent, state: Running, overdue: due.Overdue, now: Moment) ->
 
 def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Judge a run by its screen: a dialog waits for a person, idle ends the turn; at a deadline all else is a hang."""
-    is_dialog = event.verdict in session.SCREEN_DIALOGS
+    is_dialog = event.verdict in SCREEN_DIALOGS
     if event.reader == "escape" and not is_dialog:
         return _seen_broken_off(agent, state, event.verdict)
     if state.activity.looked_at is None and (event.reader == "look" or not is_dialog):
@@ -175,12 +176,12 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
         state = replace(state, run=replace(state.run, drawn=True))
         agent = replace(agent, state=state)
     if liveness.stands_on_screen(state.activity.waiting):
-        return session.judge_waiting(agent, state, event, now)
+        return screen.judge_waiting(agent, state, event, now)
     if is_dialog and state.activity.waiting is None:
-        if event.verdict == session.MENU and event.attended:
+        if event.verdict == MENU and event.attended:
             # Who sits there sees it himself; if it stays when he has gone, the next look tells.
             return Decision(agent)
-        return session.judge_dialog(agent, state, event.verdict, now)
+        return screen.judge_dialog(agent, state, event.verdict, now)
     if event.verdict == "idle" and state.activity.turn_open and not state.run.prompt_seen:
         return opening.seen_idle(agent, state, now)
     if event.verdict == "idle" and state.activity.turn_open:
@@ -204,9 +205,9 @@ def _seen_broken_off(agent: Agent, state: Running, verdict: str) -> Decision:
 
 def _seen_parked(told: Decision, agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
     """A parked run goes on, or not, by what its screen shows; a dialog there is a question as well."""
-    if verdict not in session.SCREEN_DIALOGS or state.activity.waiting is not None:
+    if verdict not in SCREEN_DIALOGS or state.activity.waiting is not None:
         return told
-    asked = session.judge_dialog(agent, state, verdict, now)
+    asked = screen.judge_dialog(agent, state, verdict, now)
     return replace(asked, actions=(*told.actions, *asked.actions), reason=f"{told.reason}; {asked.reason}")
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.decision import Heard
+from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.hooks import Hook, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
@@ -20,7 +21,6 @@ from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import CannotGoOn, Taken, View, WaitBegan, WaitOver
-from phoenixd.core.session import SCREEN_DIALOGS
 from phoenixd.core.spec import LimitRules
 
 ANSWER_TIME = 60.0

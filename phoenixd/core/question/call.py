@@ -16,6 +16,8 @@ KINDS = {"AskUserQuestion": QUESTION, "ExitPlanMode": PLAN}
 """Tools whose request for permission asks for something else than that."""
 ASKS = frozenset({PERMISSION, QUESTION, PLAN})
 """Kinds of waiting that begin with a request which can be held for an answer."""
+PROPOSAL = "proposal"
+"""The kind of item by which the clinic asks whether a treatment is to be done."""
 DIALOGS = (PERMISSION, QUESTION, PLAN, "dialog")
 """Kinds of waiting that stand on the screen, where no prompt can be typed meanwhile."""
 MAX_DEPTH = 50

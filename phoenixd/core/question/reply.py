@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.question.call import ASKS, PLAN, QUESTION, call_of
+from phoenixd.core.question.call import ASKS, PLAN, PROPOSAL, QUESTION, call_of
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Question, Unclear, questions_of, read
 
@@ -34,6 +34,8 @@ def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> 
         return Said(True)
     if first == "deny":
         reason = " ".join(rest).strip()
+        if item.kind == PROPOSAL:
+            return Said(False, reason)
         return Said(False, reason) if reason else Unclear("say why: the agent is told the reason", 'deny "REASON"')
     if not first:
         return Unclear("an answer is missing", _verbs(item))
@@ -49,7 +51,7 @@ def asked_in(item: InboxItem) -> tuple[Question, ...]:
 
 def limits(item: InboxItem) -> str:
     """Why it cannot be allowed from afar, in words; empty where it can."""
-    if item.left:
+    if item.left or item.kind == PROPOSAL:
         return ""
     if item.kind not in ASKS:
         return "only its terminal has what it asks for"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import armed
-from phoenixd.core.actions import Alert, PlantCodes, Spawn
+from phoenixd.core.actions import Alert, PlantCodes, ReadSeed, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting
@@ -37,6 +37,8 @@ from phoenixd.core.resonance import due, restoring, verdict
 from phoenixd.core.resonance.exchange import going_on, was_given
 from phoenixd.core.resonance.state import WITH_THE_SESSION, Challenge, Resonance, Step, Why
 
+YOUNG = 60.0
+"""Seconds after the spawn, in which a session begins: what it is told first stands in a file by then, or never."""
 MOST_CALLS = 8
 MOST_WORD = 80
 
@@ -53,10 +55,13 @@ def begin(decision: Decision, now: Moment) -> Decision:
     if agent.run.mode is Mode.RESUME and known.planting is not None:
         asked = replace(known, due=known.due or "boot")
         return replace(decision, agent=replace(agent, resonance=asked))
-    why: Why = "restoration" if known.is_restoring else "start"
+    # What a resumed session is told at its start holds no anchor: one that has none is told it at a turn's end.
+    is_resumed = agent.run.mode is Mode.RESUME
+    why: Why = "missing" if is_resumed else "restoration" if known.is_restoring else "start"
     new = replace(
-        known, planting=None, told=False, ordered=why, state="not_applicable", turns=0, due="", misses=0,
-        compacted=False, degraded=0, footer=("", ""),
+        known, planting=None, told=False, ordered=why, state="not_applicable", turns=0, misses=0, compacted=False,
+        due="restoration" if known.is_restoring else "", degraded=0, footer=("", ""),
+        lost=known.lost if is_resumed else "",
     )  # fmt: skip
     # Before the spawn: a crash in between costs nothing, and no session is there without its anchor (R45, R46).
     order = PlantCodes(agent.name, agent.incarnation, why)
@@ -99,16 +104,41 @@ def hear_call(agent: Agent, event: ToolStarted, seen: Seen, now: Moment) -> Deci
 
 
 def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
-    """After a daemon start: codes that were ordered and did not come are ordered again."""
+    """After a daemon start: a seed and codes that were ordered and did not come are ordered again."""
     known = agent.resonance
-    if known is None or not known.ordered or not event.unwatched or not isinstance(agent.state, Starting | Running):
+    if known is None or not event.unwatched or not isinstance(agent.state, Starting | Running):
         return seen.decision
-    order = PlantCodes(agent.name, agent.incarnation, known.ordered)
+    going = known.restoration
+    if going is not None and going.step is Step.SEED and not going.read:
+        reading = ReadSeed(agent.name, agent.incarnation)
+        return replace(
+            seen.decision,
+            actions=(*seen.decision.actions, reading),
+            reason=_said(seen.decision.reason, "the session seed is read: whether it was is not known"),
+        )
+    if not known.ordered:
+        return _told_anew(agent, known, seen.decision, now)
+    # Its session may have begun with other codes, or with none: these are told at a turn's end.
+    again: Why = "missing" if known.ordered in WITH_THE_SESSION else known.ordered
+    order = PlantCodes(agent.name, agent.incarnation, again)
     return replace(
-        seen.decision,
+        _with(seen.decision, agent, replace(known, ordered=again)),
         actions=(*seen.decision.actions, order),
         reason=_said(seen.decision.reason, "its codes are planted: whether they were is not known"),
     )
+
+
+def _told_anew(agent: Agent, known: Resonance, decision: Decision, now: Moment) -> Decision:
+    """The daemon before died while a session began: its first words may never have been written.
+
+    Its codes are then told at a turn's end. To ask for what nobody told would find a loss where there is none.
+    """
+    run = agent.run
+    is_young = run is not None and run.mode is not Mode.RESUME and now.at - run.began < YOUNG
+    if not is_young or known.planting is None or not known.told or known.state == "intact":
+        return decision
+    told = _with(decision, agent, replace(known, told=False, misses=0))
+    return replace(told, reason=_said(told.reason, "its session may have begun without its codes: it is told them"))
 
 
 def hear_planted(agent: Agent, event: CodesPlanted, seen: Seen, now: Moment) -> Decision:
@@ -228,7 +258,8 @@ def hear_order(
         over = replace(known, restoration=None, lost="", challenge=None)
         dropped = _with(decision, agent, over)
         return replace(dropped, reason=_said(dropped.reason, "its restoration is dropped"))
-    if is_start and known.lost:
+    is_left_alone = decision.agent is not None and isinstance(decision.agent.state, Starting | Running)
+    if is_start and known.lost and not is_left_alone:
         rearmed = _with(decision, agent, restoring.rearmed(known))
         return replace(rearmed, reason=_said(rearmed.reason, "with a new session and new codes"))
     return decision
@@ -277,7 +308,7 @@ def _prompted(agent: Agent, known: Resonance, event: PromptSubmitted) -> Resonan
     challenge = going_on(agent)
     if challenge is None:
         return _burnt(known, event.text)
-    if event.source == "machine" or armed.are_ours(agent, event.text):
+    if armed.are_ours(agent, event.text):
         return known
     return replace(_burnt(known, event.text), challenge=replace(challenge, disturbed=True))
 
@@ -316,7 +347,7 @@ def _why_not(agent: Agent, known: Resonance | None) -> Refusal | None:
 
 def _off(agent: Agent) -> Refusal:
     if not due.is_on(agent):
-        remedy = f'set enabled = "on" in [agent.{agent.spec.role}.resonance]'
+        remedy = f"set enabled = true in [agent.{agent.spec.role}.resonance]"
         return Refusal("conflict", f"{agent.name} has no marker: resonance is off for it", remedy)
     if not isinstance(agent.state, Running):
         return Refusal("conflict", f"{agent.name} is {agent.state_name}", f"phoenixctl start {agent.name}")

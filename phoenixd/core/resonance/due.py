@@ -45,8 +45,10 @@ def why_due(agent: Agent, known: Resonance) -> str:
 def follow(agent: Agent, now: Moment) -> Decision | None:
     """Have ready what the next turn's end is to bring; None where it is, or nothing is to come."""
     known, state = agent.resonance, agent.state
-    if known is None or not isinstance(state, Running) or state.exit_due is not None or not is_on(agent):
+    if known is None or not isinstance(state, Running) or state.exit_due is not None:
         return None
+    if not is_on(agent):
+        return _taken_back(agent, known)
     if known.planting is None or known.ordered or known.lost or going_on(agent) is not None:
         return None
     if known.restoration is not None and not known.restoration.is_over and known.restoration.step is not Step.VERIFY:
@@ -114,6 +116,15 @@ def _ready(agent: Agent, known: Resonance, planting: Planting, now: Moment) -> D
     what = f"code number {number} is asked for ({why})" if number > 0 else f"the marker's code is asked for ({why})"
     said = f"at its next turn's end {what if number != ANCHOR else 'it is told its new codes'}"
     return replace(armed_now, agent=ready, reason=said, weight="detail")
+
+
+def _taken_back(agent: Agent, known: Resonance) -> Decision | None:
+    """Resonance was switched off: what stands ready is asked no more."""
+    if known.challenge is None or known.challenge.kept or was_given(agent, known.challenge):
+        return None
+    decision = armed.disarm(Decision(agent), known.challenge.id)
+    assert decision.agent is not None
+    return replace(decision, agent=replace(decision.agent, resonance=replace(known, challenge=None)))
 
 
 def _stands(agent: Agent, challenge: Challenge, planting: Planting, told: bool, spares: bool, now: Moment) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import due, restoring
@@ -15,7 +16,7 @@ MOST_MOVES = 12
 
 def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Bring on the agent that the event is about, and by a Tick all that are being restored."""
-    name = getattr(event, "agent", None)
+    name = event.spec.name if isinstance(event, AgentDeclared) else getattr(event, "agent", None)
     names = [] if name is None else [name]
     if isinstance(event, Tick):
         names = [agent.name for agent in found.fleet.roster.marked((RESTORING,), (RESTORING + 1,))]

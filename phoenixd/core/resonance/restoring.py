@@ -43,6 +43,9 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
     told: tuple[Action, ...] = (Alert(agent.name, LOST, f"the front of its context is lost: {why}"),)
     checked = MarkerNoted(agent.incarnation, "checked", verdict="lost", why=why, tokens=agent.meter.tokens or 0)
     facts = (checked,) if not by else ()
+    if agent.session is not None:
+        # Whatever becomes of this run, its session is never gone back to (R38, F-RES-3).
+        agent = replace(agent, session=replace(agent.session, spoiled=LOST))
     if is_handed_over(agent):
         handed = replace(known, lost=why, restoration=None)
         said = f"its marker is lost ({why}): its seat is handed over"
@@ -55,9 +58,6 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
         failed = _to(agent, known, known.restoration, Step.VERIFY, now)
         given_up = _escalated(failed, f"a new session did not know its marker either: {why}", now)
         return replace(given_up, facts=(*facts, *given_up.facts))
-    if agent.session is not None:
-        # Whatever becomes of this run, its session is never gone back to (R38).
-        agent = replace(agent, session=replace(agent.session, spoiled=LOST))
     begun = Restoration(Step.LOG, why, now.wall, now.at, agent.incarnation)
     count = len(recent)
     known = replace(known, restored=(*recent, now.at), restoration=begun, challenge=None, due="")
@@ -78,7 +78,9 @@ def is_handed_over(agent: Agent) -> bool:
 def hands_over(agent: Agent) -> str:
     """Why the seat of this orchestrator is to pass to the next generation: its marker is lost; empty: it is not."""
     known = agent.resonance
-    return known.lost if known is not None and known.restoration is None and is_handed_over(agent) else ""
+    if known is None or known.restoration is not None or not agent.spec.has_resonance:
+        return ""
+    return known.lost if is_handed_over(agent) else ""
 
 
 def advance(agent: Agent, now: Moment) -> Decision | None:
@@ -100,7 +102,7 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
         case Step.SESSION if agent.incarnation > going.base and isinstance(agent.state, Starting | Running):
             moved = _to(agent, known, replace(going, deadline=now.at + INJECT_WITHIN), Step.INJECT, now)
             return _told(moved, "persona, decisions, tasks and a new marker are given")
-        case Step.INJECT if known.planting is not None and known.told and isinstance(agent.state, Running):
+        case Step.INJECT if known.planting is not None and isinstance(agent.state, Running):
             moved = _to(agent, replace(known, due="restoration"), replace(going, deadline=None), Step.VERIFY, now)
             return _told(moved, "a code of the new marker is asked for at its first turn's end")
         case Step.VERIFY if known.state == "intact":

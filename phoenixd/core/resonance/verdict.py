@@ -25,7 +25,7 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     """Judge an answer, and say what follows of it."""
     planting = known.planting
     known = replace(known, challenge=None, turns=0, deferred=0)
-    if planting is None:
+    if planting is None or not due.is_on(agent):
         return Decision(replace(agent, resonance=known))
     # What the agent wrote could be copied from there.
     known = replace(known, planting=planting.seen(answer))
@@ -39,12 +39,16 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     if judged == "intact":
         proof = Asked(code, challenge.kept_wall, now.wall)
         return replace(_intact(agent, replace(known, asked=proof), now), readings=readings)
+    if not answer.strip():
+        return replace(_untold(agent, known, now), readings=readings)
     if challenge.disturbed:
         why = "somebody else's prompt came in between"
         void = replace(known, due=known.due or "again")
         return _noted(agent, void, known.state, f"the check proves nothing: {why}", why, readings)
     if known.compacted and known.degraded < MOST_DEGRADED:
         return replace(_degraded(agent, known, judged, now), readings=readings)
+    if challenge.calls and agent.spec.resonance.overflow == "compaction" and not known.is_restoring:
+        return replace(_worked_on(agent, known, challenge, now), readings=readings)
     if not known.misses:
         missed = replace(known, state=judged, misses=1, due="again")
         said = f"the answer to a check does not hold the code that was asked for: {judged}; it is asked again"
@@ -81,6 +85,29 @@ def _unproven(agent: Agent, known: Resonance, challenge: Challenge, now: Moment)
     why = f"it called {tools} before it answered" if tools else "the code was seen elsewhere meanwhile"
     doubt = replace(known, state="unverifiable", due="again", note=why)
     noted = _noted(agent, doubt, "unverifiable", f"the code was right, and proves nothing: {why}", why, ())
+    return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
+
+
+def _untold(agent: Agent, known: Resonance, now: Moment) -> Decision:
+    """Nothing of the answer was told: a hook program that is given no words, or a CLI that has another name for them.
+
+    It is asked after the interval: what nobody heard is neither a miss nor a proof.
+    """
+    why = "its CLI told no words of the answer"
+    doubt = replace(known, state="unverifiable", due="", note=why)
+    noted = _noted(agent, doubt, "unverifiable", f"the check proves nothing: {why}", why, ())
+    return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
+
+
+def _worked_on(agent: Agent, known: Resonance, challenge: Challenge, now: Moment) -> Decision:
+    """It was at work where it was to recite: another hook may have held up the same turn's end, and told it to go on.
+
+    Where nothing drops the front in silence, that is likelier than a loss. It is told, and asked after the interval.
+    """
+    tools = ", ".join(dict.fromkeys(challenge.calls))
+    why = f"it called {tools} and gave no code; another hook may hold up its turn's end as well"
+    doubt = replace(known, state="unverifiable", due="", note=why)
+    noted = _noted(agent, doubt, "unverifiable", f"the check proves nothing: {why}", why, ())
     return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
 
 

@@ -8,7 +8,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
-from phoenixd.core.tasks.state import JudgedReport, Task
+from phoenixd.core.tasks.state import JudgedReport, Task, is_of
 
 
 def told(fleet: Fleet, task: Task, judged: JudgedReport) -> ReportJudged | None:
@@ -29,6 +29,6 @@ def concerned(fleet: Fleet, task: Task) -> Agent | None:
         return asker
     for agent in fleet.agents.values():
         is_leader = agent.spec.kind is Kind.ORCHESTRATOR and not finding.is_other(fleet, agent)
-        if task.project and is_leader and project_of(agent.spec) == task.project:
+        if task.project and is_leader and is_of(task, project_of(agent.spec), agent.spec.cwd):
             return agent
     return finding.meant(fleet, task.spec.env_of) if task.spec is not None and task.spec.env_of else None

@@ -12,6 +12,9 @@ TaskState = Literal["waiting", "running", "collecting", "done", "failed", "cance
 Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"]
 """How a worker's last answer ended, by its transcript. cut: it is not whole. open: nothing says that the turn is over.
 missing: its CLI keeps a transcript, and none was found. none: nothing is known of how it keeps one."""
+Sealed = Literal["", "sealed", "unsealed", "cut", "front lost"]
+"""Whether a worker's last answer is whole, by the two words that it was asked to frame it with. Empty: none were asked
+for. unsealed: only its CLI says so."""
 Told = Literal["", "typing", "told", "nobody"]
 """Whether the agent that asked was told of the end; nobody: no agent asked, there is none of its name any more, or
 too many other ends waited to be told."""
@@ -80,6 +83,7 @@ class Outcome:
     problem: str = ""
     judged: JudgedReport | None = None
     """None where the worker left no report of its own."""
+    seal: Sealed = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,3 +176,8 @@ class Tasks:
             return known.taking(replace(untold[0], told="nobody", message="", tell_at=None))
         left = tuple(one for one in self.open if one.id != task.id)
         return replace(self, open=left, ended=(*self.ended, task)[-MOST_ENDED:])
+
+
+def is_of(task: Task, project: str, workspace: str) -> bool:
+    """Whether a task is one of this project's. Of one from before that was noted the workspace is not known."""
+    return task.project == project and task.workspace in ("", workspace.rstrip("/") or workspace)

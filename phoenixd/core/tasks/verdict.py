@@ -8,9 +8,14 @@ from typing import Literal
 from phoenixd.core import restart
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.moment import in_words
-from phoenixd.core.tasks.state import Outcome, Task
+from phoenixd.core.tasks.state import Outcome, Sealed, Task
 
 ENDINGS = {"failed": "failed", "interrupted": "was broken off", "cut": "was cut before its answer was whole"}
+UNSEALED: dict[Sealed, str] = {
+    "cut": "the end of its answer is missing, or was not sealed",
+    "front lost": "the beginning of its answer is missing",
+}
+"""Answers that are not taken for whole, though the process ended well."""
 MOST_SPARED = 5
 """Runs of one task that may end by nobody's fault before that counts as well."""
 PAUSE, PAUSE_MAX = 10.0, 600.0
@@ -52,6 +57,10 @@ def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool =
 
 def _finished(task: Task, outcome: Outcome) -> Verdict:
     match outcome.stop:
+        case "done" | "none" if outcome.seal in UNSEALED:
+            return _once_more(task, f"its worker ended with 0, and {UNSEALED[outcome.seal]}")
+        case "done" | "none" if outcome.seal == "unsealed":
+            return Verdict("done", "its worker ended with 0; its answer has no seal, and only its CLI says it is whole")
         case "done" | "none":
             return Verdict("done", "its worker ended with 0")
         # What ended with 0 may have done its work: to do it twice would be worse than to give it back.

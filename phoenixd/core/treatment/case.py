@@ -22,7 +22,7 @@ MOST_AGENTS = 200
 WHY_LIMIT = 300
 
 By = Literal["restart", "limits", "cut answers", "inbox", "clinic"]
-"""Which rules ordered a treatment. So far the clinic itself orders none: it names what the others did."""
+"""Which rules ordered a treatment. The clinic names what the others did, and adds what is missing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,12 +104,25 @@ class Patient:
 
 
 @dataclass(frozen=True, slots=True)
+class Prescribed:
+    """A treatment that the clinic itself ordered, or proposed, for a Case; by these its caps are counted."""
+
+    case: str
+    agent: str
+    incarnation: int
+    treatment: Treatment
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class Cases:
     """Those that are open, or were closed within the hour. next: the number of the next one."""
 
     next: int = 1
     cases: tuple[Case, ...] = ()
     patients: tuple[Patient, ...] = ()
+    prescribed: tuple[Prescribed, ...] = ()
+    """What the clinic ordered for these Cases, and within the newest six hours."""
 
     def find(self, number: str) -> Case | None:
         """The Case of that id, as long as it stands here."""

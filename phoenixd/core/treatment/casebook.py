@@ -1,7 +1,7 @@
 """The clinic's part in the table of hearing: it stands last in each row, and reads what the other parts decided.
 
-It orders nothing. Restart rules, limits, cut answers and the inbox treat already; here each failure gets its Case, and
-each treatment its outcome. So it can be no second restart policy.
+It orders nothing. Restart rules, limits, cut answers and the inbox treat, and core.treatment.acting adds what is
+missing; here each failure gets its Case, and each treatment its outcome.
 """
 
 from __future__ import annotations
@@ -26,25 +26,34 @@ from phoenixd.core.facts import (
     RunBegan,
     RunEnded,
     RunProductive,
+    Treating,
 )
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.handoff.state import Step as HandoffStep
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.moment import Moment
 from phoenixd.core.treatment import gather, outcome
-from phoenixd.core.treatment.case import By
+from phoenixd.core.treatment.authority import AGENT_PERIOD
+from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
+from phoenixd.core.treatment.choosing import ASKS
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.opening import SHARED, Book, changed, decide_all, notice, treat
 from phoenixd.core.treatment.words import Treatment
 
-ASKS = frozenset({"failed turn", "login", "billing", "answer cut"})
-"""Items by which a person is asked about a failure."""
 MOVES = frozenset({"start", "stop", "restart", "remove"})
 """Orders after which it can no longer be told what a treatment would have come to."""
 
 
 def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Open, join, treat and close Cases by what happened and by what was decided."""
+    book = read(before, found, event, now)
+    if book.cases is found.fleet.cases:
+        return found
+    return replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+
+
+def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
+    """The Cases as they are after what was decided so far."""
     book = Book(found.fleet.cases)
     if isinstance(event, Hook):
         book = _hear(before, found, book, event, now)
@@ -57,9 +66,7 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
             book = _take(before, found, book, decision, fact, now)
     if found.fleet.seats is not before.seats:
         book = _hear_handoffs(before, found, book, now)
-    if book.cases is found.fleet.cases:
-        return found
-    return replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+    return book
 
 
 def _hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> Book:
@@ -137,6 +144,8 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
         case PutInQuarantine():
             if book.cases.patient(name) is None:
                 book = notice(book, agent, agent.incarnation, gather.of_other(agent, "quarantine"), now)
+            if any(isinstance(one, Treating) for one in decision.facts):
+                return book
             return _treated(book, name, "abort", "restart", 0, now)
         case AnswerFellShort(incarnation=incarnation, went_on=False):
             book = notice(book, agent, incarnation, gather.of_cut(agent), now)
@@ -144,6 +153,8 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
             return _treated(book, name, "go_on", "cut answers", incarnation, now) if told else book
         case MarkerNoted(incarnation=incarnation, what="checked", verdict="lost"):
             return notice(book, agent, incarnation, gather.of_other(agent, "lost_marker"), now)
+        case Treating():
+            return _prescribed(book, agent, fact, now)
         case Asked(kind=kind) if kind in ASKS:
             return _treated(book, name, "ask", "inbox", agent.incarnation, now)
         case Ordered(verb=verb, taken=True, moved=True, by=by) if verb in MOVES:
@@ -169,6 +180,27 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
     return book
 
 
+def _prescribed(book: Book, agent: Agent, fact: Treating, now: Moment) -> Book:
+    """Note what the clinic ordered: by this its caps are counted, and no treatment is ordered twice."""
+    case = book.cases.find(fact.case)
+    if case is None:
+        return book
+    if not fact.allowed:
+        one = Prescribed(case.id, agent.name, fact.incarnation, fact.treatment, now.wall)
+        book = replace(book, cases=replace(book.cases, prescribed=(*_recent(book.cases, now), one)))
+    if fact.proposed:
+        return book
+    patient = book.cases.patient(agent.name) or Patient(agent.name, fact.incarnation, case.id, case.newest)
+    lives = agent.incarnation if agent.run is not None and fact.treatment in ("ask", "handoff") else 0
+    return treat(book, patient, fact.treatment, "clinic", lives, now)
+
+
+def _recent(cases: Cases, now: Moment) -> tuple[Prescribed, ...]:
+    """Without what neither a Case nor a cap needs any more."""
+    stands = {one.id for one in cases.cases}
+    return tuple(one for one in cases.prescribed if one.case in stands or now.wall - one.at < AGENT_PERIOD)
+
+
 def _hear_parking(known: Agent | None, agent: Agent, book: Book, evidence: Evidence, now: Moment) -> Book:
     patient = book.cases.patient(agent.name)
     case = book.cases.find(patient.case) if patient is not None else None
@@ -180,11 +212,15 @@ def _hear_parking(known: Agent | None, agent: Agent, book: Book, evidence: Evide
 
 def _with_next_run(book: Book, agent: str, incarnation: int, treatment: Treatment, now: Moment) -> Book:
     """A run begins: it is what was done about the failure, and shows what came of what was done before."""
-    waiting = [(case, one) for case, one in book.cases.open_of(agent) if one.run == 0 and one.treatment == "park"]
+    waiting = [
+        one for one in book.cases.open_of(agent)
+        if one[1].run == 0 and (one[1].treatment == "park" or one[1].by == "clinic")
+    ]  # fmt: skip
     for case, one in waiting:
-        book = changed(book, case, replace(one, run=incarnation), now)
+        if (current := book.cases.find(case.id)) is not None:
+            book = changed(book, current, replace(one, run=incarnation), now)
     patient = book.cases.patient(agent)
-    if patient is not None and not waiting:
+    if patient is not None and all(one.treatment == "advise" for _, one in waiting):
         book = treat(book, patient, treatment, "restart", incarnation, now)
     return replace(book, cases=book.cases.without_patient(agent))
 

@@ -22,7 +22,8 @@ INJECTION_LIMIT = 9500
 
 LINE_LIMIT = 500
 WORDS = "Last words"
-_FIRST = ("Task", "Open loops", WORDS, "Next", "Goal", "From the session")
+FAILURE, FAILURE_LIMIT = "Last failure", 1200
+_FIRST = ("Task", "Open loops", WORDS, FAILURE, "Next", "Goal", "From the session")
 """What is kept first when a brief is too long, even if it has to be cut."""
 
 WORDS_SHARE, GOAL_SHARE = 0.3, 0.12
@@ -57,6 +58,8 @@ class BriefFacts:
     happenings: tuple[Happening, ...] = ()
     git: GitSummary | None = None
     risks: tuple[str, ...] = ()
+    failure: tuple[str, ...] = ()
+    """What the clinic tells of the last failure, a fact each."""
     narrative: Narrative | None = None
     words: LastWords | None = None
     told: LastWords | None = None
@@ -176,6 +179,7 @@ def _bodies(facts: BriefFacts) -> Iterator[tuple[str, str]]:
     yield "Goal", _goal(facts.goal)
     yield "Task", _task(facts)
     yield "Open loops", _loops(facts.state)
+    yield FAILURE, "\n".join(f"- {one_line(line, FAILURE_LIMIT)}" for line in facts.failure)
     yield WORDS, last_words(facts.words)
     yield "Next", _next(facts.state)
     yield "From the session", _from_session(facts.narrative)

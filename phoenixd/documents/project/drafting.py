@@ -16,6 +16,7 @@ from phoenixd.documents.project.reading import line_count, read_text
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, current_phase
 from phoenixd.documents.project.writing import session_lines
+from phoenixd.documents.seal import Seal, in_words, judge_json, request_json
 from phoenixd.errors import BadProject
 
 ANSWER_LIMIT = 4 << 20
@@ -33,17 +34,17 @@ def papers(tree: Tree) -> tuple[str, ...]:
     return tuple(path for path in (tree.paths.plan(phase), tree.paths.context(phase)) if path in tree.files)
 
 
-def material(tree: Tree, sources: Sources, complaint: str | None = None) -> bytes:
+def material(tree: Tree, sources: Sources, complaint: str | None = None, seal: Seal | None = None) -> bytes:
     """What the program reads: the files, what the jobs would make of them, and what the session left.
 
-    complaint: why its first answer was refused. Raises BadProject.
+    complaint: why its first answer was refused. seal: what its answer is to bear, if anything. Raises BadProject.
     """
     named = papers(tree)
     after = _after_jobs(tree, sources)
     told = {
         "project": tree.project,
         "now": sources.now,
-        "task": ASKED,
+        "task": ASKED if seal is None else f"{ASKED}\n{request_json(seal)}",
         "files": {path: sources.clean(read_text(tree.files[path], path)) for path in named},
         "update": {path: sources.clean(read_text(after.files[path], path)) for path in named},
         "session": [sources.clean(line) for line in session_lines(sources)],
@@ -52,8 +53,14 @@ def material(tree: Tree, sources: Sources, complaint: str | None = None) -> byte
     return json.dumps(told).encode()
 
 
-def accepted(tree: Tree, answer: str, sources: Sources) -> Changes:
-    """The files as the program words them; raises BadProject, which says why it is refused."""
+def accepted(tree: Tree, answer: str, sources: Sources, seal: Seal | None = None) -> Changes:
+    """The files as the program words them; raises BadProject, which says why it is refused.
+
+    A program that exits with 0 says that its answer is whole, so one without the seal is taken. One that bears its end
+    alone has lost its beginning.
+    """
+    if seal is not None and (verdict := judge_json(answer, seal, "whole")) in ("cut", "front lost"):
+        raise _refused(in_words(verdict))
     files = _files(answer)
     allowed = papers(tree)
     writes: dict[str, bytes] = {}

@@ -13,6 +13,8 @@ from phoenixd.errors import BadProject
 
 PROJECTS: Final = ".claude/projects"
 SESSIONS: Final = ".claude/orchestrators"
+SHARED: Final = f"{SESSIONS}/shared-memory"
+"""What other projects shared, as the packages of this workspace's projects name it."""
 SCHEMAS: Final = ".claude/schemas"
 PLAN, CONTEXT, ARTIFACTS, ARCHIVE = "plan.md", "claude.md", "artifacts", "archive"
 STATE, MANIFEST = "orchestrator-state.json", "manifest.json"

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from phoenixd.core.tasks.names import is_same_phase
-from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.core.tasks.state import Task, Tasks, is_of
 from phoenixd.documents.project.plan import Plan
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import TaskOutcome
@@ -37,11 +37,6 @@ def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
             found[task.phase, task.plan] = task if task.has_ended else None
     ended = [_ended(task) for task in found.values() if task is not None]
     return tuple(sorted(ended, key=lambda one: one.at))
-
-
-def is_of(task: Task, project: str, workspace: str) -> bool:
-    """Whether a task is one of this project's. Of one from before that was noted the workspace is not known."""
-    return task.project == project and task.workspace in ("", workspace.rstrip("/") or workspace)
 
 
 def untold(ended: Iterable[Ended], tree: Tree, now: float) -> tuple[TaskOutcome, ...]:

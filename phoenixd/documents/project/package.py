@@ -26,13 +26,13 @@ MOST_ARTIFACTS = 1000
 def build(
     tree: Tree, state: OrchestratorState, *, previous: str, new: str, created_at: str, generation: int, summary: str,
     word: str, failures: Sequence[str] = (), running: Sequence[str] = (), scratchpad: Sequence[FailedApproach] = (),
-    contradicted: Sequence[ContradictedReport] = (),
+    contradicted: Sequence[ContradictedReport] = (), shared: Sequence[str] = (),
 ) -> HandoffPackage:  # fmt: skip
     """The package of a project as it stands, with its hash (E30 to E42).
 
     generation: the successor's. word: drawn once for this package, and told nowhere else. failures: updates that were
     not made; a package with any is degraded (X30). contradicted: reports whose claims the facts
-    contradict. Raises BadProject for ids and names that are none.
+    contradict. shared: paths of what other projects shared (E81). Raises BadProject for ids and names that are none.
     """
     previous_id, new_id = layout.canonical_id(previous), layout.canonical_id(new)
     if previous_id == new_id:
@@ -50,7 +50,7 @@ def build(
         plan_files={phase: paths.plan(phase) for phase in tree.phases if paths.plan(phase) in tree.files},
         claude_md_files=tuple(paths.context(one) for one in tree.phases if paths.context(one) in tree.files),
         artifacts=tuple(sorted(named, key=layout.natural)),
-        memory_files=tuple(sorted(tree.memory, key=layout.natural)),
+        memory_files=tuple(sorted((*tree.memory, *shared), key=layout.natural)),
         project_state=ProjectState(
             current_step=state.current_step,
             completed_tasks=state.completed_tasks,
@@ -107,7 +107,8 @@ def check(package: HandoffPackage, tree: Tree | None = None) -> tuple[str, ...]:
     if package.project_name != tree.project:
         faults.append(f"the package is of {package.project_name}, not of {tree.project}")
     there = {*tree.files, *tree.memory, *(one.path for one in tree.artifacts)}
-    named = (*package.plan_files.values(), *package.claude_md_files, *package.artifacts, *package.memory_files)
+    own_memory = [path for path in package.memory_files if not path.startswith(f"{layout.SHARED}/")]
+    named = (*package.plan_files.values(), *package.claude_md_files, *package.artifacts, *own_memory)
     faults += [f"{path} is not there" for path in named if path not in there]
     left_out = {path for path in tree.files if path.endswith(f"/{layout.PLAN}") and _is_of_phase(tree, path)}
     faults += [f"{path} is not named" for path in sorted(left_out - set(package.plan_files.values()))]

@@ -50,12 +50,13 @@ def _as_it_is(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Sources:
-    """What the three jobs go by. now: RFC 3339. running: tasks (phase, id) that workers have in hand over the handoff.
+    """What the three jobs go by. now: RFC 3339; exact: the same as the state tells it, to the microsecond.
 
-    clean: takes secrets out of a text (P79).
+    running: tasks (phase, id) that workers have in hand over the handoff. clean: takes secrets out of a text (P79).
     """
 
     now: str
+    exact: str = ""
     ledger: SessionLedger | None = None
     outcomes: tuple[TaskOutcome, ...] = ()
     running: frozenset[tuple[str, str]] = frozenset()
@@ -134,7 +135,7 @@ def state_after(tree: Tree, before: OrchestratorState | None, sources: Sources) 
         "phases": phases,
         "completed_tasks": tuple(completed),
         "pending_tasks": (*open_ones, *own),
-        "updated_at": sources.now,
+        "updated_at": sources.exact or sources.now,
     }
     return before.model_copy(update=fields) if before is not None else OrchestratorState(**fields)
 

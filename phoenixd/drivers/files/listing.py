@@ -1,12 +1,15 @@
-"""The files of a workspace with what tells a change of them. No link is followed, and no content read."""
+"""The files of a workspace with what tells a change of them. No link is followed."""
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
+from collections.abc import Callable
 from time import monotonic
 
 from phoenixd.documents.project.addendum import Listing, Signature
+from phoenixd.documents.report.before import Before
 from phoenixd.drivers.files.project import DIRECTORY, _opened
 
 MOST, SECONDS, DEPTH = 20_000, 5.0, 64
@@ -16,21 +19,66 @@ LEFT_OUT = frozenset({".git", "node_modules", "__pycache__", ".venv", ".tox", ".
 """Directories that hold nothing that a person wrote, and often more files than all others together."""
 
 
+FILE_LIMIT, WHOLE_LIMIT, HASHING_SECONDS = 4 << 20, 64 << 20, 1.0
+"""Bytes of a file that is hashed and of all of them, and seconds for it: a worker's start waits for that."""
+READ = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
+
+
 def list_files(workspace: str, at: float) -> Listing:
-    """Every plain file as far as the bounds go. at: now (wall). Raises BadProject and OSError."""
-    looker = _Looker(monotonic() + SECONDS)
+    """Every plain file as far as the bounds go, and no content. at: now (wall). Raises BadProject and OSError."""
+    files: dict[str, Signature] = {}
+
+    def note(place: int, name: str, path: str, found: os.stat_result) -> None:
+        files[path] = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+    looker = _Looker(monotonic() + SECONDS, note)
     with _opened(workspace) as top:
         looker.look(top, "", 0)
-    return Listing(at, looker.files, looker.gap)
+    return Listing(at, files, looker.gap)
+
+
+def hash_files(workspace: str) -> Before:
+    """The SHA-256 of every plain file as far as the bounds go. Raises BadProject and OSError."""
+    files: dict[str, str | None] = {}
+    until, left = monotonic() + HASHING_SECONDS, WHOLE_LIMIT
+
+    def note(place: int, name: str, path: str, found: os.stat_result) -> None:
+        nonlocal left
+        is_read = found.st_size <= min(FILE_LIMIT, left) and monotonic() < until
+        files[path] = _digest(place, name, found) if is_read else None
+        left -= found.st_size if is_read else 0
+
+    looker = _Looker(monotonic() + SECONDS, note)
+    with _opened(workspace) as top:
+        looker.look(top, "", 0)
+    return Before(files, looker.gap, LEFT_OUT)
+
+
+def _digest(place: int, name: str, found: os.stat_result) -> str | None:
+    """The hash of the file that was found there; None where it is another one by now, changes, or may not be read."""
+    try:
+        file = os.open(name, READ, dir_fd=place)
+    except OSError:
+        return None
+    try:
+        if not os.path.samestat(os.fstat(file), found):
+            return None
+        content = os.read(file, found.st_size + 1)
+        after = os.fstat(file)
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+    is_whole = len(content) == found.st_size and after.st_mtime_ns == found.st_mtime_ns
+    return hashlib.sha256(content).hexdigest() if is_whole else None
 
 
 class _Looker:
-    """Goes through one workspace. until: when it gives up; gap: what it did not see."""
+    """Goes through one workspace. until: when it gives up; note: takes each plain file; gap: what it did not see."""
 
-    def __init__(self, until: float) -> None:
-        self.files: dict[str, Signature] = {}
+    def __init__(self, until: float, note: Callable[[int, str, str, os.stat_result], None]) -> None:
         self.gap = ""
-        self._until = until
+        self._until, self._note = until, note
         self._entries = 0
 
     def look(self, place: int, above: str, depth: int) -> None:
@@ -38,8 +86,7 @@ class _Looker:
             try:
                 found = os.stat(name, dir_fd=place, follow_symlinks=False)
                 if stat.S_ISREG(found.st_mode):
-                    signature = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-                    self.files[above + name] = signature
+                    self._note(place, name, above + name, found)
                 elif stat.S_ISDIR(found.st_mode) and name not in LEFT_OUT:
                     self._enter(place, name, f"{above}{name}/", depth + 1)
             except FileNotFoundError:

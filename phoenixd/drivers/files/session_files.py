@@ -14,6 +14,7 @@ from phoenixd.documents.project.keeping import SessionFound
 from phoenixd.documents.project.models import SessionRecord
 from phoenixd.documents.project.reading import JSON_LIMIT, read_document
 from phoenixd.documents.project.tree import Changes, Tree
+from phoenixd.documents.times import read_time
 from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.files.listing import list_files
 from phoenixd.drivers.files.plain import read_plain, replace
@@ -50,7 +51,9 @@ def sessions_of(workspace: str, project: str) -> tuple[SessionFound, ...]:
                 content = read_plain(_named(inside, layout.SESSION), JSON_LIMIT)
                 record = read_document(SessionRecord, content, layout.session_paths(name).record)
                 if record.project_name == project and record.session_id == name:
-                    found.append(SessionFound(name, record.status, frozenset(os.listdir(inside))))
+                    created = read_time(record.created_at or "") or 0.0
+                    names = frozenset(os.listdir(inside))
+                    found.append(SessionFound(name, record.status, names, created, record.agent or ""))
     return tuple(found)
 
 

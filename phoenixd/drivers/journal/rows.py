@@ -18,6 +18,7 @@ from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
+from phoenixd.core.undo.state import Undoable
 from phoenixd.documents.codec import Undecodable, decode, dump_snapshot, dump_spec, encode
 from phoenixd.drivers.journal.lives import REASON_LIMIT, Cure, Life, cures_of, incident_id, lives_of, storable
 from phoenixd.ports.journal import Batch, Entry, KeptIncident, KeptTreatment, StoredEntry
@@ -57,6 +58,8 @@ class BatchRows:
     """All tasks as JSON, written where they are not what stands there."""
     cases: str
     """The same, of Cases."""
+    undoable: str
+    """The same, of what can be taken back."""
     at: float
     treatments: tuple[Row, ...] = ()
     epoch: int = 0
@@ -70,6 +73,7 @@ class SpecRows:
         self._known: dict[str, tuple[AgentSpec, Row]] = {}
         self._tasks: tuple[Tasks, str] = Tasks(), _json(encode(Tasks()))
         self._cases: tuple[Cases, str] = Cases(), _json(encode(Cases()))
+        self._undoable: tuple[tuple[Undoable, ...], str] = (), _json([])
 
     def row(self, spec: AgentSpec) -> Row:
         known = self._known.get(spec.name)
@@ -91,6 +95,12 @@ class SpecRows:
         if self._cases[0] is not cases:
             self._cases = cases, _json(encode(cases))
         return self._cases[1]
+
+    def undoable(self, acts: tuple[Undoable, ...]) -> str:
+        """All that can be taken back, rendered once for each change."""
+        if self._undoable[0] is not acts:
+            self._undoable = acts, _json(encode(acts))
+        return self._undoable[1]
 
 
 def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
@@ -121,6 +131,7 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         saved=_saved(batch),
         tasks=known.tasks(batch.tasks),
         cases=known.cases(batch.cases),
+        undoable=known.undoable(batch.undoable),
         treatments=tuple(_treatment_columns(one, batch.at) for one in batch.treatments),
         at=batch.at,
         epoch=batch.epoch,

@@ -23,6 +23,7 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
+from phoenixd.core.undo.state import Undoable
 from phoenixd.directories import make_private
 from phoenixd.documents import older
 from phoenixd.documents.codec import Undecodable, decode
@@ -43,7 +44,7 @@ from phoenixd.drivers.journal.rows import (
 )
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
-from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY
+from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY, UNDO_KEY
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
@@ -297,6 +298,7 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         epoch=int(meta(connection, EPOCH_KEY) or 0),
         tasks=decode(Tasks, json.loads(meta(connection, TASKS_KEY) or "{}")),
         cases=decode(Cases, json.loads(meta(connection, CASES_KEY) or "{}")),
+        undoable=tuple(decode(Undoable, one) for one in json.loads(meta(connection, UNDO_KEY) or "[]")),
         seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 

@@ -28,6 +28,7 @@ from phoenixd.drivers.journal.tables import (
     INSERT_USAGE,
     SAVED_KEY,
     TASKS_KEY,
+    UNDO_KEY,
 )
 from phoenixd.errors import ConfigurationError, JournalFailed, UnsafeFile
 
@@ -162,14 +163,11 @@ class Writer:
         connection.executemany(INSERT_HANDOFF, request.handoffs)
         connection.executemany(INSERT_MARKER, request.markers)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
-        tasks: Row = (request.tasks,)
-        if specs.get(TASKS_KEY, self._specs.get(TASKS_KEY)) != tasks:
-            connection.execute(INSERT_META, sealed("meta", TASKS_KEY, request.tasks))
-            specs[TASKS_KEY] = tasks
-        cases: Row = (request.cases,)
-        if specs.get(CASES_KEY, self._specs.get(CASES_KEY)) != cases:
-            connection.execute(INSERT_META, sealed("meta", CASES_KEY, request.cases))
-            specs[CASES_KEY] = cases
+        present = ((TASKS_KEY, request.tasks), (CASES_KEY, request.cases), (UNDO_KEY, request.undoable))
+        for key, value in present:
+            if specs.get(key, self._specs.get(key)) != (value,):
+                connection.execute(INSERT_META, sealed("meta", key, value))
+                specs[key] = (value,)
         if request.epoch:
             connection.execute(INSERT_META, sealed("meta", EPOCH_KEY, str(request.epoch)))
         self._at = request.at

@@ -79,6 +79,21 @@ class Panes:
         panes = await self._list()
         return tuple(pane for pane in panes if pane.session != OWN_SESSION and self._owner(pane) is None)
 
+    async def clients(self) -> dict[str, tuple[int, int]]:
+        """For each agent whose session somebody looks at: how many clients, and how many of them may write."""
+        lines = await self._ask("list-clients", "-F", "#{client_control_mode} #{client_readonly} #{session_id}")
+        seen: dict[str, list[int]] = {}
+        for line in lines:
+            is_control, _, rest = line.partition(" ")
+            readonly, _, session = rest.partition(" ")
+            if is_control == "0":
+                seen.setdefault(session, []).append(int(readonly == "0"))
+        found = {}
+        for pane in await self._list() if seen else ():
+            if pane.session_id in seen and (agent := self._owner(pane)) is not None:
+                found[agent] = (len(seen[pane.session_id]), sum(seen[pane.session_id]))
+        return found
+
     def _owner(self, pane: Pane) -> str | None:
         """The agent whose pane this is; one that was moved into another agent's session has its mark to tell."""
         claim = pane.claim

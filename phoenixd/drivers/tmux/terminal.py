@@ -147,6 +147,10 @@ class TmuxTerminal(Keyboard):
         """Names of the agents that have a pane."""
         return await self._panes.agents()
 
+    async def clients(self) -> dict[str, tuple[int, int]]:
+        """For each agent whose terminal is looked at: how many clients, and how many of them may write."""
+        return await self._panes.clients()
+
     async def foreign(self) -> tuple[tuple[str, int], ...]:
         """The panes that somebody opened by hand in our server, by id and pid."""
         return tuple((pane.id, pane.pid) for pane in await self._panes.foreign())

@@ -14,16 +14,18 @@ from collections.abc import Awaitable, Callable, Mapping
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
-from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.json_line import parse_line
 from phoenixd.documents.kept_ledger import KeptLedger
 from phoenixd.documents.report.facts import Witness
 from phoenixd.documents.resonance.heard import Passed
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
+from phoenixd.drivers.transcripts.log import TranscriptLog
 from phoenixd.drivers.transcripts.passing import PassingTail
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
@@ -39,6 +41,10 @@ MOST_LEDGERS = 16
 
 MOST_TALKS = 16
 """Ends of conversations that are held in memory; of the others the end is read anew."""
+
+MOST_WORDS = 256
+"""The same, of talks of which only the last words are wanted; each holds WORDS_BUDGET characters at most."""
+WORDS_BUDGET = 8_000
 
 MOST_SLICES = 128
 """Slices of one reading; where a transcript is longer, the next reading goes on."""
@@ -58,8 +64,14 @@ class TranscriptFiles:
         self._ledgers_lock = threading.Lock()
         self._talks: dict[tuple[str, str], TalkTail] = {}
         self._talks_lock = threading.Lock()
+        self._words: dict[str, TalkTail] = {}
+        self._words_lock = threading.Lock()
         self._passing: dict[str, PassingTail] = {}
         self._passing_lock = threading.Lock()
+
+    def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
+        """A new reader of what all transcripts say. clean: takes the secrets of an agent out of a text."""
+        return TranscriptLog(self._form_and_file, clean)
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
@@ -94,6 +106,10 @@ class TranscriptFiles:
 
     async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
         return await to_thread.run_sync(self._conversation, agent, budget)
+
+    async def last_words(self, agent: Agent) -> tuple[str, float | None] | None:
+        """What the agent said last, and when (wall); None where no transcript tells. Answers to checks are no words."""
+        return await to_thread.run_sync(self._last_words, agent)
 
     async def witness(self, agent: Agent, until: float) -> Witness:
         """What the session's transcripts tell of calls up to a moment (wall seconds), sidechains included."""
@@ -166,6 +182,22 @@ class TranscriptFiles:
                 del self._talks[next(iter(self._talks))]
             return talk.conversation()
 
+    def _last_words(self, agent: Agent) -> tuple[str, float | None] | None:
+        path, form = self._file(agent), _form(agent)
+        if path is None or form is None:
+            return None
+        with self._words_lock:
+            talk = self._words.pop(agent.name, None)
+            if talk is None or talk.path != path or talk.form is not form:
+                talk = TalkTail(path, form, WORDS_BUDGET)
+            self._words[agent.name] = talk
+            while len(self._words) > MOST_WORDS:
+                del self._words[next(iter(self._words))]
+            found = talk.conversation()
+        said = found.utterances if found is not None else ()
+        newest = next((one for one in reversed(said) if _is_word(one)), None)
+        return (newest.text, read_time(newest.at)) if newest is not None else None
+
     def _answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, allow: bool) -> bool | None:
         harness = HARNESSES.get(agent.spec.harness)
         tells = harness.permission_told if harness is not None else None
@@ -199,6 +231,10 @@ class TranscriptFiles:
                     found.append(prompt)
         return tuple(found)
 
+    def _form_and_file(self, agent: Agent) -> tuple[str, TranscriptForm] | None:
+        path, form = self._file(agent), _form(agent)
+        return (path, form) if path is not None and form is not None else None
+
     def _files(self, agent: Agent) -> list[str]:
         """The session's file, and those that its subagents write."""
         path = self._file(agent)
@@ -220,6 +256,10 @@ class TranscriptFiles:
 def _form(agent: Agent) -> TranscriptForm | None:
     harness = HARNESSES.get(agent.spec.harness)
     return harness.transcript_form if harness is not None else None
+
+
+def _is_word(one: Utterance) -> bool:
+    return one.speaker == "assistant" and not one.tool and bool(one.text.strip())
 
 
 def _size(path: str | None) -> int:

@@ -30,7 +30,10 @@ log = structlog.get_logger("phoenixd.briefs")
 
 @dataclass(frozen=True, slots=True)
 class Job:
-    """One program and what it finds. setup: arguments for the runner, before the program's own. limit: seconds."""
+    """One program and what it finds. setup: arguments for the runner, before the program's own. limit: seconds.
+
+    remedy: what a person does where they were too few.
+    """
 
     argv: Sequence[str]
     cwd: str
@@ -38,6 +41,7 @@ class Job:
     prompt: bytes = field(repr=False)
     limit: float
     setup: Sequence[str] = ()
+    remedy: str = "raise brief.timeout"
 
     @property
     def name(self) -> str:
@@ -79,7 +83,7 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
         with anyio.move_on_after(job.limit):
             code, output, errors = await _talk(process, job.prompt)
             return Ended(code, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
-        raise WriterFailed(f"{job.name} gave no answer within {job.limit:g} s", "raise brief.timeout")
+        raise WriterFailed(f"{job.name} gave no answer within {job.limit:g} s", job.remedy)
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process, run_id, end_tree)

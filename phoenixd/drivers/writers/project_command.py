@@ -29,9 +29,15 @@ class ProjectCommand:
             environment = await self._environment_of(agent)
         except PhoenixdError as failure:
             raise WriterFailed(failure.message, failure.remedy) from failure
-        job = Job(argv, agent.spec.cwd, environment, material, TIME_LIMIT)
+        job = Job(argv, agent.spec.cwd, environment, material, TIME_LIMIT, remedy=_faster(agent))
         ended = await run(job, self._runner, self._end_tree)
         if ended.code != 0:
             words = one_line(redact(ended.errors, secret_values(environment)), TOLD_OF_ERROR)
             raise WriterFailed(f"{argv[0]} ended with exit {ended.code}{f': {words}' if words else ''}")
         return ended.output
+
+
+def _faster(agent: Agent) -> str:
+    """What a person does: the time is that of the handoff, and no key makes it longer."""
+    table = f"[agent.{agent.spec.seat or agent.name}.handoff]"
+    return f'make the program of handoff.command answer sooner, or do without it: {table} writer = "deterministic"'

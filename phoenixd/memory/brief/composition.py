@@ -16,6 +16,7 @@ from phoenixd.documents.brief.page import BriefFacts
 from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.cut_answers import cut_sentence
 from phoenixd.documents.incident import call_sentence, incident_sentence
+from phoenixd.documents.last_failure import last_failure
 from phoenixd.documents.lost_jobs import lost_jobs_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
@@ -65,6 +66,7 @@ def compose_brief(
         happenings=tuple(happenings),
         git=cleaned_git(git, clean) if git is not None else None,
         risks=tuple(clean(risk) for risk in (*_risks(agent, state, now), *crew)),
+        failure=last_failure(agent.advice, clean),
         narrative=narrative,
         words=seen.words if seen is not None else None,
         told=seen.told if seen is not None else None,

@@ -8,8 +8,8 @@ from phoenixd.core import cut
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
-from phoenixd.core.session import MAX_TEXT
 from phoenixd.core.tasks.names import NOTICE
+from phoenixd.core.waiting import MAX_TEXT
 from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts

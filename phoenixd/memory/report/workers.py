@@ -8,13 +8,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import JudgedClaim, JudgedReport, Task
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.report.before import Before
 from phoenixd.documents.report.facts import FileSeen, Witness
 from phoenixd.documents.report.reading import SIZE_LIMIT, ReportRefused, block_at_end
 from phoenixd.documents.report.verdicts import OUTCOMES, Verdict, line
@@ -30,10 +33,19 @@ OUT = ("$PHOENIX_OUT/", "${PHOENIX_OUT}/")
 
 
 class Judging:
-    """Implements jobs.collection.Judging. clean: a text without the agent's secrets."""
+    """Implements jobs.collection.Judging. clean: a text without the agent's secrets.
 
-    def __init__(self, world: World, clean: Callable[[str | None, str], str], clock: Clock) -> None:
-        self._world, self._clean, self._clock = world, clean, clock
+    before: how the worker's workspace was before its task; None where that is not known.
+    """
+
+    def __init__(
+        self,
+        world: World,
+        clean: Callable[[str | None, str], str],
+        clock: Clock,
+        before: Callable[[AgentSpec], Before | None] = lambda spec: None,
+    ) -> None:
+        self._world, self._clean, self._clock, self._before = world, clean, clock, before
 
     async def verify(self, agent: Agent, task: Task, source: Path, outputs: Path, answer: str) -> Judged | None:
         """Judge the report of a worker's run; None where it left none. outputs: the copies of what `source` holds."""
@@ -46,8 +58,10 @@ class Judging:
             if block is None:
                 return None
             where, content, at = "its answer", block.encode("utf-8", "replace"), self._clock.now().wall
+        before = await to_thread.run_sync(self._before, agent.spec)
         try:
-            told = await verify_report(content, self._about(agent, task, source, at), _Places(self._world, source))
+            places = _Places(self._world, source, before)
+            told = await verify_report(content, self._about(agent, task, source, at), places)
         except ReportRefused as refused:
             if found is None:
                 return None
@@ -76,8 +90,8 @@ class Judging:
 class _Places:
     """The world of a worker: what a claim names may lie in its own directory instead of the workspace."""
 
-    def __init__(self, world: World, out: Path) -> None:
-        self._world, self._out = world, os.fspath(out)
+    def __init__(self, world: World, out: Path, before: Before | None) -> None:
+        self._world, self._out, self._before = world, os.fspath(out), before
 
     async def witness(self, agent: Agent, until: float) -> Witness:
         return await self._world.witness(agent, until)
@@ -85,6 +99,9 @@ class _Places:
     async def files(self, root: str, paths: Iterable[str], began: float, reported: float) -> Mapping[str, FileSeen]:
         asked = tuple(paths)
         found = dict(await self._world.files(root, asked, began, reported))
+        if self._before is not None:
+            known = {path: self._before.hash_of(path, root) for path in found}
+            found = {path: replace(seen, before=known[path]) for path, seen in found.items()}
         left = {path: self._below(path) for path in asked if found[path].state in ("absent", "outside")}
         there = await self._world.files(self._out, left.values(), began, reported)
         for path, below in left.items():

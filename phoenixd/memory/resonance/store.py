@@ -53,6 +53,8 @@ class MarkerPapers:
     """How the ledger looked when it was read or written last."""
     _given: list[Given] = field(default_factory=list)
     """What this daemon gave: it stays used, whatever becomes of the file."""
+    _of_agent: dict[str, set[str]] = field(default_factory=dict)
+    """The same by agent: it is asked for at each turn's end, when the ledger may hold the codes of years."""
 
     @classmethod
     def below(cls, state: Path, files: Files) -> MarkerPapers:
@@ -134,7 +136,7 @@ class MarkerPapers:
         """All codes that an agent was ever given, as far as the ledger was read."""
         with self._lock:
             self._look_at_ledger()
-            return frozenset(one.code for one in self._given if one.agent == name)
+            return frozenset(self._of_agent.get(name, ()))
 
     def _note(self, told: tuple[str, str]) -> None:
         if told not in self.notes:
@@ -181,6 +183,8 @@ class MarkerPapers:
         lost = [one for one in self._given if one.code not in known]
         self._used |= known
         self._given = [*rows, *lost]
+        self._of_agent = {}
+        self._sort(self._given)
         if torn:
             self._note(("", f"{torn} lines of {LEDGER} are torn; what they gave is not known"))
         if lost:
@@ -192,8 +196,13 @@ class MarkerPapers:
         given = [Given(code, name, now) for code in codes]
         self._append(given)
         self._given += given
+        self._sort(given)
         self._used.update(one.code for one in given)
         self._looked = signature(self.directory / LEDGER)
+
+    def _sort(self, given: Iterable[Given]) -> None:
+        for one in given:
+            self._of_agent.setdefault(one.agent, set()).add(one.code)
 
     def _append(self, given: list[Given]) -> None:
         for number, one in enumerate(given, 1):

@@ -11,6 +11,7 @@ from phoenixd.core.spec import PhaseRules
 from phoenixd.documents.project.drafting import accepted, material, papers
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import Sources
+from phoenixd.documents.seal import END_KEY, HEAD_KEY, Seal
 from phoenixd.errors import BadProject
 from tests.documents.project.projects import BUILDING, NOW, PLANNING, plan_of, tree_of
 
@@ -46,6 +47,21 @@ def test_words_are_taken_without_secrets() -> None:
     assert b"The till of [redacted] comes first." in changes.writes[PATH]
     assert changes.writes[CONTEXT] == b"# Context\n\nVAT is odd.\n"
     assert not accepted(tree(), answered({PATH: PLAN}), sources())
+
+
+def test_an_answer_without_its_beginning_is_refused_by_its_seal_and_one_without_a_seal_is_whole() -> None:
+    """A program that exits with 0 says that its answer is whole; where it asks a CLI, that may hold the last part."""
+    seal = Seal("a1b2c3", "d4e5f6")
+    asked = json.loads(material(tree(), sources(), seal=seal))["task"]
+    assert "a1b2c3" not in asked
+    assert "made of a1b and 2c3" in asked
+    files = {CONTEXT: "# Context\n\nVAT is odd.\n"}
+    whole = json.dumps({HEAD_KEY: seal.head, "files": files, END_KEY: seal.end})
+    last_part = json.dumps({"files": files, END_KEY: seal.end})
+
+    assert accepted(tree(), whole, sources(), seal) == accepted(tree(), answered(files), sources(), seal)
+    with pytest.raises(BadProject, match="its beginning is missing"):
+        accepted(tree(), last_part, sources(), seal)
 
 
 @pytest.mark.parametrize(

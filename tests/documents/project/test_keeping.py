@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.documents.project.keeping import SessionFound, superfluous
+from phoenixd.documents.project.keeping import SessionFound, left_open, superfluous
 
 WHOLE = frozenset({"session.json", "handoff-package.json", "handoff-addendum.json", "init-prompt.md"})
 
@@ -38,3 +38,21 @@ def test_who_runs_or_is_of_this_handoff_keeps_all() -> None:
         for name in ("handoff-package.json", "handoff-addendum.json", "init-prompt.md", "session.json")
     )
     assert superfluous(found, 5, frozenset()) == ()
+
+
+def test_which_are_the_newest_is_said_by_their_records_and_not_by_their_ids() -> None:
+    first = SessionFound("orchestrator-zz", "shutdown", WHOLE, created=100.0)
+    second = SessionFound("orchestrator-aa", "shutdown", WHOLE, created=200.0)
+    gone = superfluous([first, second], 1, frozenset())
+    assert {path.split("/")[2] for path in gone} == {"orchestrator-zz"}
+
+
+def test_a_record_that_no_handoff_came_to_close_is_known_as_over_and_others_are_left_alone() -> None:
+    def of(agent: str, number: int, status: str = "running") -> SessionFound:
+        return SessionFound(f"orchestrator-{number}", status, WHOLE, agent=agent)
+
+    known = [
+        of("o", 1), of("o-g2", 2, "handoff_pending"), of("o-g3", 3), of("o-g2", 4, "shutdown"), of("other", 5),
+        of("other-g2", 6), of("", 7),
+    ]  # fmt: skip
+    assert left_open(known, "o", frozenset({"orchestrator-3"})) == ("orchestrator-1", "orchestrator-2")

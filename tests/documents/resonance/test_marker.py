@@ -77,6 +77,14 @@ def test_r7_a_code_is_compared_exactly_and_in_either_case() -> None:
     assert codes_in("7f3a9c1 a7f3a9c x7f3a9c 7f3a9cé") == frozenset()
 
 
+@pytest.mark.parametrize(
+    "answer", ["代码是7f3a9c。", "コードは7f3a9cです", "รหัสคือ7f3a9cครับ", "7f3a9c입니다"], ids=["zh", "ja", "th", "ko"]
+)
+def test_r7_a_code_between_words_of_a_script_without_blanks_is_found(answer: str) -> None:
+    assert codes_in(answer) == {"7f3a9c"}
+    assert codes_in("é7f3a9c 7f3a9cß д7f3a9c 7f3a9c1") == frozenset()
+
+
 def test_f_re_3_a_phrase_without_its_code_is_paraphrased_and_a_code_with_another_phrase_is_intact() -> None:
     planting = Planting(Marker("salt on the threshold", "7f3a9c"), ("1a2b3c", "4d5e6f"))
 

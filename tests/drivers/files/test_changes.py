@@ -12,7 +12,7 @@ from phoenixd.drivers.files.changes import DirectoryChanges
 
 
 async def heard(changes: DirectoryChanges) -> set[str]:
-    with anyio.fail_after(10):
+    with anyio.fail_after(60):
         return {path.name for path in await changes.next()}
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 
@@ -9,7 +10,7 @@ import pytest
 
 from phoenixd.documents.project.addendum import Listing, differences
 from phoenixd.drivers.files import listing
-from phoenixd.drivers.files.listing import DEPTH, list_files
+from phoenixd.drivers.files.listing import DEPTH, hash_files, list_files
 
 
 def nested(top: Path, depth: int) -> None:
@@ -56,3 +57,33 @@ def test_a_name_that_is_no_text_is_told_by_its_bytes(tmp_path: Path) -> None:
     (Path(os.fsdecode(os.fsencode(tmp_path) + b"/\xff\xfe"))).write_text("x")
     (change,) = differences(Listing(0.0, {}), list_files(str(tmp_path), 0.0), (), "o")
     assert change.path == "\\xff\\xfe"
+
+
+def test_hashes_are_of_plain_files_within_bounds_and_what_is_not_read_is_unknown(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "FILE_LIMIT", 100)
+    monkeypatch.setattr(listing, "WHOLE_LIMIT", 120)
+    (tmp_path / "src").mkdir()
+    (tmp_path / "node_modules").mkdir()
+    (tmp_path / "a.py").write_bytes(b"a")
+    (tmp_path / "src" / "large").write_bytes(b"x" * 101)
+    (tmp_path / "src" / "most").write_bytes(b"x" * 100)
+    (tmp_path / "src" / "no more").write_bytes(b"x" * 50)
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "link").symlink_to("a.py")
+    before = len(os.listdir("/proc/self/fd"))
+
+    found = hash_files(str(tmp_path))
+
+    unread = {path for path, digest in found.files.items() if digest is None}
+    assert set(found.files) == {"a.py", "src/large", "src/most", "src/no more"}
+    assert unread == {"src/large", "src/no more"}
+    assert found.files["a.py"] == hashlib.sha256(b"a").hexdigest()
+    assert found.hash_of(f"{tmp_path}/a.py", str(tmp_path)) == found.files["a.py"]
+    told = {path: found.hash_of(path, str(tmp_path)) for path in ("./new.py", "src/large", "node_modules/a.js", "../b")}
+    assert told == {"./new.py": "", "src/large": None, "node_modules/a.js": None, "../b": None}
+    assert len(os.listdir("/proc/self/fd")) == before
+
+    monkeypatch.setattr(listing, "MOST", 1)
+    assert hash_files(str(tmp_path)).hash_of("new.py", str(tmp_path)) is None, "not all was looked at"

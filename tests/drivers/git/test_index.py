@@ -55,7 +55,7 @@ def told(work: Path) -> list[Entry]:
 
 
 def plumbing(work: Path) -> Plumbing:
-    return Plumbing(str(work), time.monotonic() + 20)
+    return Plumbing(str(work), time.monotonic() + 120)
 
 
 def index(work: Path, object_format: str = "sha1") -> list[Entry]:

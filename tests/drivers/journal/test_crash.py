@@ -62,7 +62,7 @@ def kill_at_random(path: Path, dice: random.Random) -> None:
 @pytest.mark.slow
 def test_promise_1_kill_9_loses_nothing_acknowledged(tmp_path: Path) -> None:
     dice = random.Random(1)
-    for life in range(25):
+    for life in range(10):
         # Every fifth life begins on an empty directory: creation is an instant like any other.
         kill_at_random(tmp_path / str(life // 5) / "journal.sqlite3", dice)
 

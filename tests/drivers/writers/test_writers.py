@@ -22,6 +22,7 @@ from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.state import StateDocument
 from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.drivers.writers import project_command
 from phoenixd.drivers.writers.command import AGENT, CommandWriter, unwrapped
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.errors import WriterFailed
@@ -172,7 +173,7 @@ async def test_a_run_that_is_cancelled_leaves_nothing(tmp_path: Path, writer: Co
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(writer.write, agent(tmp_path, command=command), material())
-        with anyio.fail_after(20):
+        with anyio.fail_after(60):
             while not path.exists():
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
@@ -273,3 +274,22 @@ class TestModel:
         with pytest.raises(WriterFailed, match="pydantic-ai is not installed") as failed:
             await ModelWriter(environment_of).write(agent(tmp_path, **rules), material())
         assert failed.value.remedy == "pip install 'phoenixd[clinic]'"
+
+
+async def test_a_program_of_handoff_command_that_takes_too_long_is_told_with_its_own_key(
+    tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(project_command, "TIME_LIMIT", 0.5)
+    processes = Processes(leaves=None, reaper_of=lambda name: None)
+
+    async def environment_of(_: Agent) -> dict[str, str]:
+        return environment
+
+    words = project_command.ProjectCommand(
+        lambda: RUNNER, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None)
+    )
+    with pytest.raises(WriterFailed) as failed:
+        await words.write(agent(tmp_path), program(tmp_path, "import time\ntime.sleep(1000)"), b"{}")
+    assert "no answer within 0.5 s" in failed.value.message
+    assert "[agent.a.handoff]" in failed.value.remedy
+    assert "brief" not in failed.value.remedy

@@ -23,7 +23,8 @@ MARKS = "not proof and not faults and not real_claude and not slow"
 # The shim runs in a process of its own, isolated from whatever would measure it: its tests are chosen by file.
 APART = {
     "phoenixd/shim/": (
-        "tests/shim/test_unkillable.py", "tests/shim/test_reused_pid.py", "tests/shim/test_pure.py",
+        "tests/shim/test_procfs.py", "tests/shim/test_unkillable.py", "tests/shim/test_reused_pid.py",
+        "tests/shim/test_pure.py",
         "tests/shim/test_tree.py", "tests/shim/test_end.py", "tests/shim/test_held_programs.py",
     ),
 }  # fmt: skip

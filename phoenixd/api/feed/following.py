@@ -1,0 +1,196 @@
+"""One follower of the feed: what is told first, then each change and each row of the story, in the order of their rows.
+
+A frame with an id is sent only after everything of an older row. So a client that comes back with the id of the last
+frame that it got lacks nothing but what changed at that row or later, and volatile things need no id of their own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import AsyncIterator, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from phoenixd.api import representation
+from phoenixd.api.feed.ledger import Change
+from phoenixd.api.feed.live import Feed
+from phoenixd.api.service import Service
+from phoenixd.api.times import rfc3339
+from phoenixd.core.selection import Selector, Subject
+from phoenixd.ports.journal import StoredEntry
+
+RETRY = 2_000
+"""Milliseconds after which a browser connects again."""
+ROWS = 500
+MOST_NOTES = 2_000
+"""Rows of the story that are told to a follower that comes back; one that missed more begins anew, and is told so."""
+CHUNK = 64
+"""Frames that are sent in one go at most."""
+
+
+@dataclass(slots=True)
+class Follower:
+    """selector: of which agents is told; None for all, and for what concerns the fleet."""
+
+    feed: Feed
+    service: Service
+    selector: Selector | None = None
+    change: int = 0
+    row: int = 0
+    _shown: set[str] = field(default_factory=set)
+
+    async def begin(self, last_event_id: int | None) -> list[str]:
+        """The first frames: who speaks, and all that the follower may lack."""
+        feed = self.feed
+        await feed.begin()
+        feed.refresh()
+        ledger = feed.ledger
+        frames, after = [f"retry: {RETRY}\n\n"], last_event_id
+        if after is not None and (why := await self._lost(after)):
+            frames.append(_frame("resync", {"why": why, "as_of": feed.as_of}))
+            after = None
+        self.change, self.row = ledger.number, after if after is not None else ledger.row
+        # Of a row of an older boot nobody knows what was told with it.
+        goes_on = after is not None and after > max(feed.began_at_row, ledger.forgotten_row) and self.selector is None
+        if goes_on and after is not None:
+            frames.append(self._hello(whole=False))
+            frames += [_raw(change.event, change.data, None) for change in ledger.since_row(after)]
+        else:
+            frames += self._whole()
+        if after is None:
+            # The first id: who comes back before anything happened is told what happened meanwhile.
+            frames.append(self.beat())
+        else:
+            frames += await self._merged([], ledger.row)
+        return frames
+
+    async def run(self, closing: asyncio.Event, beat: float) -> AsyncIterator[str]:
+        """Frames for ever, some at a time; a beat at least so often."""
+        loop = asyncio.get_running_loop()
+        self.feed.followers += 1
+        try:
+            due = loop.time() + beat
+            while not closing.is_set():
+                frames = await self._next()
+                if loop.time() >= due:
+                    self.feed.audit(beat)
+                    frames.append(self.beat())
+                    due = loop.time() + beat
+                for chunk in range(0, len(frames), CHUNK):
+                    yield "".join(frames[chunk : chunk + CHUNK])
+                await _unless(closing, self.feed.news(self.change, self.row, max(0.0, due - loop.time())))
+        finally:
+            self.feed.followers -= 1
+
+    def beat(self) -> str:
+        """The sign of life, with what the follower now stands at."""
+        told = {"as_of": {**self.feed.as_of, "row": self.row, "change": self.change}}
+        return _frame("beat", {**told, "now": rfc3339(self.service.now().wall)}, self.row)
+
+    async def _next(self) -> list[str]:
+        self.feed.refresh()
+        ledger = self.feed.ledger
+        changes, row = self.feed.changes(self.change), ledger.row
+        frames: list[str] = []
+        if changes is None:
+            frames, changes = self._whole(), []
+        self.change = ledger.number
+        return frames + await self._merged(changes, row)
+
+    async def _merged(self, changes: list[Change], row: int) -> list[str]:
+        """Changes and rows of the story in the order of their rows, the rows first: a change is of its row's end."""
+        frames: list[str] = []
+        waiting = iter(changes)
+        change = next(waiting, None)
+        while self.row < row:
+            rows = await self.service.journal.read(after=self.row, limit=ROWS, story=True)
+            rows = [one for one in rows if one.seq <= row]
+            for one in rows:
+                while change is not None and change.row < one.seq:
+                    frames += self._told([change])
+                    change = next(waiting, None)
+                frames += self._note(one)
+            self.row = row if len(rows) < ROWS else rows[-1].seq
+        rest = [*([change] if change is not None else []), *waiting]
+        return frames + self._told(rest)
+
+    def _hello(self, *, whole: bool) -> str:
+        """whole: what the client knows is void, and all that is there follows."""
+        return _frame("hello", {"boot": self.feed.boot, "as_of": self.feed.as_of, "whole": whole})
+
+    def _whole(self) -> list[str]:
+        """All that is there. Without ids: a client that loses the link meanwhile has not got it all."""
+        self._shown.clear()
+        standing = [frame for change in self.feed.ledger.standing() for frame in self._of(change, with_id=False)]
+        return [self._hello(whole=True), *standing]
+
+    async def _lost(self, after: int) -> str:
+        """Why what came after this row cannot be told; empty where it can."""
+        ledger, journal = self.feed.ledger, self.service.journal
+        if after > ledger.row:
+            return f"row {after} is not in this journal, whose newest row is {ledger.row}"
+        first = await journal.read(limit=1)
+        if first and after < first[0].seq - 1:
+            return f"the journal begins at row {first[0].seq}"
+        missed = await journal.read(after=after, limit=MOST_NOTES + 1, story=True)
+        return f"more than {MOST_NOTES} rows of the story followed" if len(missed) > MOST_NOTES else ""
+
+    def _note(self, row: StoredEntry) -> Iterator[str]:
+        if self.selector is None or row.entry.agent in self._shown:
+            yield _frame("note", representation.event(row), row.seq)
+
+    def _told(self, changes: Iterable[Change]) -> list[str]:
+        return [frame for change in changes for frame in self._of(change)]
+
+    def _of(self, change: Change, *, with_id: bool = True) -> Iterator[str]:
+        row = change.row if with_id and not change.is_volatile else None
+        if self.selector is None:
+            yield _raw(change.event, change.data, row)
+            return
+        name = change.agent
+        if name is None:
+            return
+        if change.event == "agent" and not self.selector.takes(subject_of(change.body)):
+            if name in self._shown:
+                self._shown.discard(name)
+                yield _frame("gone", {"name": name}, row)
+            return
+        if change.event == "agent":
+            self._shown.add(name)
+        if name in self._shown:
+            yield _raw(change.event, change.data, row)
+        if change.event == "gone":
+            self._shown.discard(name)
+
+
+def subject_of(body: dict[str, Any]) -> Subject:
+    """What selectors read of a row."""
+    words = tuple(dict.fromkeys(word for word in (body["state"], body["activity"], body["group"]) if word))
+    return Subject(
+        body["name"],
+        body["kind"],
+        body["harness"],
+        words,
+        body["group"] == "needs_you",
+        body["project"],
+        tuple(body["labels"]),
+    )
+
+
+def _frame(event: str, body: dict[str, Any], row: int | None = None) -> str:
+    return _raw(event, json.dumps(body, separators=(",", ":")), row)
+
+
+def _raw(event: str, data: str, row: int | None) -> str:
+    return f"event: {event}\ndata: {data}\n\n" if row is None else f"id: {row}\nevent: {event}\ndata: {data}\n\n"
+
+
+async def _unless(closing: asyncio.Event, waiting: Any) -> None:
+    """Await something, but no longer than until the server closes."""
+    wait, close = asyncio.ensure_future(waiting), asyncio.ensure_future(closing.wait())
+    try:
+        await asyncio.wait((wait, close), return_when=asyncio.FIRST_COMPLETED)
+    finally:
+        wait.cancel()
+        close.cancel()

@@ -1,0 +1,34 @@
+"""The one table of operations: routes, OpenAPI and phoenixctl's verbs are all derived from it, so they cannot differ.
+
+Standard library only, because phoenixctl reads it too. An operation without a path is phoenixctl's own; two operations
+with the same words are one verb, told apart by which path parameters were given. Help lists verbs in this order.
+"""
+
+from __future__ import annotations
+
+from phoenixd.api.operations.agents import AGENTS
+from phoenixd.api.operations.many import MANY_AGENTS
+from phoenixd.api.operations.operation import Operation
+from phoenixd.api.operations.papers import PAPERS
+from phoenixd.api.operations.seats import SEATS
+from phoenixd.api.operations.telling import TELLING
+from phoenixd.api.operations.upkeep import UPKEEP
+from phoenixd.api.operations.work import WORK
+
+OPERATIONS: tuple[Operation, ...] = (*AGENTS, *MANY_AGENTS, *TELLING, *PAPERS, *SEATS, *WORK, *UPKEEP)
+
+BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
+
+
+def served() -> tuple[Operation, ...]:
+    """The operations that the daemon answers."""
+    return tuple(operation for operation in OPERATIONS if operation.path is not None)
+
+
+def verbs() -> dict[tuple[str, ...], tuple[Operation, ...]]:
+    """phoenixctl's verbs in the order of the table, each with the operations behind it."""
+    found: dict[tuple[str, ...], tuple[Operation, ...]] = {}
+    for operation in OPERATIONS:
+        if operation.words:
+            found[operation.words] = (*found.get(operation.words, ()), operation)
+    return found

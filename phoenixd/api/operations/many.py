@@ -1,0 +1,74 @@
+"""Verbs for many agents at once, what takes them back, and what agents say."""
+
+from __future__ import annotations
+
+from phoenixd.api.operations.operation import SEND_LIMIT, Operation, Parameter
+from phoenixd.api.operations.parameters import (
+    FOLLOW,
+    FRESH,
+    LINES,
+    ONLY_SHOW,
+    TEXT_FORM,
+    TIMED_OUT,
+    WHICH,
+    YES,
+    timeout,
+    wait,
+)
+
+# A table is read down its columns; the formatter would give each argument a line of its own.
+# fmt: off
+EXPECT = Parameter(
+    "expect", "body", "words", "the agents that a person was shown: where others match by now, nothing is done",
+    hidden=True,
+)
+MANY = (
+    Parameter("select", "body", "string", "names and selectors: see help select", default="", hidden=True),
+    Parameter("dry_run", "body", "boolean", "only show whom it means", default=False, hidden=True),
+    EXPECT,
+)
+CHANGED = (6, "other agents match than were shown, or the present state of one does not allow it")
+
+MANY_AGENTS: tuple[Operation, ...] = (
+    Operation(
+        "act", (), "One verb for all agents that a selector chooses; results agent by agent",
+        (
+            Parameter(
+                "verb", "body", "string", "what is done", required=True,
+                choices=("start", "stop", "restart", "remove", "send"),
+            ),
+            *MANY, FRESH,
+            Parameter("after_iteration", "body", "boolean", "stop: let loops finish their iteration", default=False),
+            Parameter("text", "body", "string", "send: the text", default=""),
+            wait("return when it came about", default=True), timeout("1m"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/act", rights="operate", response="Acted", idempotent=False, body_limit=SEND_LIMIT,
+        exits=(CHANGED, TIMED_OUT),
+    ),
+    Operation(
+        "undo", ("undo",), "Take the newest stop, removal or fresh start back, or the newest of these agents; 7 days",
+        (WHICH, *MANY, ONLY_SHOW, YES, *TEXT_FORM), method="POST", path="/v1/undo", rights="operate",
+        response="Acted", idempotent=False, exits=(CHANGED,),
+    ),
+    Operation(
+        "read_log", ("log",), "What agents said and did, a line each, out of their transcripts",
+        (
+            WHICH,
+            Parameter("select", "query", "string", "names and selectors: see help select", default="", hidden=True),
+            FOLLOW,
+            Parameter("grep", "local", "string", "only lines with this regular expression", flag="--grep", short="-g"),
+            Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date", flag="--since"),
+            LINES, *TEXT_FORM,
+        ),
+        path="/v1/log", response="Log", stream=True,
+    ),
+    Operation(
+        "prompt", ("prompt",), "Counts for a shell's prompt or a status line: !2 ~1 ?1; nothing where all is well",
+        TEXT_FORM, path="/v1/prompt", response="Prompt",
+    ),
+    Operation(
+        "help", ("help",), "What a verb does and takes; help select: how agents are chosen",
+        (Parameter("verb", "local", "words", "the verb"),),
+    ),
+)
+# fmt: on

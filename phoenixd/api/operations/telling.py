@@ -1,0 +1,89 @@
+"""What phoenixd tells: what happened and why, what waits for a person, what needs repair."""
+
+from __future__ import annotations
+
+from phoenixd.api.operations.operation import NAME_PATTERN, Operation, Parameter
+from phoenixd.api.operations.parameters import FOLLOW, ITEM, LINES, LOOK, NAME, NOT_NOW, TEXT_FORM, TIMED_OUT, timeout
+
+# A table is read down its columns; the formatter would give each argument a line of its own.
+# fmt: off
+TELLING: tuple[Operation, ...] = (
+    Operation(
+        "list_events", ("events",), "What happened, from the journal",
+        (
+            Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN), FOLLOW,
+            Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
+            Parameter(
+                "all", "query", "boolean", "notes too, not only what a person would tell", flag="--all", default=False,
+            ),
+            LINES, *TEXT_FORM,
+            Parameter(
+                "form", "query", "string", "what the data of a stream is", default="json", choices=("json", "text"),
+                hidden=True,
+            ),
+        ),
+        path="/v1/events", response="Events", stream=True,
+    ),
+    Operation(
+        "explain_agent", ("explain",), "Why an agent is as it is: the last decisions, their reasons and readings",
+        (NAME, LINES, *TEXT_FORM), path="/v1/agents/{name}/explain", response="Explanation",
+    ),
+    Operation(
+        "inbox", ("inbox",), "What waits for a person, oldest first", TEXT_FORM, path="/v1/inbox", response="Inbox",
+    ),
+    Operation(
+        "show_item", ("inbox",), "One thing that waits, in full", (ITEM, *TEXT_FORM), path="/v1/inbox/{id}",
+        response="OneItem", exits=((6, "the agent has more than one"),),
+    ),
+    Operation(
+        "answer_item", ("answer",), "Answer what an agent asks (a permission, a plan, a question), or see it whole",
+        (
+            ITEM,
+            Parameter(
+                "answer", "body", "words",
+                "a permission: allow (this once), or deny REASON; a plan: approve, or deny REASON; a question: an "
+                "option by its number or its exact words, anything else is told as it is; several options of one "
+                "question with commas (1,3), several questions one answer each, in order; without an answer all that "
+                "is asked is shown",
+            ),
+            Parameter(
+                "text", "body", "boolean", "tell a question's answer as it is: it is no number and no option",
+                flag="--text", default=False,
+            ),
+            Parameter(
+                "verdict", "body", "string", "in place of answer, for a permission or a plan",
+                choices=("allow", "deny"), hidden=True,
+            ),
+            Parameter("reason", "body", "string", "why, where the verdict is deny", default="", hidden=True),
+            Parameter("text_hash", "body", "string", "text_hash of the item that you were shown", flag="--hash"),
+            timeout("30s"), *TEXT_FORM,
+        ),
+        method="POST", path="/v1/inbox/{id}/answer", rights="operate", response="Answered", idempotent=False,
+        exits=(NOT_NOW, TIMED_OUT),
+    ),
+    Operation(
+        "since", ("since",), "What happened since a time, or since you looked",
+        (Parameter("time", "query", "string", "8h, 18:00, yesterday, a date, last", default="last"), *TEXT_FORM, LOOK),
+        path="/v1/since", response="Since",
+    ),
+    Operation(
+        "wait_agent", ("wait",), "Wait until an agent is in a state",
+        (
+            NAME,
+            Parameter(
+                "for", "query", "string", "what to wait for", flag="--for", required=True,
+                choices=("idle", "waiting", "stopped", "running"),
+            ),
+            Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
+            *TEXT_FORM,
+        ),
+        path="/v1/agents/{name}/wait", response="Waited", lasts=True,
+        exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
+    ),
+    Operation(
+        "doctor", ("doctor",), "What is wrong here, each with its remedy",
+        (Parameter("all", "query", "boolean", "also what is well", flag="--all", default=False), *TEXT_FORM),
+        path="/v1/doctor", response="Doctor", exits=((3, "something needs repair"),),
+    ),
+)
+# fmt: on

@@ -1,0 +1,126 @@
+"""Schemas of what waits for a person, what happened since, and what became of an order."""
+
+from __future__ import annotations
+
+from phoenixd.api.schemas.shapes import (
+    AGENT_NAME,
+    BOOLEAN,
+    COUNT,
+    INTEGER,
+    NUMBER,
+    STRING,
+    TIME,
+    Schema,
+    a_list,
+    an_object,
+    nullable_ref,
+    or_null,
+    ref,
+    words,
+)
+
+# A table is read down its columns; the formatter would give each argument a line of its own.
+# fmt: off
+PEOPLE: dict[str, Schema] = {
+    "Item": an_object(
+        {
+            "id": INTEGER,
+            "agent": STRING,
+            "incarnation": COUNT,
+            "kind": STRING,
+            "text": STRING,
+            "text_hash": STRING,
+            "opened": or_null(TIME),
+            "answer_by": words("reply", "attach", "command", "answer"),
+            "title": STRING,
+            "shown": a_list(STRING),
+            "flags": a_list(STRING),
+            "limits": STRING,
+            "advice": STRING,
+            "left": BOOLEAN,
+            "questions": a_list(ref("Question")),
+        }
+    ),
+    "Question": an_object(
+        {
+            "question": STRING,
+            "header": STRING,
+            "several": BOOLEAN,
+            "options": a_list(an_object({"label": STRING, "description": STRING})),
+        }
+    ),
+    "OneItem": an_object({"item": ref("Item")}),
+    "Inbox": an_object({"items": a_list(ref("Item"))}),
+    "Since": an_object(
+        {
+            "from": or_null(TIME),
+            "to": TIME,
+            "complete": BOOLEAN,
+            "journal_begins": or_null(TIME),
+            "deaths": an_object(
+                {
+                    "total": COUNT,
+                    "healed": COUNT,
+                    "repeated": COUNT,
+                    "healing": COUNT,
+                    "quarantined": COUNT,
+                    "ended": COUNT,
+                    "resumed": COUNT,
+                    "fresh": COUNT,
+                    "slowest": or_null(NUMBER),
+                    "agents": a_list(STRING),
+                }
+            ),
+            "waiting": a_list(ref("Item")),
+            "outages": COUNT,
+            "sent": COUNT,
+            "not_delivered": COUNT,
+            "started": COUNT,
+            "stopped": COUNT,
+            "finished": COUNT,
+            "iterations": COUNT,
+            "cut_answers": COUNT,
+            "cut_gone_on": COUNT,
+        }
+    ),
+    "Acted": an_object(
+        {
+            "verb": STRING,
+            "act": or_null(STRING),
+            "dry_run": BOOLEAN,
+            "agents": a_list(an_object({"name": AGENT_NAME, "exit": COUNT, "message": STRING, "remedy": STRING})),
+        }
+    ),
+    "Log": an_object(
+        {
+            "lines": a_list(
+                an_object(
+                    {
+                        "at": or_null(TIME),
+                        "agent": AGENT_NAME,
+                        "kind": words("prompt", "said", "tool", "result", "error"),
+                        "tool": or_null(STRING),
+                        "text": STRING,
+                    }
+                )
+            )
+        }
+    ),
+    "Prompt": an_object({"needs_you": COUNT, "healing": COUNT, "working": COUNT, "resting": COUNT, "unknown": COUNT}),
+    "Outcome": an_object({"agent": nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),
+    "Sent": an_object(
+        {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
+    ),
+    "Answered": an_object(
+        {
+            "id": INTEGER,
+            "agent": AGENT_NAME,
+            "verdict": words("allow", "deny", "answer"),
+            "answer": a_list(STRING),
+            "taken": BOOLEAN,
+            "kept": BOOLEAN,
+            "message": STRING,
+        }
+    ),
+}
+# fmt: on

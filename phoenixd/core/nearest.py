@@ -1,0 +1,24 @@
+"""Which of the known words somebody meant who typed another one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+LONGEST = 64
+"""Characters of a word that are compared: a longer one is no slip of the fingers."""
+ALIKE = 0.6
+
+
+def nearest(word: str, known: Iterable[str]) -> str | None:
+    """The known word that is most like this one; None where none is."""
+    # Only who mistyped something waits for this import.
+    import difflib
+
+    close = difflib.get_close_matches(word[:LONGEST].lower(), known, n=1, cutoff=ALIKE)
+    return close[0] if close else None
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """The end of a sentence: `; did you mean status?`, or nothing."""
+    close = nearest(word, known)
+    return f"; did you mean {close}?" if close else ""

@@ -1,0 +1,208 @@
+"""The one grammar by which agents are chosen, for every verb and every face: `shop-*`, `p:web s:idle`, `!builder`.
+
+A selector is words. A word is a name or a pattern (`*`, `?`, `[abc]`), or a key with values: `s:idle,waiting`. A `!`
+before a word takes out what the word matches. Names are joined by "or", values of one key likewise; different keys
+have to match together: `p:web s:idle !web-1` is all of the project web that is idle, without web-1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from phoenixd.core.decision import Refusal
+from phoenixd.core.nearest import did_you_mean, nearest
+from phoenixd.core.patterns import Pattern, is_pattern, pattern
+from phoenixd.core.spec import Kind
+
+MOST_CHARACTERS = 65_536
+MOST_WORDS = 2_000
+LONGEST_WORD = 200
+SHOWN = 60
+"""Characters of a wrong word that a refusal repeats."""
+
+NAME = "name"
+KEYS = {
+    "s": "its state, activity or group",
+    "h": "its harness",
+    "k": "its kind",
+    "p": "its project",
+    "l": "one of its labels",
+    "needs": "you: what waits for a person",
+}
+STATES = (
+    "stopped", "starting", "running", "stopping", "backing_off", "parked", "quarantined", "handing_off", "restoring",
+    "working", "idle", "waiting", "needs_you", "healing", "resting", "unknown",
+)  # fmt: skip
+"""What `s:` may say: the states, the activities and the groups of a row."""
+CLOSED = {"s": STATES, "k": tuple(kind.value for kind in Kind), "needs": ("you",)}
+"""Keys whose values are known beforehand; a value that no agent could ever have is refused."""
+HELP = "phoenixctl help select"
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What selectors read of an agent. words: state, activity and group; needs: whether it waits for a person."""
+
+    name: str
+    kind: str
+    harness: str
+    words: tuple[str, ...]
+    needs: bool = False
+    project: str | None = None
+    labels: tuple[str, ...] = ()
+
+    def values(self, key: str) -> tuple[str, ...]:
+        """What is compared with a word of this key."""
+        match key:
+            case "s":
+                return self.words
+            case "h":
+                return (self.harness,)
+            case "k":
+                return (self.kind,)
+            case "p":
+                return (self.project,) if self.project else ()
+            case "l":
+                return self.labels
+            case "needs":
+                return ("you",) if self.needs else ()
+            case _:
+                return (self.name,)
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """One word. exact: the values without signs of a pattern; patterns: the others."""
+
+    key: str
+    exact: frozenset[str]
+    patterns: tuple[Pattern, ...] = ()
+    is_out: bool = False
+
+    def matches(self, subject: Subject) -> bool:
+        return any(
+            value in self.exact or any(one.matches(value) for one in self.patterns)
+            for value in subject.values(self.key)
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Selector:
+    """What was typed, understood. Without words it takes every agent."""
+
+    text: str
+    terms: tuple[Term, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The agents that it names, each of which has to be there before a verb acts."""
+        named = {name for term in self.terms if term.key == NAME and not term.is_out for name in term.exact}
+        return tuple(sorted(named))
+
+    @property
+    def only_name(self) -> str | None:
+        """The one agent that it names, where that is all it says."""
+        if len(self.terms) != 1 or self.terms[0].is_out or self.terms[0].patterns or len(self.names) != 1:
+            return None
+        return self.names[0]
+
+    def takes(self, subject: Subject) -> bool:
+        """Whether it chooses this agent."""
+        wanted: dict[str, bool] = {}
+        for term in self.terms:
+            if term.is_out:
+                if term.matches(subject):
+                    return False
+            elif not wanted.get(term.key):
+                wanted[term.key] = term.matches(subject)
+        return all(wanted.values())
+
+
+def parse(words: str | Sequence[str]) -> Selector | Refusal:
+    """A selector of one text, or of several words; every word may hold several, with spaces between them."""
+    text = words if isinstance(words, str) else " ".join(words)
+    if len(text) > MOST_CHARACTERS:
+        return _refused(f"the selector has {len(text)} characters, the limit is {MOST_CHARACTERS}")
+    found = text.split()
+    if len(found) > MOST_WORDS:
+        return _refused(f"the selector has {len(found)} words, the limit is {MOST_WORDS}")
+    terms: list[Term] = []
+    for word in found:
+        term = _term(word)
+        if isinstance(term, Refusal):
+            return term
+        terms.append(term)
+    return Selector(" ".join(found), tuple(terms))
+
+
+def choose(selector: Selector, subjects: Iterable[Subject]) -> tuple[str, ...] | Refusal:
+    """The agents that a verb is to act on, by name; a name that is not there, and nothing at all, are refusals."""
+    known = {subject.name: subject for subject in subjects}
+    absent = [name for name in selector.names if name not in known]
+    if absent:
+        word = absent[0]
+        more = f", nor {' nor '.join(absent[1:3])}" if len(absent) > 1 else ""
+        close = nearest(word, known)
+        told = f"there is no agent {_short(word)}{more}{f'; did you mean {close}?' if close else ''}"
+        return Refusal("not_found", told, f"phoenixctl status {close}" if close else "phoenixctl status --all")
+    taken = tuple(sorted(name for name, subject in known.items() if selector.takes(subject)))
+    return taken or nothing(selector, len(known))
+
+
+def nothing(selector: Selector, there: int) -> Refusal:
+    """Nothing matches: how many agents there are says whether the selector or the fleet is to blame."""
+    if not there:
+        return Refusal("not_found", "no agent is there", "phoenixctl add NAME -- COMMAND")
+    are = "1 agent is" if there == 1 else f"{there} agents are"
+    what = f"{_short(selector.text)}: " if selector.text else ""
+    return Refusal("not_found", f"{what}nothing matches; {are} there", "phoenixctl status --all")
+
+
+def broken(expected: Sequence[str], chosen: Sequence[str]) -> Refusal | None:
+    """Why a verb may not act: other agents match now than those that a person was shown; None where the same do."""
+    gone = sorted({*expected} - {*chosen})
+    new = sorted({*chosen} - {*expected})
+    if not gone and not new:
+        return None
+    changes = [f"{_named(new)} matches too"] if new else []
+    changes += [f"{_named(gone)} does not match any more"] if gone else []
+    return Refusal("conflict", f"nothing was done: {', and '.join(changes)}", "the same with --dry-run, then once more")
+
+
+def _term(word: str) -> Term | Refusal:
+    is_out = word.startswith("!")
+    rest = word.removeprefix("!")
+    if len(word) > LONGEST_WORD:
+        return _refused(f"the selector's word {_short(word)} has {len(word)} characters, the limit is {LONGEST_WORD}")
+    key, colon, given = rest.partition(":") if ":" in rest else (NAME, "", rest)
+    if colon and key not in KEYS:
+        keys = ", ".join(f"{one}:" for one in KEYS)
+        close = nearest(key, KEYS)
+        meant = f"; did you mean {close}:?" if close else ";"
+        return _refused(f"a selector has no key {_short(key)}:{meant} the keys are: {keys}")
+    values = [value for value in given.split(",") if value]
+    if not values:
+        return _refused(f"{_short(word)} names nothing" + (f": {key}: is {KEYS[key]}" if colon else ""))
+    exact = frozenset(value for value in values if not is_pattern(value))
+    patterns = tuple(pattern(value) for value in values if value not in exact)
+    term = Term(key, exact, patterns, is_out)
+    for value in values if key in CLOSED else ():
+        if value not in CLOSED[key] and not any(map(pattern(value).matches, CLOSED[key])):
+            meant = did_you_mean(value, CLOSED[key]) or ";"
+            return _refused(f"{key}: cannot be {_short(value)}{meant} it is one of: {', '.join(CLOSED[key])}")
+    return term
+
+
+def _named(names: Sequence[str]) -> str:
+    return names[0] if len(names) == 1 else f"{names[0]} and {len(names) - 1} more"
+
+
+def _short(text: str) -> str:
+    """A word as a refusal repeats it: escapes and lone surrogates are shown, never sent."""
+    cut = text[:SHOWN] + ("..." if len(text) > SHOWN else "")
+    return cut if cut.isprintable() else repr(cut)
+
+
+def _refused(why: str) -> Refusal:
+    return Refusal("invalid", why, HELP)

@@ -1,0 +1,1 @@
+"""What operators did that can be taken back: how it was before, and the way back to it."""

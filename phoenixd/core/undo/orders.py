@@ -1,0 +1,117 @@
+"""Acts are noted as they are taken, and taken back on an operator's word. Parts of the table."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core import weights
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Session
+from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.decision import Decision, Refusal, Seen
+from phoenixd.core.events.orders import (
+    AgentWithdrawn,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    UndoRequested,
+)
+from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.moment import Moment
+from phoenixd.core.requests import hear_restart, start
+from phoenixd.core.seat.finding import shown
+from phoenixd.core.undo.state import Undoable, UndoVerb, find, kept
+
+Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
+
+
+def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
+    """Keep what an act changes, where it came from a face that lets people take it back."""
+    agent = before.agents.get(event.agent)
+    verb = _verb(event, agent)
+    if not event.act or found.refusal is not None or agent is None or verb is None:
+        return found
+    cannot = ""
+    if verb == "remove" and agent.spec.generation > 1:
+        cannot = f"its seat was held by generation {agent.spec.generation}, and a seat begins with generation 1"
+    name, session = shown(before, agent), _session(agent)
+    one = Undoable(event.act, verb, name, now.wall, event.by, _is_up(agent), session, cannot)
+    return replace(found, fleet=replace(found.fleet, undoable=kept((*found.fleet.undoable, one), now.wall)))
+
+
+def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
+    """Bring one agent back to where an act had found it."""
+    agent = before.agents.get(event.agent)
+    if agent is None:
+        return replace(found, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
+    name = shown(before, agent)
+    act = find(before.undoable, event.act, name, now.wall)
+    if act is None:
+        why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
+        return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
+    decision = _back(agent, act, event.by, now)
+    found = answer(found, weights.ordered(event, agent, decision), now)
+    if found.refusal is not None:
+        return found
+    rest = tuple(one for one in found.fleet.undoable if one is not act)
+    return replace(found, fleet=replace(found.fleet, undoable=rest))
+
+
+def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
+    if act.cannot:
+        return _refused(agent, f"the {act.verb} of {act.agent} cannot be taken back: {act.cannot}", "phoenixctl status")
+    if agent.removing:
+        return _refused(agent, f"{act.agent} is still being removed", "phoenixctl undo, once more")
+    by = f"{by}, who took the {act.verb} back"
+    returning = _returning(agent, act)
+    match agent.state:
+        case Running() | Starting() if act.verb == "fresh" and _is_elsewhere(agent, act):
+            order = RestartRequested(agent.name, by=by)
+            return hear_restart(returning, order, Seen(agent, Decision(returning)), now)
+        case Running() | Starting():
+            return Decision(agent, reason=f"undo asked by {by}: it runs already")
+        case _ if act.was_up and act.verb != "fresh":
+            return start(returning, StartRequested(agent.name, by=by), now)
+        case _:
+            return Decision(returning, reason=f"undone by {by}: its next start goes back to its session")
+
+
+def _returning(agent: Agent, act: Undoable) -> Agent:
+    """The agent, whose next start goes back to the session of then. Where it is in that one still, that is newer."""
+    return replace(agent, returns_to=act.session if _is_elsewhere(agent, act) else agent.session)
+
+
+def _is_elsewhere(agent: Agent, act: Undoable) -> bool:
+    """Whether its session is another one than that of then, or was given up since."""
+    if act.session is None:
+        return False
+    there = agent.session
+    if there is None or there.session_id != act.session.session_id:
+        return True
+    return there.spoiled is not None and act.session.spoiled is None
+
+
+def _is_up(agent: Agent) -> bool:
+    """Whether it runs, or would again by itself."""
+    return agent.desired is Desired.RUNNING and not isinstance(agent.state, Stopped | Quarantined)
+
+
+def _session(agent: Agent) -> Session | None:
+    """The session as it would have been found by the next start. Of a living run the open turn counts."""
+    if agent.session is None or not isinstance(agent.state, Starting | Running | Stopping):
+        return agent.session
+    return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
+
+
+def _verb(event: Act, agent: Agent | None) -> UndoVerb | None:
+    """What can be taken back of this order: a stop that stopped something, a fresh start, a removal."""
+    if isinstance(event, AgentWithdrawn):
+        return "remove"
+    if isinstance(event, StopRequested):
+        return "stop" if agent is not None and _is_up(agent) else None
+    has_session = agent is not None and agent.session is not None
+    return "fresh" if event.fresh and has_session else None
+
+
+def _refused(agent: Agent, message: str, remedy: str) -> Decision:
+    return Decision(agent, refusal=Refusal("conflict", message, remedy))

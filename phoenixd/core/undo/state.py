@@ -1,0 +1,53 @@
+"""What an operator did to one agent, with all that taking it back needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.core.agent.run import Session
+
+UndoVerb = Literal["stop", "remove", "fresh", "mute"]
+
+KEPT = 7 * 86400.0
+"""Seconds for which an act can be taken back."""
+MOST = 2_000
+"""Acts that are kept at most, the newest ones: a verb for a thousand agents is a thousand of them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Undoable:
+    """One act on one agent. act: the same for all agents that one verb was given for. agent: as people name it.
+
+    was_up: it was to run before. session: the one that its next start would have gone back to. cannot: why this one
+    cannot be taken back; empty where it can. muted_until: until when it was muted before, in wall seconds.
+    """
+
+    act: str
+    verb: UndoVerb
+    agent: str
+    at_wall: float
+    by: str
+    was_up: bool = False
+    session: Session | None = None
+    cannot: str = ""
+    muted_until: float | None = None
+
+
+def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:
+    """Those that are young enough, the newest MOST of them, the oldest first."""
+    return tuple(one for one in acts if one.at_wall > now_wall - KEPT)[-MOST:]
+
+
+def newest(acts: Iterable[Undoable], now_wall: float, names: frozenset[str] | None = None) -> tuple[Undoable, ...]:
+    """What `undo` takes back: the newest act with all of its agents; of named agents the newest act of each."""
+    young = [one for one in kept(acts, now_wall) if names is None or one.agent in names]
+    if names is None:
+        return tuple(one for one in young if one.act == young[-1].act)
+    return tuple({one.agent: one for one in young}.values())
+
+
+def find(acts: Iterable[Undoable], act: str, agent: str, now_wall: float) -> Undoable | None:
+    """That act on that agent, where it can still be taken back."""
+    return next((one for one in kept(acts, now_wall) if (one.act, one.agent) == (act, agent)), None)

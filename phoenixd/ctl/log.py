@@ -1,0 +1,86 @@
+"""`log [SELECT...] [-f] [-g RE]`: what agents said and did, out of their transcripts."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from typing import Any
+
+from phoenixd.api import exits
+from phoenixd.api.pages import log as pages
+from phoenixd.api.pages.layout import Page
+from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl.follow import follow
+from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.times import read_time
+
+SEARCHED = 10_000
+"""Lines in which words are looked for."""
+LINES = 50
+FIELDS = ("agent", "tool", "text")
+
+
+def log(command: Command) -> int:
+    """What there is, then what follows."""
+    given = {**command.given, "select": " ".join(map(str, command.given.get("which") or ()))}
+    wanted = given.pop("grep", None)
+    try:
+        # Looked for here, and not in the daemon: an expression can take for ever, and this one's author can end it.
+        pattern = re.compile(wanted) if wanted is not None else None
+    except re.error as error:
+        return refuse(exits.USAGE, f"{wanted!r} is no regular expression: {error}", "phoenixctl log --help")
+    follows, most = bool(given.pop("follow", False)), given.get("lines")
+    if pattern is not None and not follows:
+        given["lines"] = SEARCHED
+    show = _Printer(pattern, as_json=command.as_json)
+    asking = Command(command.words, command.operation, given, command.socket, command.as_json)
+    if follows:
+        return follow(asking, lambda data: show.lines(json.loads(data)["lines"], each=True))
+    answer = calls.ask(asking, command.operation, given, as_json=True)
+    if answer is None:
+        return absence.explain(calls.places(command))
+    if answer.status >= 400:
+        return calls.tell(command, answer)
+    limit = (most or LINES) if pattern is not None and given.get("since") is None else most
+    show.lines(json.loads(answer.body)["lines"], limit)
+    return exits.OK
+
+
+class _Printer:
+    """Prints lines as people read them, or as JSON. On a terminal a line ends with it; a pipe gets all of each."""
+
+    def __init__(self, pattern: re.Pattern[str] | None, *, as_json: bool) -> None:
+        self._pattern = pattern
+        self._as_json = as_json
+        here = dict(part.split("=") for part in wire.terminal())
+        self._width, self._colour = int(here.get("width", 80)), "colour" in here
+        self._cut = wire.is_terminal()
+        self._column = 1
+
+    def lines(self, told: list[dict[str, Any]], limit: int | None = None, *, each: bool = False) -> None:
+        found = [one for one in told if self._pattern is None or self._matches(one, self._pattern)]
+        found = found[-int(limit) :] if limit else found
+        if self._as_json and not each:
+            print(json.dumps({"lines": found}))
+        elif self._as_json:
+            for one in found:
+                print(json.dumps(one), flush=True)
+        elif found or each:
+            print(self._text(found), end="", flush=True)
+        else:
+            print("Nothing of the kind was said. The terminals themselves: phoenixctl screen NAME")
+
+    def _matches(self, line: dict[str, Any], pattern: re.Pattern[str]) -> bool:
+        return any(pattern.search(str(line[name])) for name in FIELDS if line[name])
+
+    def _text(self, found: list[dict[str, Any]]) -> str:
+        page = Page(time.time(), self._width, colour=self._colour)
+        # Wide enough for all agents that were seen: the columns of what follows stand below those before.
+        self._column = max(self._column, pages.column([str(one["agent"]) for one in found], page))
+        lines = (
+            LogLine(one["agent"], one["kind"], one["text"], read_time(one["at"]), one["tool"] or "") for one in found
+        )
+        return "".join(f"{pages.line(one, self._column, page, cut=self._cut)}\n" for one in lines)

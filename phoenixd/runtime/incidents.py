@@ -1,0 +1,79 @@
+"""What stands around an incident: the work of an open call, and the record of a run that is about to be killed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import anyio
+import structlog
+from anyio.abc import TaskGroup
+
+from phoenixd.core.actions import LookAtCall, RecordIncident
+from phoenixd.core.agent import Agent
+from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded
+from phoenixd.errors import PhoenixdError, TerminalFailed
+from phoenixd.ports import Outside, Sink
+from phoenixd.ports.processes import ProcessIdentity
+
+INCIDENT_LINES = 100
+INCIDENT_LOOK = 1.0
+
+log = structlog.get_logger()
+
+
+class Incidents:
+    """Looks before a kill, and writes down what was seen."""
+
+    def __init__(self, outside: Outside, find: Callable[[str], Agent | None], tell: Sink) -> None:
+        self._outside = outside
+        self._find = find
+        self._tell = tell
+
+    async def look_at_call(self, action: LookAtCall) -> None:
+        agent = self._find(action.agent)
+        run = agent.run if agent is not None else None
+        if run is None or run.incarnation != action.incarnation or run.pid is None or run.start_time is None:
+            return
+        processes = self._outside.processes
+        child = ProcessIdentity(processes.boot_id(), run.pid, run.start_time)
+        found = await processes.work_since(action.agent, action.incarnation, child, action.ticks)
+        self._tell(
+            CallWorkSeen(
+                action.agent, action.incarnation, action.ticks, found.cpu, found.io, found.processes, found.unread
+            )
+        )
+
+    async def keep(self, action: RecordIncident, writing: TaskGroup) -> None:
+        """See what there is to see, for a second at most: the kill stands behind this. The disk may take its time."""
+        agent = self._find(action.agent)
+        if agent is None:
+            return
+        screen = ""
+        try:
+            # The screen of a run that is over is restored, and the next start stands behind this.
+            if agent.run is not None and agent.run.incarnation == action.incarnation:
+                with anyio.move_on_after(INCIDENT_LOOK):
+                    screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+        except TerminalFailed as failure:
+            log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
+        writing.start_soon(self._write_incident, agent, action, screen)
+
+    async def _write_incident(self, agent: Agent, action: RecordIncident, screen: str) -> None:
+        incident = action.incident
+        try:
+            lines, record = await self._outside.papers.record_incident(agent, action, screen)
+        except (PhoenixdError, OSError) as failure:
+            log.warning("incident_not_written", agent=action.agent, file=incident.file, reason=str(failure))
+            return
+        self._tell(
+            IncidentRecorded(
+                action.agent,
+                action.incarnation,
+                incident.kind,
+                incident.file,
+                lines,
+                incident.at_wall,
+                record,
+                incident.case,
+            )
+        )

@@ -1,0 +1,44 @@
+"""Has an agent's files say what hooks do not: its last words, its branch, its price. After each look of the meter's."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable
+
+from anyio import to_thread
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.sight import Cost
+from phoenixd.documents.status_line import StatusLine
+from phoenixd.documents.transcript import Used
+from phoenixd.ports import Clock
+from phoenixd.runtime.sights import Sights
+
+STATUS_LINE = "status line"
+
+LastWords = Callable[[Agent], Awaitable[tuple[str, float | None] | None]]
+"""What an agent said last, and when (wall)."""
+
+
+class Sighting:
+    """Looks and tells `Sights`. branch_of: the branch of a directory; may block."""
+
+    def __init__(self, sights: Sights, clock: Clock, words: LastWords, branch_of: Callable[[str], str | None]) -> None:
+        self._sights = sights
+        self._clock = clock
+        self._words = words
+        self._branch_of = branch_of
+
+    async def look(self, agent: Agent, line: StatusLine | None, used: Used | None) -> None:
+        """Note what stands in one agent's files now; line, used: what the meter has just read."""
+        words = await self._words(agent)
+        branch = await to_thread.run_sync(self._branch_of, agent.spec.cwd)
+        model = (line.model if line is not None else None) or (used.model if used is not None else None)
+        self._sights.looked(agent, words, self._cost(agent, line), model, branch)
+
+    def _cost(self, agent: Agent, line: StatusLine | None) -> Cost | None:
+        """What the CLI reports of this very session; another's price is none of its."""
+        if line is None or line.usd is None:
+            return None
+        if line.session_id is not None and agent.session is not None and line.session_id != agent.session.session_id:
+            return None
+        return Cost(line.usd, line.paid, STATUS_LINE, self._clock.now().wall)

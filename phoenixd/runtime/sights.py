@@ -1,0 +1,214 @@
+"""What hooks, transcripts and status lines show of each run beside what is decided on: kept as the newest, in memory.
+
+A hook costs a look-up and a reference here. Secrets are taken out when a row is asked for, once for each text: where no
+client asks, none of that happens.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, Attached, Cost, Doing, Sight, Words
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.tool_argument import argument_of
+from phoenixd.ports import Clock
+
+MOST_CALLS = 32
+"""Open calls of one run that are remembered; what an agent begins and never ends pushes out the oldest."""
+RAW_LIMIT = 4096
+"""Characters of a text that are looked at for secrets: many times what is shown of it."""
+TOOL_LIMIT = 80
+MODEL_LIMIT = 80
+BRANCH_LIMIT = 120
+
+Clean = Callable[[str | None, str], str]
+
+
+@dataclass(slots=True)
+class _Call:
+    tool: str
+    argument: str
+    since_wall: float
+
+
+@dataclass(slots=True)
+class _Kept:
+    """What was seen of an agent's newest run, as it came."""
+
+    incarnation: int
+    calls: dict[str, _Call] = field(default_factory=dict)
+    has_calls: bool = False
+    said: tuple[str, float | None] | None = None
+    model: str | None = None
+    branch: str | None = None
+    cost: Cost | None = None
+    shown: Sight | None = None
+    """All that, as rows have it; None after each change."""
+
+
+class Sights:
+    """Hears what `Hearing` and `Metering` hear. clean: takes an agent's secrets out of a text."""
+
+    def __init__(
+        self,
+        find: Callable[[str], Agent | None],
+        clean: Clean,
+        clock: Clock,
+        changed: Callable[[str], None] = lambda agent: None,
+    ) -> None:
+        """changed: called with each agent of which something else is seen now."""
+        self._find = find
+        self._clean = clean
+        self._clock = clock
+        self.changed = changed
+        self._kept: dict[str, _Kept] = {}
+        self._attached: dict[str, Attached] = {}
+        self._tasks: dict[str, tuple[tuple[str | None, str | None], tuple[str | None, str | None]]] = {}
+        self._opened: dict[str, int] = {}
+
+    def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
+        """A hook came. A subagent's calls are not what the agent itself is at: the call of the subagent is."""
+        if payload.get("agent_id"):
+            return
+        match kind:
+            case "tool-start":
+                self._begin(agent, payload)
+            case "tool-end" | "tool-failure" | "permission-denied":
+                self._end(agent, payload)
+            case "stop" | "stop-failure" | "session-end" | "prompt-submit" | "session-start":
+                self._turn(agent, kind, payload)
+            case _:
+                pass
+
+    def looked(
+        self,
+        agent: Agent,
+        said: tuple[str, float | None] | None,
+        cost: Cost | None,
+        model: str | None,
+        branch: str | None,
+    ) -> None:
+        """What a look at an agent's files found; what it did not find stays as it was."""
+        if agent.run is None:
+            return
+        kept = self._of(agent.name)
+        said = (said[0][:RAW_LIMIT], said[1]) if said is not None else kept.said
+        if cost is not None and kept.cost is not None and replace(cost, at_wall=kept.cost.at_wall) == kept.cost:
+            cost = kept.cost
+        found = (said, cost or kept.cost, model or kept.model, branch)
+        if found != (kept.said, kept.cost, kept.model, kept.branch):
+            kept.said, kept.cost, kept.model, kept.branch = found
+            self._change(agent.name, kept)
+
+    def attached(self, seen: Mapping[str, tuple[int, int]]) -> None:
+        """Who looks at which agent's terminal: clients, and those of them who may write."""
+        now = self._clock.now().wall
+        for name in {*self._attached, *seen}:
+            clients, writers = seen.get(name, (0, 0))
+            before = self._attached.get(name)
+            self._attached[name] = Attached(clients, writers, now)
+            if before is None or (before.clients, before.writers) != (clients, writers):
+                self.changed(name)
+
+    def opens(self, agent: str, row: int) -> None:
+        """That row of the journal opened the agent's present state."""
+        self._opened[agent] = row
+
+    def forget(self, agent: str) -> None:
+        """The agent was removed."""
+        for known in (self._kept, self._attached, self._tasks, self._opened):
+            known.pop(agent, None)
+
+    def of(self, agent: Agent) -> Sight:
+        """All that is seen of an agent now, without secrets."""
+        kept = self._kept.get(agent.name)
+        shown = Sight()
+        if kept is not None:
+            shown = kept.shown = kept.shown if kept.shown is not None else self._shown(agent.name, kept)
+        goal, task = self._goal_and_task(agent)
+        return replace(
+            shown,
+            attached=self._attached.get(agent.name),
+            opened=self._opened.get(agent.name),
+            goal=goal,
+            task=task,
+            incarnation=shown.incarnation or agent.incarnation,
+        )
+
+    def _begin(self, agent: str, payload: dict[str, Any]) -> None:
+        tool = payload.get("tool_name")
+        if not isinstance(tool, str):
+            return
+        kept = self._of(agent)
+        kept.calls.pop(number := _number(payload), None)
+        kept.calls[number] = _Call(tool, argument_of(payload.get("tool_input")), self._clock.now().wall)
+        if len(kept.calls) > MOST_CALLS:
+            del kept.calls[next(iter(kept.calls))]
+        kept.has_calls = True
+        self._change(agent, kept)
+
+    def _end(self, agent: str, payload: dict[str, Any]) -> None:
+        kept = self._of(agent)
+        kept.has_calls = True
+        if kept.calls.pop(_number(payload), None) is not None:
+            self._change(agent, kept)
+
+    def _turn(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
+        kept = self._of(agent)
+        model = payload.get("model") if kind == "session-start" else None
+        if kept.calls or (isinstance(model, str) and model != kept.model):
+            kept.calls.clear()
+            kept.model = model if isinstance(model, str) and model else kept.model
+            self._change(agent, kept)
+
+    def _of(self, agent: str) -> _Kept:
+        known = self._find(agent)
+        incarnation = known.incarnation if known is not None else 0
+        kept = self._kept.get(agent)
+        if kept is None or kept.incarnation != incarnation:
+            # What it said, and where it works, outlive the run; the price is a session's, and is reported anew.
+            said, branch = (kept.said, kept.branch) if kept is not None else (None, None)
+            kept = self._kept[agent] = _Kept(incarnation, said=said, branch=branch)
+        return kept
+
+    def _change(self, agent: str, kept: _Kept) -> None:
+        kept.shown = None
+        self.changed(agent)
+
+    def _shown(self, agent: str, kept: _Kept) -> Sight:
+        call = next(reversed(kept.calls.values()), None)
+        doing = None
+        if call is not None:
+            argument = self._line(agent, call.argument, ARGUMENT_LIMIT)
+            doing = Doing(self._line(agent, call.tool, TOOL_LIMIT), argument, call.since_wall)
+        said = Words(self._line(agent, kept.said[0], SAID_LIMIT), kept.said[1]) if kept.said is not None else None
+        return Sight(
+            kept.incarnation,
+            doing,
+            said,
+            self._line(agent, kept.model, MODEL_LIMIT) if kept.model else None,
+            self._line(agent, kept.branch, BRANCH_LIMIT) if kept.branch else None,
+            kept.cost,
+            has_calls=kept.has_calls,
+        )
+
+    def _goal_and_task(self, agent: Agent) -> tuple[str | None, str | None]:
+        """The operator's goal, and what it is at: the newest prompt of a person, and before the first one the goal."""
+        raw = (agent.spec.prompt, agent.last_prompt or agent.spec.prompt)
+        known = self._tasks.get(agent.name)
+        if known is None or known[0] != raw:
+            goal, task = (self._line(agent.name, text, TASK_LIMIT) if text else None for text in raw)
+            known = self._tasks[agent.name] = raw, (goal, task)
+        return known[1]
+
+    def _line(self, agent: str, text: str, limit: int) -> str:
+        return one_line(self._clean(agent, text[:RAW_LIMIT]), limit)
+
+
+def _number(payload: dict[str, Any]) -> str:
+    """By what a call is known: its id, and of a CLI that gives none the tool's name."""
+    number = payload.get("tool_use_id")
+    return number if isinstance(number, str) and number else f"tool {payload.get('tool_name')}"

@@ -1,0 +1,325 @@
+"""The feed: a client that hears nothing but the stream knows what a fresh snapshot says, whatever breaks in between."""
+
+from __future__ import annotations
+
+import asyncio
+import random
+from collections.abc import AsyncIterator, Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from phoenixd.api.feed.following import Follower
+from phoenixd.api.feed.live import Feed
+from phoenixd.api.openapi import STREAMED
+from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested, StartRequested, StopRequested
+from phoenixd.core.sight import Doing, Sight, Words
+from tests.api.conftest import Live, serving
+from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.api.feeding import Frame, Model, comparable, frame_of, frames
+
+PATIENCE = 60.0
+
+
+async def until(model: Model, heard: AsyncIterator[Frame], met: Callable[[], bool]) -> None:
+    async with asyncio.timeout(PATIENCE):
+        async for frame in heard:
+            model.hear(frame)
+            if met():
+                return
+    raise AssertionError("the stream ended")
+
+
+async def same_as_a_snapshot(live: Live, model: Model, heard: AsyncIterator[Frame]) -> None:
+    """Once the client stands where the snapshot stood, both say the same."""
+    told = (await live.ask("GET", "/v1/stream")).json
+    await until(model, heard, lambda: model.change >= told["as_of"]["change"] and model.boot == told["as_of"]["boot"])
+    assert {name: comparable(row) for name, row in model.agents.items()} == {
+        row["name"]: comparable(row) for row in told["agents"]
+    }
+    assert model.items == {item["id"]: item for item in told["items"]}
+    assert model.alerts == {alert["id"]: alert for alert in told["alerts"]}
+
+
+@pytest.fixture
+async def quick(daemon: FakeDaemon, runtime: Path) -> AsyncIterator[Live]:
+    async with serving(daemon, runtime, beat=0.05) as running:
+        yield running
+
+
+async def test_a_client_hears_each_change_of_a_row_an_item_and_an_alert(quick: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: "docs" in model.agents and model.change >= 0)
+    assert model.agents["docs"]["state"] == "running"
+    daemon.declare("asks")
+    daemon.wait("asks", text="npm test", held=True)
+    await until(model, heard, lambda: bool(model.items))
+    (item,) = model.items.values()
+    assert (item["agent"], item["title"]) == ("asks", "Bash npm test")
+    daemon.happen(TerminalSeen(alive=False))
+    await until(model, heard, lambda: bool(model.alerts))
+    daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
+    await until(model, heard, lambda: not model.items)
+    assert model.closed[item["id"]][1]
+    daemon.happen(AgentWithdrawn("docs"))
+    await until(model, heard, lambda: "docs" not in model.agents)
+    await same_as_a_snapshot(quick, model, heard)
+
+
+async def test_doing_and_said_come_without_an_id_and_without_a_row_of_the_journal(
+    quick: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: model.change >= 0)
+    daemon.hook("docs", "tool-start", tool="Bash")
+    rows, incarnation = len(daemon.journal.rows), daemon.state.agents["docs"].incarnation
+    came: list[Frame] = []
+    for number in range(20):
+        doing = Doing("Bash", f"make {number}", 0.0)
+        daemon.see("docs", Sight(incarnation, doing=doing, said=Words(f"now {number}", 1.0), has_calls=True))
+        async with asyncio.timeout(PATIENCE):
+            async for frame in heard:
+                model.hear(frame)
+                came.append(frame)
+                if frame.event == "agent" and (frame.data["said"] or {}).get("text") == f"now {number}":
+                    break
+    assert [frame.id for frame in came if frame.event == "agent"][1:] == [None] * 19
+    assert len(daemon.journal.rows) == rows
+    assert model.agents["docs"]["said"]["text"] == "now 19"
+
+
+async def test_every_frame_is_as_its_schema_says(quick: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.declare("asks")
+    daemon.wait("asks", text="npm test", held=True)
+    daemon.happen(TerminalSeen(alive=False))
+    seen: dict[str, Frame] = {}
+    wanted = set(STREAMED["follow_feed"])
+    last: int | None = 999_999
+    heard = frames(quick.socket, last_id=last)
+    async with asyncio.timeout(PATIENCE):
+        async for frame in heard:
+            if frame.event not in seen:
+                seen[frame.event] = frame
+            if frame.event == "beat":
+                daemon.hook("asks", "tool-end", tool="Bash")
+                daemon.happen(AgentWithdrawn("docs"))
+            if set(seen) == wanted:
+                break
+    for event, frame in seen.items():
+        schema = {"$ref": f"#/components/schemas/{STREAMED['follow_feed'][event]}", "components": {"schemas": SCHEMAS}}
+        jsonschema.validate(frame.data, schema, format_checker=jsonschema.FormatChecker())
+
+
+async def test_a_selector_leaves_one_agent_after_the_other(quick: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("shop-a")
+    daemon.declare("shop-b")
+    daemon.declare("docs")
+    model, heard = Model(), frames(quick.socket, "/v1/stream?select=shop-*%20s:running")
+    await until(model, heard, lambda: model.change >= 0)
+    assert set(model.agents) == {"shop-a", "shop-b"}
+    daemon.happen(StopRequested("shop-a"))
+    await until(model, heard, lambda: "shop-a" not in model.agents)
+    daemon.happen(StartRequested("shop-a"))
+    await until(model, heard, lambda: "shop-a" in model.agents)
+    assert "docs" not in model.agents
+    refused = await quick.ask("GET", "/v1/stream?select=x:1", accept="text/event-stream")
+    assert (refused.status, refused.json["code"]) == (400, "invalid")
+
+
+async def test_who_comes_back_is_told_what_is_new_and_a_foreign_cursor_is_told_so(
+    quick: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: model.change >= 0)
+    daemon.declare("more")
+    await until(model, heard, lambda: "more" in model.agents and len(model.notes) > 0)
+    await heard.aclose()  # type: ignore[attr-defined]
+    told = list(model.notes)
+    daemon.declare("later")
+    again = frames(quick.socket, last_id=model.last_id)
+    await until(model, again, lambda: "later" in model.agents and model.notes[-1] == len(daemon.journal.rows))
+    assert model.resyncs == 0
+    assert model.notes[: len(told)] == told
+    assert model.notes == sorted(set(model.notes))
+    other = Model()
+    await until(other, frames(quick.socket, last_id=10_000), lambda: bool(other.resyncs) and other.change >= 0)
+    assert set(other.agents) == set(model.agents)
+    wrong = await quick.ask("GET", "/v1/stream", accept="text/event-stream", last_event_id="x")
+    assert wrong.status == 400
+
+
+async def test_an_answer_that_changed_nothing_is_not_sent_again(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    first = await live.ask("GET", "/v1/agents")
+    again = await live.ask("GET", "/v1/agents", if_none_match=first.headers["etag"])
+    assert (again.status, again.body, again.headers["etag"]) == (304, b"", first.headers["etag"])
+    daemon.happen(StopRequested("docs"))
+    after = await live.ask("GET", "/v1/agents", if_none_match=first.headers["etag"])
+    assert after.status == 200
+    assert after.headers["etag"] != first.headers["etag"]
+
+
+async def test_a_cursor_brings_only_what_changed(live: Live, daemon: FakeDaemon) -> None:
+    for name in ("a", "b", "c"):
+        daemon.declare(name)
+    first = (await live.ask("GET", "/v1/agents?after=")).json
+    assert (first["whole"], [row["name"] for row in first["agents"]]) == (True, ["a", "b", "c"])
+    daemon.happen(StopRequested("b"))
+    daemon.happen(AgentWithdrawn("c"))
+    second = (await live.ask("GET", f"/v1/agents?after={first['cursor']}")).json
+    assert (second["whole"], [row["name"] for row in second["agents"]], second["gone"]) == (False, ["b"], ["c"])
+    third = (await live.ask("GET", f"/v1/agents?after={second['cursor']}")).json
+    assert (third["agents"], third["gone"], third["as_of"]) == ([], [], second["as_of"])
+    other = (await live.ask("GET", f"/v1/agents?after={'0' * 16}-1-1")).json
+    assert other["whole"]
+    assert (await live.ask("GET", "/v1/agents?after=nonsense")).status == 400
+    chosen = (await live.ask("GET", "/v1/agents?select=a")).json
+    assert [row["name"] for row in chosen["agents"]] == ["a"]
+    nobody = await live.ask("GET", "/v1/agents?select=p:none")
+    assert (nobody.status, nobody.json["detail"]) == (404, "p:none: nothing matches; 2 agents are there")
+
+
+def standing() -> FakeDaemon:
+    daemon = FakeDaemon()
+    daemon.stands_at = FIXTURE_EPOCH
+    return daemon
+
+
+def any_step(daemon: FakeDaemon, chance: random.Random) -> None:
+    """Something happens to one of a few agents."""
+    name = f"a{chance.randrange(6)}"
+    agent = daemon.state.agents.get(name)
+    assert daemon.stands_at is not None
+    if agent is None:
+        daemon.declare(name, harness="claude", start=chance.random() < 0.8)
+        return
+    match chance.randrange(10):
+        case 0:
+            daemon.happen(AgentWithdrawn(name))
+        case 1:
+            daemon.happen(StopRequested(name))
+        case 2:
+            daemon.happen(StartRequested(name))
+        case 3 if agent.run is not None:
+            daemon.die(name, chance.choice((0, 1, 137)))
+        case 4 | 5 if agent.run is not None:
+            daemon.hook(name, "prompt-submit", text="go")
+        case 6 if agent.run is not None:
+            daemon.wait(name, text=f"npm {chance.randrange(3)}", held=True)
+        case 7 if agent.run is not None:
+            daemon.hook(name, chance.choice(("tool-start", "tool-end", "stop")), tool="Bash")
+        case 8:
+            doing = Doing("Bash", f"make {chance.randrange(9)}", daemon.stands_at)
+            daemon.see(name, Sight(agent.incarnation, doing=doing, has_calls=True))
+        case _:
+            daemon.pass_time(chance.choice((0.5, 5.0, 400.0)))
+
+
+async def told(follower: Follower, model: Model, texts: list[str], most: int) -> bool:
+    """Have the client hear so many of these frames; whether that were all."""
+    heard = [frame for text in texts if (frame := frame_of(text)) is not None]
+    for frame in heard[:most]:
+        model.hear(frame)
+    return len(heard) <= most
+
+
+@pytest.mark.parametrize("seed", range(2))
+async def test_kill_the_daemon_or_the_link_between_any_two_frames(seed: int) -> None:
+    """Issue 15: the client's model equals a fresh snapshot. The long run is tests/proof."""
+    await play(seed, steps=250)
+
+
+async def play(seed: int, steps: int) -> None:
+    chance, daemon, model = random.Random(seed), standing(), Model()
+    feed = Feed(daemon)
+    follower = Follower(feed, daemon)
+    texts = await follower.begin(None)
+    for _ in range(steps):
+        for _ in range(chance.randrange(1, 4)):
+            any_step(daemon, chance)
+            if chance.random() < 0.4:
+                feed.refresh()  # As another follower would.
+        whole = await told(follower, model, texts, chance.choice((10_000, 10_000, 0, 1, 2, 3, 5)))
+        if not whole:
+            # The link is cut in the middle; in half of the cases because the daemon died.
+            if chance.random() < 0.5:
+                daemon.attendants.clear()
+                feed = Feed(daemon)
+            follower = Follower(feed, daemon)
+            texts = await follower.begin(model.last_id)
+            continue
+        texts = await follower._next()
+        if chance.random() < 0.3:
+            texts.append(follower.beat())
+        if chance.random() < 0.2:
+            await told(follower, model, texts, 10_000)
+            feed.refresh(everyone=True)
+            await told(follower, model, await follower._next(), 10_000)
+            texts = []
+            require_equal(daemon, model)
+    story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
+    await told(follower, model, [*texts, *await follower._next()], 10_000)
+    assert [one for one in story if one >= model.notes[0]] == sorted(set(model.notes))
+
+
+def require_equal(daemon: FakeDaemon, model: Model) -> None:
+    fresh = Feed(replace(daemon, attendants=[]))
+    fresh.refresh(everyone=True)
+    assert {name: comparable(row) for name, row in model.agents.items()} == {
+        row["name"]: comparable(row) for row in fresh.ledger.bodies("agent")
+    }
+    assert model.items == {item["id"]: item for item in fresh.ledger.bodies("item")}
+    assert model.alerts == {alert["id"]: alert for alert in fresh.ledger.bodies("alert")}
+
+
+def test_where_nobody_follows_a_turn_costs_a_name() -> None:
+    """Nothing is projected, encoded or compared until a client asks."""
+    daemon = standing()
+    daemon.declare("docs")
+    feed = Feed(daemon)
+    for _ in range(50):
+        daemon.hook("docs", "prompt-submit", text="go")
+        daemon.see("docs", Sight(1))
+    assert (feed.ledger.number, feed._dirty) == (0, {"docs"})
+
+
+async def test_a_slow_follower_gets_each_thing_once_and_costs_no_memory() -> None:
+    daemon = standing()
+    daemon.declare("docs")
+    feed = Feed(daemon)
+    follower = Follower(feed, daemon)
+    await follower.begin(None)
+    for number in range(500):
+        daemon.see("docs", Sight(1, said=Words(f"word {number}", 1.0)))
+        feed.refresh()
+    told_now: list[Any] = [frame_of(text) for text in await follower._next()]
+    assert [frame.data["said"]["text"] for frame in told_now if frame and frame.event == "agent"] == ["word 499"]
+    assert len(feed.ledger._changes) == 1
+
+
+async def test_a_frame_with_an_id_comes_after_everything_of_an_older_row() -> None:
+    """So a client that has that id, and lost the link then, lacks nothing older."""
+    daemon = standing()
+    for name in ("a", "b"):
+        daemon.declare(name)
+    feed = Feed(daemon)
+    follower = Follower(feed, daemon)
+    await follower.begin(None)
+    for name in ("a", "b", "a", "b"):
+        daemon.happen(StopRequested(name) if daemon.state.agents[name].run is not None else StartRequested(name))
+        feed.refresh()
+    heard = [frame for text in await follower._next() if (frame := frame_of(text)) is not None]
+    ids = [frame.id for frame in heard if frame.id is not None]
+    assert ids == sorted(ids)
+    assert [frame.data["name"] for frame in heard if frame.event == "agent"] == ["a", "b"]
+    first = next(place for place, frame in enumerate(heard) if frame.event == "agent")
+    assert any(frame.event == "note" for frame in heard[first:])

@@ -1,0 +1,212 @@
+"""One selector grammar for every verb and face: what words choose, and what becomes of words that choose nothing."""
+
+from __future__ import annotations
+
+import re
+from fnmatch import fnmatchcase
+
+import pytest
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.decision import Refusal
+from phoenixd.core.nearest import did_you_mean
+from phoenixd.core.patterns import pattern
+from phoenixd.core.projection import SIGNS, project
+from phoenixd.core.selection import KEYS, STATES, Selector, Subject, broken, choose, parse
+from phoenixd.core.spec import Kind
+from phoenixd.core.subjects import subjects
+from tests.core.story import Story, claude, spec
+
+FLEET = (
+    Subject("shop-api", "resident", "claude", ("running", "waiting", "needs_you"), True, "shop", ("prod", "eu")),
+    Subject("shop-web", "resident", "claude", ("running", "working"), False, "shop", ("prod",)),
+    Subject("docs", "loop", "codex", ("quarantined", "needs_you"), True),
+    Subject("planner", "orchestrator", "claude", ("running", "idle", "resting"), False, "web", ("eu",)),
+    Subject("builder", "ephemeral", "command", ("backing_off", "healing")),
+)
+
+
+def understood(*words: str) -> Selector:
+    found = parse(words)
+    assert isinstance(found, Selector), found
+    return found
+
+
+def refused(*words: str) -> Refusal:
+    found = parse(words)
+    assert isinstance(found, Refusal)
+    assert found.message
+    assert found.remedy
+    return found
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ("", "builder docs planner shop-api shop-web"),
+        ("docs", "docs"),
+        ("docs builder", "builder docs"),
+        ("docs,builder", "builder docs"),
+        ("shop-*", "shop-api shop-web"),
+        ("shop-?eb", "shop-web"),
+        ("[pd]*", "docs planner"),
+        ("s:idle", "planner"),
+        ("s:idle,working", "planner shop-web"),
+        ("s:idle s:working", "planner shop-web"),
+        ("s:needs_you", "docs shop-api"),
+        ("needs:you", "docs shop-api"),
+        ("!needs:you", "builder planner shop-web"),
+        ("h:claude", "planner shop-api shop-web"),
+        ("h:c*x", "docs"),
+        ("k:loop,ephemeral", "builder docs"),
+        ("p:shop", "shop-api shop-web"),
+        ("p:*", "planner shop-api shop-web"),
+        ("l:eu", "planner shop-api"),
+        ("l:eu l:prod", "planner shop-api shop-web"),
+        ("l:eu p:shop", "shop-api"),
+        ("p:shop !shop-web", "shop-api"),
+        ("!shop-* !docs", "builder planner"),
+        ("* !h:claude", "builder docs"),
+        ("docs shop-* s:running", "shop-api shop-web"),
+    ],
+)
+def test_words_choose(words: str, chosen: str) -> None:
+    assert choose(understood(words), FLEET) == tuple(chosen.split())
+    assert choose(understood(*words.split()), FLEET) == tuple(chosen.split())
+
+
+def test_an_unknown_key_is_refused_by_name_with_the_list() -> None:
+    found = refused("state:idle")
+
+    assert found.code == "invalid"
+    assert "no key state:" in found.message
+    assert all(f"{key}:" in found.message for key in KEYS)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("s:idel", "did you mean idle?"),
+        ("k:residnt", "did you mean resident?"),
+        ("needs:me", "it is one of: you"),
+        ("nees:you", "did you mean needs:?"),
+        ("s:", "s: names nothing: s: is its state"),
+        ("!", "! names nothing"),
+        (":", "no key :"),
+        ("x" * 201, "201 characters, the limit is 200"),
+        ("\x1b]0;x\x07:y", r"'\x1b]0;x\x07'"),
+        ("s:\x1b[2J", r"'\x1b[2J'"),
+    ],
+)
+def test_what_makes_no_sense_is_refused_with_a_reason(words: str, told: str) -> None:
+    found = refused(words)
+
+    assert told in found.message
+    assert found.message.isprintable()
+
+
+def test_a_selector_is_bounded() -> None:
+    assert "70000 characters" in refused("x" * 70_000).message
+    assert "2001 words" in refused(" ".join(["a"] * 2001)).message
+
+
+def test_nothing_matches_says_how_many_are_there() -> None:
+    empty = choose(understood("p:nowhere"), FLEET)
+
+    assert empty == Refusal("not_found", "p:nowhere: nothing matches; 5 agents are there", "phoenixctl status --all")
+    assert choose(understood("x*"), FLEET[:1]) == Refusal(
+        "not_found", "x*: nothing matches; 1 agent is there", "phoenixctl status --all"
+    )
+    assert choose(understood("x*"), ()) == Refusal("not_found", "no agent is there", "phoenixctl add NAME -- COMMAND")
+
+
+def test_a_name_that_is_not_there_stops_the_whole_verb() -> None:
+    found = choose(understood("docs shp-api"), FLEET)
+
+    assert found == Refusal(
+        "not_found", "there is no agent shp-api; did you mean shop-api?", "phoenixctl status shop-api"
+    )
+
+
+def test_what_is_to_be_left_out_need_not_be_there() -> None:
+    assert choose(understood("shop-* !shop-old"), FLEET) == ("shop-api", "shop-web")
+
+
+@pytest.mark.parametrize(
+    ("words", "name"),
+    [("docs", "docs"), ("docs docs2", None), ("d*", None), ("!docs", None), ("s:idle", None), ("", None)],
+)
+def test_one_name_is_known_as_such(words: str, name: str | None) -> None:
+    assert understood(words).only_name == name
+
+
+def test_what_was_shown_has_to_be_what_matches() -> None:
+    assert broken(["docs", "web"], ["web", "docs"]) is None
+    more = broken(["docs"], ["docs", "web"])
+    less = broken(["docs", "web", "api"], ["docs"])
+    assert more is not None
+    assert more.code == "conflict"
+    assert "web matches too" in more.message
+    assert less is not None
+    assert "api and 1 more does not match any more" in less.message
+
+
+def test_every_state_activity_and_group_of_a_row_can_be_asked_for() -> None:
+    row = SCHEMAS["Agent"]["properties"]
+    told = {*row["state"]["enum"], *row["activity"]["anyOf"][0]["enum"], *SIGNS}
+
+    assert told == {*STATES}
+
+
+def test_did_you_mean_is_silent_where_nothing_is_near() -> None:
+    assert did_you_mean("statsu", ["status", "stop"]) == "; did you mean status?"
+    assert did_you_mean("frobnicate", ["status", "stop"]) == ""
+
+
+WORDS = st.lists(
+    st.one_of(
+        st.sampled_from(["docs", "shop-*", "s:idle", "!h:claude", "p:*", "l:eu", "needs:you", "k:loop", "!needs:you"]),
+        st.text(alphabet="abs:!*?[]-,^\\{}()+.\x00\ud800é", max_size=12),
+    ),
+    max_size=6,
+)
+
+
+@given(WORDS)
+def test_any_words_are_a_selector_or_a_refusal_and_out_is_the_opposite(words: list[str]) -> None:
+    found = parse(words)
+    if isinstance(found, Refusal):
+        assert found.message.isprintable()
+        return
+    assert parse(found.text) == found
+    for term in found.terms:
+        if not term.is_out:
+            without = parse([*words, f"!{'' if term.key == 'name' else f'{term.key}:'}*"])
+            assert isinstance(without, Selector)
+            assert not any(without.takes(one) for one in FLEET if one.values(term.key))
+
+
+@given(st.text(alphabet="*?ab[]!-", max_size=12), st.text(alphabet="ab-", max_size=8))
+def test_patterns_are_those_of_the_shell(text: str, name: str) -> None:
+    assume("--" not in text)  # What a range between two signs of a class means, shells tell in different ways.
+    assume(not re.search(r"\[!?-|-\]|[^a]-|-[^b]", text))
+    assert pattern(text).matches(name) == fnmatchcase(name, text), text
+
+
+def test_no_pattern_takes_long() -> None:
+    hostile = pattern("*a" * 99 + "b")
+
+    assert not hostile.matches("a" * 200)
+    assert hostile.matches("a" * 200 + "b")
+
+
+def test_a_row_is_chosen_by_what_it_shows() -> None:
+    story = Story(claude(), spec("lead", kind=Kind.ORCHESTRATOR, project="web")).works()
+    rows = project(story.fleet, story.now)
+    found = {one.name: one for one in subjects(rows)}
+
+    assert found["a"].words == ("running", "working")
+    assert found["lead"].project == "web"
+    assert choose(understood("p:web s:stopped"), found.values()) == ("lead",)

@@ -1,0 +1,232 @@
+"""What an operator did can be taken back for 7 days: the same session, also after another life of the daemon."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopRequested, UndoRequested
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.seat import state as seats
+from phoenixd.core.spec import Kind
+from phoenixd.core.undo.state import KEPT, MOST, Undoable, kept, newest
+from phoenixd.documents.codec import decode, encode
+from tests.core.story import Story, claude, spec
+
+DAY = 86400.0
+
+
+def gone(story: Story) -> Story:
+    """Bring the run that is being ended to its end."""
+    story.exited(None, 15)
+    if story.fleet.agents and story.agent.run is not None:
+        story.tree_gone()
+    return story
+
+
+def undo(story: Story, act: str = "1") -> None:
+    assert story.tell(UndoRequested("a", act, "ada")) is None
+
+
+@pytest.mark.parametrize("days", [0, 6.9])
+def test_a_stop_is_taken_back_into_the_same_session(days: float) -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop(act="1")
+    gone(story)
+    assert isinstance(story.state, Stopped)
+    story.pass_over(days * DAY)
+
+    undo(story)
+
+    assert isinstance(story.state, Starting)
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+    assert any("ada, who took the stop back" in reason for reason in story.reasons)
+    assert story.fleet.undoable == ()
+
+
+def test_a_fresh_start_is_taken_back_however_far_the_new_session_is() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    assert story.run.session_id != session
+    story.pass_over(2 * DAY)
+
+    undo(story)
+    assert isinstance(story.state, Stopping)
+    story.hook("stop")
+    gone(story).respawned()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+    assert story.agent.returns_to is None
+    assert story.agent.session is not None
+    assert story.agent.session.session_id == session
+
+
+def test_a_removed_agent_comes_back_into_its_session() -> None:
+    story = Story(claude()).works()
+    session, incarnation = story.run.session_id, story.run.incarnation
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    gone(story)
+    assert not story.fleet.agents
+    (act,) = story.fleet.undoable
+
+    # Another life of the daemon: what the journal keeps is all that is left.
+    story.fleet = Fleet(retired=story.fleet.retired, undoable=(decode(Undoable, encode(act)),))
+    story.tell(AgentDeclared(claude()))
+    undo(story)
+
+    assert isinstance(story.state, Starting)
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+    assert story.run.incarnation > incarnation
+
+
+def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_session() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop()
+    gone(story)
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    story.tell(AgentDeclared(claude()))
+
+    undo(story)
+    assert isinstance(story.state, Stopped)
+    story.start()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_a_fresh_start_of_one_that_was_down_is_taken_back_without_a_run() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop()
+    gone(story)
+    story.start(fresh=True, act="1")
+    story.works()
+    story.stop()
+    gone(story)
+
+    undo(story)
+    assert isinstance(story.state, Stopped)
+    story.start()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_what_was_given_up_is_not_brought_back_to_life() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    assert isinstance(story.state, Quarantined)
+    story.stop(act="1")
+    assert story.fleet.undoable == ()
+
+
+def test_an_agent_that_runs_again_is_left_alone() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.start()
+    story.runs()
+    before = story.agent
+
+    undo(story)
+
+    assert replace(story.agent, reason="") == replace(before, reason="")
+
+
+def test_what_was_taken_back_or_is_too_old_is_refused() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    undo(story)
+    again = story.tell(UndoRequested("a", "1"))
+    assert again is not None
+    assert again.code == "conflict"
+
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.pass_over(KEPT + 1)
+    late = story.tell(UndoRequested("a", "1"))
+    assert late is not None
+    assert "7 days have passed" in late.message
+    assert isinstance(story.state, Stopped)
+
+
+@pytest.mark.parametrize("act", ["", "1"])
+def test_only_what_changes_something_and_came_from_a_face_is_kept(act: str) -> None:
+    story = Story(claude())
+    story.stop(act=act)
+    story.start(fresh=True, act=act)
+    assert story.fleet.undoable == ()
+    story.works()
+    story.restart(act=act)
+    assert story.fleet.undoable == ()
+    gone(story).respawned()
+    story.tell(StopRequested("a", act=act))
+    assert [one.verb for one in story.fleet.undoable] == ([] if not act else ["stop"])
+
+
+def test_a_refused_order_leaves_nothing_to_take_back() -> None:
+    story = Story(claude()).works()
+    refused = story.start(fresh=True, act="1")
+    assert refused is not None
+    assert story.fleet.undoable == ()
+
+
+def test_a_seat_that_passed_on_says_why_it_cannot_come_back() -> None:
+    story = Story(spec("lead", kind=Kind.ORCHESTRATOR))
+    agent = story.agent
+    seat = replace(story.fleet.seats["lead"], generation=3)
+    later = replace(agent, spec=replace(agent.spec, name="lead-g3", generation=3))
+    story.fleet = replace(story.fleet, agents={"lead-g3": later}, seats={"lead": seat})
+    story.tell(AgentWithdrawn("lead", "ada", "1"))
+    (act,) = story.fleet.undoable
+    assert act.agent == "lead"
+    assert not seats.is_seated(spec("x"))
+
+    story.tell(AgentDeclared(spec("lead", kind=Kind.ORCHESTRATOR)))
+    refused = story.tell(UndoRequested("lead", "1"))
+
+    assert refused is not None
+    assert "held by generation 3" in refused.message
+
+
+def test_the_newest_act_is_taken_back_as_a_whole_and_of_named_agents_the_newest_of_each() -> None:
+    acts = (
+        Undoable("1", "stop", "a", 10.0, "ada"),
+        Undoable("1", "stop", "b", 10.0, "ada"),
+        Undoable("2", "fresh", "a", 20.0, "ada"),
+        Undoable("2", "fresh", "c", 20.0, "ada"),
+    )
+
+    assert [one.agent for one in newest(acts, 30.0)] == ["a", "c"]
+    assert [(one.agent, one.act) for one in newest(acts, 30.0, frozenset("ab"))] == [("a", "2"), ("b", "1")]
+    assert newest(acts, 30.0 + KEPT) == ()
+    assert newest((), 30.0) == ()
+
+
+def test_acts_are_bounded() -> None:
+    acts = [Undoable(str(number), "stop", "a", 1.0, "ada") for number in range(MOST + 5)]
+
+    assert len(kept(acts, 2.0)) == MOST
+    assert kept(acts, 2.0)[-1] is acts[-1]
+
+
+def test_a_running_agent_is_up_after_its_stop_was_taken_back_at_once() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop(act="1")
+
+    undo(story)
+    assert isinstance(story.state, Stopping)
+    gone(story).respawned()
+    story.works()
+
+    assert isinstance(story.state, Running)
+    assert story.run.session_id == session

@@ -1,0 +1,112 @@
+"""`log` and `status --watch`: words and changes as plain lines, of many agents, over restarts of the daemon."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import sys
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from phoenixd.documents.log_lines import LogLine
+from tests.api.conftest import Live, serving
+from tests.api.daemon import FakeDaemon
+from tests.ctl.conftest import Ctl, environment
+
+PATIENCE = 90
+
+Reader = tuple[asyncio.StreamReader, asyncio.StreamReader]
+"""What it prints, and what it says beside that."""
+
+
+@asynccontextmanager
+async def running(live: Live, home: Path, words: Sequence[str]) -> AsyncIterator[Reader]:
+    """What phoenixctl prints as it goes on."""
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "phoenixd.ctl", *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE,
+        env=environment(home, PHOENIX_SOCKET=os.fspath(live.socket)),
+    )  # fmt: skip
+    assert process.stdout is not None
+    assert process.stderr is not None
+    try:
+        async with asyncio.timeout(PATIENCE):
+            yield process.stdout, process.stderr
+    finally:
+        process.kill()
+        await process.wait()
+
+
+async def text(lines: asyncio.StreamReader) -> str:
+    """The next line without its time, which depends on the machine's zone."""
+    return (await lines.readline()).decode()[9:].rstrip("\n")
+
+
+def spoken(daemon: FakeDaemon) -> None:
+    for name in ("docs", "shop-api"):
+        daemon.declare(name)
+    daemon.spoken = [
+        LogLine("docs", "prompt", "Write it \x1b[2Jdown.", daemon.now().wall - 40),
+        LogLine("shop-api", "tool", "npm test", daemon.now().wall - 30, "Bash"),
+        LogLine("docs", "said", "It is " + "very " * 40 + "long.", daemon.now().wall - 20),
+        LogLine("shop-api", "error", "2 failed", daemon.now().wall - 10, "Bash"),
+    ]
+
+
+async def test_what_agents_said_is_told_a_line_each_and_whole_in_a_pipe(ctl: Ctl, daemon: FakeDaemon) -> None:
+    spoken(daemon)
+
+    told = (await ctl("log")).out.splitlines()
+
+    assert [line[9:] for line in told] == [
+        "docs     > Write it <U+001B>[2Jdown.",
+        "shop-api $ Bash: npm test",
+        "docs       It is " + "very " * 40 + "long.",
+        "shop-api ! Bash: 2 failed",
+    ]
+    assert len((await ctl("log", "shop-*")).out.splitlines()) == 2
+    assert [line[9:] for line in (await ctl("log", "-g", "fail|down", "-n", "1")).out.splitlines()] == [
+        "shop-api ! Bash: 2 failed"
+    ]
+    assert len((await ctl("log", "--since", "25s")).out.splitlines()) == 2
+    assert (await ctl("log", "-g", "nowhere")).out.startswith("Nothing of the kind was said.")
+
+
+async def test_log_follows_over_a_restart_of_the_daemon(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    spoken(daemon)
+    async with running(live, home, ["log", "-f", "-n", "1"]) as (lines, beside):
+        assert await text(lines) == "shop-api ! Bash: 2 failed"
+        daemon.spoken.append(LogLine("docs", "said", "First.", daemon.now().wall))
+        assert await text(lines) == "docs       First."
+        live.server.end()
+        assert b"waiting for it to come back" in await beside.readline()
+        daemon.spoken.append(LogLine("docs", "said", "Second.", daemon.now().wall))
+        async with serving(daemon, live.socket.parent):
+            assert await text(lines) == "docs       Second."
+
+
+async def test_a_change_is_a_line_and_nothing_else_is(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    daemon.declare("docs")
+    daemon.declare("web")
+    async with running(live, home, ["status", "--watch", "--json"]) as (lines, _):
+        first = json.loads(await lines.readline())
+        assert sorted(row["name"] for row in first["agents"]) == ["docs", "web"]
+        daemon.wait("docs", text="npm publish")
+        assert json.loads(await lines.readline())["waiting_for"] == "permission (Bash npm publish)"
+        daemon.die("web")
+        changes = [json.loads(await lines.readline())]
+        assert {row["name"] for row in changes} == {"web"}
+
+
+async def test_watch_tells_people_without_moving_a_cursor(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    daemon.declare("docs")
+    async with running(live, home, ["status", "-w"]) as (lines, _):
+        assert b"1 of 1 alive" in await lines.readline()
+        daemon.wait("docs", text="npm publish")
+        told = b""
+        while b"npm publish" not in told:
+            told = await lines.readline()
+        assert told.isascii()
+        assert b"\x1b" not in told
+        assert told.decode()[10:].startswith("! docs  running, waiting, permission (Bash npm publish)  #")

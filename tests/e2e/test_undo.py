@@ -1,0 +1,49 @@
+"""What an operator did to several agents is taken back as one, also by the next daemon: the same spec and session."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from phoenixd.demo.stage import Stage
+
+
+def kept(row: dict[str, Any]) -> tuple[Any, ...]:
+    return row["name"], row["session_id"], row["kind"], row["harness"]
+
+
+def test_stop_and_remove_are_taken_back_after_kill_9_of_the_daemon(stage: Stage) -> None:
+    stage.up()
+    for name in ("shop-api", "shop-web", "docs"):
+        stage.ask("add", name, "--cwd", "/", "--env", f"NAME={name}", "--", "sleep", "100000")
+        stage.ask("start", name, "--wait")
+    before = {name: kept(row) for name, row in stage.rows().items()}
+    declared = (stage.state / "agents.d" / "docs.toml").read_text()
+
+    stage.ask("stop", "shop-*", "--yes")
+    stage.ask("remove", "docs")
+    assert sorted(stage.rows()) == ["shop-api", "shop-web"]
+    stage.kill()
+    stage.up()
+
+    stage.ask("undo")
+    assert kept(stage.until_running("docs", 2, ["resume"])) == before["docs"]
+    assert (stage.state / "agents.d" / "docs.toml").read_text() == declared
+    stage.ask("undo", "--yes")
+    for name in ("shop-api", "shop-web"):
+        assert kept(stage.until_running(name, 2, ["resume"])) == before[name]
+    assert stage.ctl("undo").returncode == 4
+
+
+def test_a_fresh_start_is_taken_back_into_the_session_before(stage: Stage) -> None:
+    stage.up()
+    stage.ask("add", "docs", "--cwd", "/", "--", "sleep", "100000")
+    stage.ask("start", "docs", "--wait")
+    before = stage.row("docs")["session_id"]
+    stage.ask("restart", "docs", "--fresh", "--wait")
+    assert stage.row("docs")["session_id"] != before
+    stage.kill()
+    stage.up()
+
+    stage.ask("undo")
+
+    assert stage.until_running("docs", 3, ["resume"])["session_id"] == before

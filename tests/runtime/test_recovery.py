@@ -1,0 +1,112 @@
+"""What a daemon asks anew at its start: who is alive, and what the measurements told that it will never hear."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.boot import Boot
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import EpochBegun, Rebooted
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import RunMissing
+from phoenixd.core.events.work import MeasurementLost
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.iteration import Opening, Turn
+from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.runtime.recovery import BOOT_KEY, TABLE_KEY, recover
+from phoenixd.runtime.world import Faced
+from tests.core.story import Story, claude, spec
+from tests.runtime.test_boots import Kept
+
+NOW = Boot("b", 7, 100)
+OF_NOW = {BOOT_KEY: NOW.boot_id, TABLE_KEY: NOW.table}
+
+
+class Supervisor:
+    """Remembers what it was told, in order."""
+
+    def __init__(self, *agents: Agent) -> None:
+        self.fleet = Fleet(agents={agent.name: agent for agent in agents})
+        self.told: list[Event] = []
+
+    def tell(self, event: Event) -> None:
+        self.told.append(event)
+
+    async def ask(self, event: Event) -> None:
+        self.told.append(event)
+
+    async def ask_all(self, events: list[Event]) -> None:
+        self.told += events
+
+    def of(self, *kinds: type) -> list[Any]:
+        return [event for event in self.told if isinstance(event, kinds)]
+
+
+async def recovered(
+    *agents: Agent, specs: tuple[AgentSpec, ...] = (), faced: Faced | None = None, known: Any = OF_NOW
+) -> Supervisor:
+    """A start at which no shim listens and no run left an exit record."""
+    supervisor: Any = Supervisor(*agents)
+
+    async def connect(agent: str) -> None:
+        return None
+
+    shims, processes = SimpleNamespace(connect=connect), SimpleNamespace(boot=lambda: NOW)
+    outside: Any = SimpleNamespace(journal=Kept(known), shims=shims, processes=processes)
+    hearing: Any = SimpleNamespace(recorded_end=lambda *run: None)
+    await recover(supervisor, outside, hearing, specs, faced)
+    told: Supervisor = supervisor
+    return told
+
+
+def running(name: str) -> Agent:
+    return Story(claude(name)).works().agent
+
+
+async def test_each_answer_about_the_work_that_was_under_way_is_asked_for_again_and_no_other() -> None:
+    idle = Story(claude("idle")).agent
+    loop = replace(Story(spec("loop", kind=Kind.LOOP)).agent, iteration=Opening(1, 30.0))
+    judged = replace(idle, spec=claude("judged"), turns=(Turn(1, False),))
+    weighed = replace(idle, spec=claude("weighed"), record=replace(idle.record, weighing=3))
+
+    supervisor = await recovered(idle, loop, judged, weighed)
+
+    assert [event.agent for event in supervisor.of(MeasurementLost)] == ["loop", "judged", "weighed"]
+
+
+async def test_a_run_whose_shim_is_gone_is_missing_and_one_that_was_begun_a_moment_ago_is_left() -> None:
+    """An old journal that was brought up to the world holds runs of this very start."""
+    old, new, idle = running("old"), running("new"), Story(claude("idle")).agent
+    assert old.run is not None
+    assert new.run is not None
+
+    assert [event.agent for event in (await recovered(old, new, idle)).of(RunMissing)] == ["old", "new"]
+    faced = Faced(4, False, runs=frozenset({old.run.run_id}))
+    supervisor = await recovered(old, new, idle, faced=faced)
+    assert [event.agent for event in supervisor.of(RunMissing)] == ["old"]
+    assert supervisor.told[0] == EpochBegun(4, 0)
+
+
+@pytest.mark.parametrize(("known", "gone"), [(OF_NOW, False), ({**OF_NOW, BOOT_KEY: "a"}, True)])
+async def test_p54_after_another_boot_all_runs_are_void_at_once(known: dict[str, str], gone: bool) -> None:
+    supervisor = await recovered(running("a"), known=known)
+
+    assert bool(supervisor.of(Rebooted)) is gone
+    assert bool(supervisor.of(RunMissing)) is not gone
+
+
+async def test_p86_what_is_declared_starts_where_it_is_new_and_is_to_and_the_journal_is_whole() -> None:
+    specs = (claude("known"), claude("new"), replace(claude("manual"), autostart=False))
+    known = Story(claude("known")).agent
+
+    def starts(supervisor: Supervisor) -> dict[str, bool]:
+        return {event.spec.name: event.start for event in supervisor.of(AgentDeclared)}
+
+    assert starts(await recovered(known, specs=specs)) == {"known": False, "new": True, "manual": False}
+    behind = await recovered(known, specs=specs, faced=Faced(4, True))
+    assert starts(behind) == {"known": False, "new": False, "manual": False}

@@ -1,0 +1,246 @@
+"""The true row: what a run is at is seen from its hooks and files, and no secret of it reaches a face."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import pytest
+
+from phoenixd.api.row import document, row_of
+from phoenixd.api.service import LoopCounts
+from phoenixd.core import projection
+from phoenixd.core.agent import Agent
+from phoenixd.core.moment import Moment
+from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, Cost, Doing, Sight
+from phoenixd.documents.redact import redact
+from phoenixd.documents.status_line import StatusLine
+from phoenixd.documents.transcript import Used
+from phoenixd.runtime.sighting import Sighting
+from phoenixd.runtime.sights import MOST_CALLS, Sights
+from tests.core.story import Story, claude
+
+KEY = "sk-ant-api03-" + "q7Zk" * 20
+CANARY = "hunter2canary"
+
+
+@dataclass
+class House:
+    """One agent that works, and a clock that only moves by hand."""
+
+    story: Story = field(default_factory=lambda: Story(claude(prompt="Build the shop.")).works())  # type: ignore[arg-type, return-value]
+    wall: float = 1000.0
+    changes: list[str] = field(default_factory=list)
+    cleaned: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        house: Any = self
+        self.sights = Sights(lambda name: self.story.fleet.agents.get(name), self.clean, house, self.changes.append)
+
+    def now(self) -> Moment:
+        return Moment(self.wall, self.wall)
+
+    def clean(self, agent: str | None, text: str) -> str:
+        self.cleaned.append(text)
+        return redact(text, (CANARY,))
+
+    @property
+    def agent(self) -> Agent:
+        return self.story.agent
+
+    def hook(self, kind: str, **payload: Any) -> None:
+        self.sights.heard(self.agent.name, kind, payload)
+
+    def begins(self, tool: str, number: str = "t1", **given: Any) -> None:
+        self.hook("tool-start", tool_name=tool, tool_use_id=number, tool_input=given)
+
+    def seen(self) -> Sight:
+        return self.sights.of(self.agent)
+
+
+@pytest.mark.parametrize(
+    ("tool", "given", "argument"),
+    [
+        ("Bash", {"command": "npm test", "description": "run the tests"}, "npm test"),
+        ("Edit", {"file_path": "/srv/shop/a.py", "old_string": "x"}, "/srv/shop/a.py"),
+        ("Grep", {"pattern": "TODO", "path": "src"}, "TODO"),
+        ("Task", {"description": "look around", "prompt": "Look at all files."}, "look around"),
+        ("WebFetch", {"url": "https://example.org", "prompt": "sum it up"}, "https://example.org"),
+        ("run_shell_command", {"command": "ls\n-l\t\x1b[31m/"}, "ls -l /"),
+        ("mcp__x__y", {"strange": 1}, ""),
+        ("Odd", {"command": 7, "path": ["a"]}, ""),
+    ],
+)
+def test_the_row_says_which_tool_is_at_work_and_with_what(tool: str, given: dict[str, Any], argument: str) -> None:
+    house = House()
+    house.begins(tool, **given)
+    assert house.seen().doing == Doing(tool, argument, 1000.0)
+
+
+def test_of_open_calls_the_newest_is_shown_and_no_subagents_call() -> None:
+    house = House()
+    house.begins("Task", "t1", description="look around")
+    house.hook("tool-start", tool_name="Bash", tool_use_id="s1", tool_input={"command": "rm x"}, agent_id="a")
+    assert house.seen().doing == Doing("Task", "look around", 1000.0)
+    house.wall = 1010.0
+    house.begins("Bash", "t2", command="make")
+    assert house.seen().doing == Doing("Bash", "make", 1010.0)
+    house.hook("tool-end", tool_name="Bash", tool_use_id="t2")
+    assert house.seen().doing == Doing("Task", "look around", 1000.0)
+    house.hook("stop")
+    assert house.seen().doing is None
+
+
+def test_what_never_ends_does_not_fill_the_memory() -> None:
+    house = House()
+    for number in range(10 * MOST_CALLS):
+        house.begins("Bash", f"t{number}", command="x")
+    kept = house.sights._kept[house.agent.name]
+    assert len(kept.calls) == MOST_CALLS
+
+
+def test_another_run_begins_with_nothing_of_the_call_of_the_one_before() -> None:
+    house = House()
+    house.begins("Bash", command="make")
+    house.story.fleet = replace(
+        house.story.fleet,
+        agents={**house.story.fleet.agents, house.agent.name: replace(house.agent, incarnation=7)},
+    )
+    house.hook("session-start", model="opus")
+    assert (house.seen().incarnation, house.seen().doing, house.seen().model) == (7, None, "opus")
+
+
+def test_a_hook_costs_no_cleaning_until_somebody_asks() -> None:
+    house = House()
+    for number in range(100):
+        house.begins("Bash", f"t{number}", command=f"echo {KEY}")
+    assert house.cleaned == []
+    house.seen()
+    first = len(house.cleaned)
+    house.seen()
+    assert 0 < first == len(house.cleaned)
+
+
+@pytest.mark.parametrize("secret", [KEY, CANARY, f"password={'x9' * 20}"])
+def test_no_secret_reaches_a_row(secret: str) -> None:
+    house = House()
+    house.story.fleet = replace(
+        house.story.fleet,
+        agents={
+            house.agent.name: replace(
+                house.agent,
+                spec=replace(house.agent.spec, prompt=f"Use {secret}."),
+                last_prompt=f"Now use {secret} again.",
+            )
+        },
+    )
+    house.begins("Bash", command=f"curl -H 'Authorization: Bearer {secret}' {'a' * 100} {secret}")
+    house.hook("session-start", model=f"m {secret}")
+    house.begins("Bash", command=f"echo {secret}")
+    house.sights.looked(house.agent, (f"I set {secret}. " * 200, None), None, None, f"b-{secret}")
+    told = json.dumps(document(row_of(row(house), LoopCounts())))
+    bare = secret.rpartition("=")[2]
+    assert bare not in told
+    assert "[redacted]" in told
+
+
+def test_texts_are_bounded_and_stand_on_one_line() -> None:
+    house = House()
+    house.begins("Bash", command="x" * 5000)
+    house.sights.looked(house.agent, ("word\n\x1b]0;title\x07\u202e" * 5000, 5.0), None, None, None)
+    seen = house.seen()
+    assert seen.doing is not None
+    assert len(seen.doing.argument) == ARGUMENT_LIMIT
+    assert seen.said is not None
+    assert len(seen.said.text) == SAID_LIMIT
+    assert seen.said.text.replace("…", "").isprintable()
+
+
+def test_odd_hooks_change_nothing() -> None:
+    house = House()
+    odd: tuple[dict[str, Any], ...] = (
+        {},
+        {"tool_name": 7},
+        {"tool_name": None, "tool_input": []},
+        {"tool_use_id": [], "model": 5},
+    )
+    for payload in odd:
+        for kind in ("tool-start", "tool-end", "stop", "session-start", "what"):
+            house.hook(kind, **payload)
+    assert house.seen().doing is None
+    assert house.seen().model is None
+
+
+def row(house: House) -> projection.Row:
+    return projection.row_of(house.story.fleet, house.agent, house.now(), house.seen())
+
+
+def test_task_and_goal_are_the_operators_until_a_person_submits_another() -> None:
+    house = House()
+    assert (row(house).goal, row(house).task) == ("Build the shop.", "Build the shop.")
+    agent = replace(house.agent, last_prompt="Fix the till.")
+    house.story.fleet = replace(house.story.fleet, agents={agent.name: agent})
+    assert (row(house).goal, row(house).task) == ("Build the shop.", "Fix the till.")
+
+
+def test_what_is_unknown_is_null_and_never_nothing() -> None:
+    """A daemon that returns knows nothing of a run but what the journal says."""
+    house = House()
+    told = document(row_of(projection.row_of(house.story.fleet, house.agent, house.now()), LoopCounts()))
+    for key in ("said", "cost", "context", "attached", "model", "branch", "step", "case", "project", "resonance"):
+        assert told[key] is None, key
+    assert told["why"]["row"] is None
+    assert told["why"]["reason"] == house.agent.reason
+
+
+def test_after_a_restart_the_journal_says_which_call_is_open() -> None:
+    house = House()
+    house.story.hook("tool-start", tool="Bash", tool_use_id="t9", command="make", lease=600.0)
+    shown = projection.row_of(house.story.fleet, house.agent, house.story.now)
+    assert shown.doing is not None
+    assert (shown.doing.tool, shown.doing.argument) == ("Bash", "make")
+
+
+def test_who_is_attached_is_told_with_those_who_may_write() -> None:
+    house = House()
+    house.sights.attached({house.agent.name: (2, 1)})
+    attached = row(house).attached
+    assert attached is not None
+    assert (attached.clients, attached.writers) == (2, 1)
+    house.sights.attached({})
+    attached = row(house).attached
+    assert attached is not None
+    assert (attached.clients, attached.writers) == (0, 0)
+
+
+async def looked(house: House, line: StatusLine | None, used: Used | None = None) -> Sight:
+    async def words(agent: Agent) -> tuple[str, float | None]:
+        return "done", 990.0
+
+    clock: Any = house
+    await Sighting(house.sights, clock, words, lambda directory: "main").look(house.agent, line, used)
+    return house.seen()
+
+
+async def test_the_price_is_the_clis_own_and_null_where_it_names_none() -> None:
+    house = House()
+    assert (await looked(house, None)).cost is None
+    assert (await looked(house, StatusLine(model="opus", window=200_000))).cost is None
+    mine = house.agent.session.session_id if house.agent.session is not None else None
+    seen = await looked(house, StatusLine(mine, "opus", 200_000, usd=3.1, paid=1200))
+    assert seen.cost == Cost(3.1, 1200, "status line", 1000.0)
+    assert (seen.model, seen.branch, seen.said and seen.said.text) == ("opus", "main", "done")
+    seen = await looked(house, StatusLine("another session", "opus", usd=99.0))
+    assert seen.cost == Cost(3.1, 1200, "status line", 1000.0)
+
+
+async def test_a_look_that_finds_nothing_new_tells_nobody() -> None:
+    house = House()
+    mine = house.agent.session.session_id if house.agent.session is not None else None
+    line = StatusLine(mine, "opus", 200_000, usd=3.1, paid=1200)
+    await looked(house, line)
+    told = len(house.changes)
+    house.wall += 60
+    await looked(house, line)
+    assert len(house.changes) == told
