@@ -327,8 +327,10 @@ def test_a_seat_is_down_when_no_generation_of_it_runs_or_is_about_to() -> None:
     assert [finding.is_down(story.fleet, name) for name in ("boss", "other")] == [True, False]
     story.handing_over()
     story.passes(succession.succeed(story.fleet, "boss", story.now))
+    alone = replace(story.of("boss-g2"), state=Stopped())
+    agents = {**story.fleet.agents, "boss-g2": alone}
+    assert not finding.is_down(replace(story.fleet, agents=agents), "boss"), "its predecessor runs"
     story.passes(succession.retire(story.fleet, "boss", 1, story.now))
-    assert not finding.is_down(story.fleet, "boss")
     story.ends("boss")
     assert not finding.is_down(story.fleet, "boss"), "its successor runs"
     story.tell(StopRequested("boss"))
