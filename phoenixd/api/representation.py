@@ -26,7 +26,7 @@ from phoenixd.core.question.reply import limits
 from phoenixd.core.tasks.state import JudgedReport, Task
 from phoenixd.core.turns import is_judged
 from phoenixd.documents.codec import encode
-from phoenixd.ports.journal import StoredEntry
+from phoenixd.ports.journal import KeptLife, StoredEntry
 from phoenixd.ports.processes import Leftovers
 
 Json = dict[str, Any]
@@ -167,6 +167,26 @@ def event(stored: StoredEntry) -> Json:
         "detail": entry.detail,
         "weight": entry.weight,
         "facts": encode(entry.facts),
+    }
+
+
+def life(kept: KeptLife) -> Json:
+    """One run. productive: when it had shown progress; null for what is not known, or has not come about."""
+    return {
+        "agent": kept.agent,
+        "incarnation": kept.incarnation,
+        "session_id": kept.session_id,
+        "mode": kept.mode,
+        "started": rfc3339(kept.started),
+        "reason": kept.reason,
+        "first_evidence": rfc3339(kept.first_evidence),
+        "productive": rfc3339(kept.productive),
+        "ended": rfc3339(kept.ended),
+        "code": kept.code,
+        "signal": kept.signal,
+        "cause": kept.cause,
+        "end_reason": kept.end_reason,
+        "how": kept.how,
     }
 
 

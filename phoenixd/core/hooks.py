@@ -52,12 +52,13 @@ class Hook:
 @dataclass(frozen=True, slots=True)
 class SessionStarted(Hook):
     """A session began, or went on in this process. model: as the harness names it; window: the tokens that the model's
-    context holds, where its name says that."""
+    context holds, where its name says that. unheard: it began while no daemon lived."""
 
     source: str | None = None
     beginning: Beginning = "other"
     model: str | None = None
     window: int | None = None
+    unheard: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,6 +27,8 @@ def act(command: Command) -> int:
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
         return _alone(command)
     carried = {key: command.given[key] for key in CARRIED if command.given.get(key) is not None}
+    if "text" in carried:
+        carried["text"] = calls.text_of(command)
     asked = {"verb": command.words[0], "select": " ".join(words), **carried}
     return _confirmed(command, "act", asked, dry=dry)
 

@@ -39,10 +39,7 @@ def call(command: Command) -> int:
 
 def send(command: Command) -> int:
     """`send NAME TEXT|-`: what stands on standard input for -."""
-    text = command.given["text"]
-    if text == "-":
-        raw = sys.stdin.buffer.read(SEND_LIMIT + 1)
-        text = raw.decode("utf-8", "replace")
+    text = text_of(command)
     if not text.strip():
         example = f"phoenixctl send {command.given['name']} 'TEXT', or - for standard input"
         return refuse(exits.USAGE, "there is nothing to send", example)
@@ -63,6 +60,12 @@ def send(command: Command) -> int:
     return refuse(
         code, "what became of the text is not known yet", f"the same once more: phoenixctl send {name} TEXT --key {key}"
     )
+
+
+def text_of(command: Command) -> str:
+    """The text that is to be sent: what stands on standard input for -."""
+    text = str(command.given["text"])
+    return sys.stdin.buffer.read(SEND_LIMIT + 1).decode("utf-8", "replace") if text == "-" else text
 
 
 def _is_there(command: Command) -> bool:

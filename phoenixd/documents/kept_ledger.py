@@ -72,6 +72,7 @@ _WORDS = frozenset({"text", "what", "when", "prompt", "path", "options", "answer
 """The fields whose texts are an agent's or a person's; digests and words of ours stay as they are."""
 
 _NAMES = frozenset({"call", "id", "job", "timer", "key", "session_id", "prompt_turn"})
+_LOOKED_INTO = (str, dict, list, tuple)
 _BY_NAME = frozenset({"jobs", "plans", "questions", "timers", "pending"})
 """The fields whose texts, and those whose keys, are what a CLI calls something. An agent may have written those too."""
 
@@ -131,7 +132,8 @@ def _swept(value: Any, clean: Clean, field: str) -> Any:
             return _named(value, clean)
         return clean(value) if field in _WORDS and value else value
     if isinstance(value, dict):
-        swept = {key: _swept(one, clean, key) for key, one in value.items()}
+        # Most values are times, codes and states, and each turn's end looks through all of them.
+        swept = {key: _swept(one, clean, key) if isinstance(one, _LOOKED_INTO) else one for key, one in value.items()}
         return {_named(key, clean): one for key, one in swept.items()} if field in _BY_NAME else swept
     if isinstance(value, list | tuple):
         return [_swept(one, clean, field) for one in value]

@@ -120,6 +120,27 @@ class KeptMark:
 
 
 @dataclass(frozen=True, slots=True)
+class KeptLife:
+    """One run from its spawn to its end, as far as that is known. Wall times. how: what its end meant."""
+
+    agent: str
+    incarnation: int
+    run_id: str | None = None
+    session_id: str | None = None
+    mode: str | None = None
+    started: float | None = None
+    reason: str | None = None
+    first_evidence: float | None = None
+    productive: float | None = None
+    ended: float | None = None
+    code: int | None = None
+    signal: int | None = None
+    cause: str | None = None
+    end_reason: str | None = None
+    how: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Batch:
     """What one turn of the supervisor saves in one commit, before any of its actions is dispatched."""
 
@@ -182,11 +203,16 @@ class Journal(Protocol):
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
 
-        story: only rows of that weight.
+        story: only rows of that weight. before: only rows below that number.
         """
+        ...
+
+    async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
+        """The runs of these agents, the newest first."""
         ...
 
     async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:

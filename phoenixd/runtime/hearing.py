@@ -32,6 +32,7 @@ from phoenixd.core.events.runs import (
 )
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.documents.hooks import hook_event
+from phoenixd.documents.times import read_time
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock
@@ -97,6 +98,7 @@ class Hearing:
         self._processes = processes
         self._records = records
         self._clock = clock
+        self._began = clock.now().wall
         self._find = find
         self._tell = tell
         self._later = later
@@ -215,6 +217,8 @@ class Hearing:
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         if isinstance(event, PromptSubmitted) and (known := self._find(agent)) and armed.are_ours(known, event.text):
             event = replace(event, source="machine")
+        if isinstance(event, SessionStarted) and (at := read_time(body.get("at"))) is not None:
+            event = replace(event, unheard=at < self._began)
         if isinstance(event, SessionStarted) and event.model is not None:
             event = replace(event, window=self._window(agent, event.model))
         self._throttle.offer(event, acknowledge)

@@ -72,7 +72,17 @@ from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
 from phoenixd.errors import BadProject
 from phoenixd.planting import Marker, Planting
-from phoenixd.ports.journal import Batch, Entry, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
+from phoenixd.ports.journal import (
+    Batch,
+    Entry,
+    KeptCase,
+    KeptIncident,
+    KeptLife,
+    KeptMark,
+    KeptTreatment,
+    Saved,
+    StoredEntry,
+)
 from phoenixd.ports.processes import Leftovers
 from phoenixd.runtime import cases
 from phoenixd.runtime.describe import describe_actions
@@ -108,11 +118,13 @@ class MemoryJournal:
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         rows = [
             row
             for row in self.rows[after:]
-            if (agent is None or row.entry.agent == agent)
+            if (before is None or row.seq < before)
+            and (agent is None or row.entry.agent == agent)
             and (since_wall is None or row.entry.wall >= since_wall)
             and (not story or row.entry.weight == "story")
         ]
@@ -133,6 +145,9 @@ class MemoryJournal:
         told = [fact.handoff for row in self.rows for fact in row.entry.facts if isinstance(fact, HandoffEnded)]
         newest = {one.id: one for one in told if one.seat == seat}
         return list(reversed(newest.values()))[:limit]
+
+    async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
+        return [KeptLife(names[0] if isinstance(names, tuple) else names, 1, "r", "s", "fresh", FIXTURE_EPOCH)][:limit]
 
     async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
         return []

@@ -33,6 +33,7 @@ from tests.documents.project.projects import PLANNING, plan_of, tree_of
 DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("list_agents", "GET", "/v1/agents", None),
     ("follow_feed", "GET", "/v1/stream", None),
+    ("list_lives", "GET", "/v1/agents/docs/lives?limit=5", None),
     ("show_agent", "GET", "/v1/agents/docs", None),
     ("add_agent", "POST", "/v1/agents", {"name": "new", "argv": ["missing"], "cwd": "/", "env": {"A": "b"}}),
     ("start_agent", "POST", "/v1/agents/off/start", {"wait": True, "timeout": 0.1}),

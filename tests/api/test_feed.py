@@ -323,3 +323,22 @@ async def test_a_frame_with_an_id_comes_after_everything_of_an_older_row() -> No
     assert [frame.data["name"] for frame in heard if frame.event == "agent"] == ["a", "b"]
     first = next(place for place, frame in enumerate(heard) if frame.event == "agent")
     assert any(frame.event == "note" for frame in heard[first:])
+
+
+async def test_events_are_paged_forwards_and_backwards_without_a_gap(live: Live, daemon: FakeDaemon) -> None:
+    for name in ("a", "b", "c"):
+        daemon.declare(name)
+        daemon.happen(StopRequested(name))
+    everything = [one["id"] for one in (await live.ask("GET", "/v1/events?all=true")).json["events"]]
+    forwards: list[int] = []
+    while page := (await live.ask("GET", f"/v1/events?all=true&limit=2&after={forwards[-1] if forwards else 0}")).json:
+        if not page["events"]:
+            assert page["next"] == everything[-1]
+            break
+        forwards += [one["id"] for one in page["events"]]
+    backwards: list[int] = []
+    while found := (
+        await live.ask("GET", f"/v1/events?all=true&limit=2&before={backwards[0] if backwards else 10**6}")
+    ).json["events"]:
+        backwards = [*(one["id"] for one in found), *backwards]
+    assert forwards == backwards == everything == sorted(everything)

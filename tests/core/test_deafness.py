@@ -120,6 +120,25 @@ def test_promise_10_refused_hooks_are_counted_and_told_once() -> None:
     assert shown(story).group == "working", "it is told, and stops nobody"
 
 
+def test_the_first_refusal_is_a_part_of_the_night_and_those_after_it_are_noise() -> None:
+    story = Story(claude()).runs()
+    story.decisions.clear()
+    story.tell(HooksRefused("a", 1, 2, 0, "too large"))
+    story.tell(HooksRefused("a", 1, 7, 0, "too large"))
+    first, second = (one for one in story.decisions if one.reason)
+    assert (first.weight == "noise", second.weight == "noise") == (False, True)
+
+    other = Story(claude()).runs()
+    other.tell(LinkLost("a", 1, WHY))
+    other.wait(40)
+    assert other.agent.alerts
+    other.decisions.clear()
+    other.tell(HooksRefused("a", 1, 2, 0, "too large"))
+    assert [one.weight == "noise" for one in other.decisions if one.reason] == [False], (
+        "another alert stands for itself"
+    )
+
+
 def test_strangers_at_its_hooks_are_counted_and_call_nobody() -> None:
     story = Story(claude()).runs()
     story.tell(HooksRefused("a", 1, 0, 12))

@@ -27,7 +27,7 @@ from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
-from phoenixd.core.handoff.machine import ESCAPING
+from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat import finding, succession
 from phoenixd.core.spec import ContextRules, Kind

@@ -20,7 +20,7 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, RunA
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.handoff import checks
 from phoenixd.core.handoff.checks import Check
-from phoenixd.core.handoff.machine import ENDING, ESCAPING, WORK_LIMIT
+from phoenixd.core.handoff.move import ENDING, ESCAPING, WORK_LIMIT
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.seat import finding
 from phoenixd.core.spec import ContextRules

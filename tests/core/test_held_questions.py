@@ -11,6 +11,7 @@ from phoenixd.core.alerts import next_command
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.transitions import text_hash
+from phoenixd.core.waiting import MAX_TEXT
 from tests.core.story import Story, claude, spec
 
 
@@ -47,6 +48,16 @@ def test_promise_11_an_answer_goes_to_the_request_that_the_item_was_opened_for()
     assert story.tell(AnswerRequested("a", story.agent.item.id, allow=False, reason="no")) is not None
     story.tell(HoldAnswered("a", 1, 1, taken=True))
     assert item(story) is None
+
+
+def test_promise_11_what_can_be_approved_from_afar_is_shown_whole_and_the_rest_is_cut() -> None:
+    """An approval is of every word; what is only to be looked at cannot fill the state."""
+    command = "echo " + "x" * 4 * MAX_TEXT + "; rm -rf /"
+    assert newest(asking(command)).text == f"Bash {command}"
+
+    story = asking()
+    story.hook("permission-request", tool="Bash", text=command, seq=1)
+    assert newest(story).text == f"Bash {command}"[:MAX_TEXT]
 
 
 def test_promise_11_a_question_that_covered_another_leaves_it_to_be_told_again() -> None:

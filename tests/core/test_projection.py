@@ -166,6 +166,17 @@ def test_a_row_tells_state_reason_and_ages() -> None:
     assert shown.item is not None
 
 
+def test_the_session_is_shown_also_of_one_that_is_down_and_none_of_one_that_has_none() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    assert row(story.agent, story.now).session_id == session
+    story.stop()
+    story.exited(143)
+    assert story.agent.run is None
+    assert row(story.agent, story.now).session_id == session, "it is what a start resumes"
+    assert row(never_started().agent, story.now).session_id is None
+
+
 def test_without_evidence_there_is_no_age() -> None:
     shown = row(command().agent, command().now)
     assert (shown.last_evidence, shown.evidence_age, shown.hooks) == (None, None, "none")

@@ -37,6 +37,18 @@ def test_p15_a_command_is_its_lines_in_any_language() -> None:
     assert lines("Bash", "make all") == ["Bash", "  make all"]
 
 
+@pytest.mark.parametrize(
+    ("count", "told"), [(1, "Which 0?"), (2, "Which 0? (and 1 more)"), (3, "Which 0? (and 2 more)")]
+)
+def test_p15_a_title_says_how_many_questions_it_leaves_out(count: int, told: str) -> None:
+    choices = [{"label": "one", "description": ""}, {"label": "two", "description": ""}]
+    asked = [
+        {"question": f"Which {number}?", "header": "h", "multiSelect": False, "options": choices}
+        for number in range(count)
+    ]
+    assert title(item("AskUserQuestion", {"questions": asked}, "question")) == told
+
+
 def test_p15_an_edit_is_a_unified_difference_with_all_of_both_texts() -> None:
     edit = {"file_path": "/srv/é.py", "old_string": "a\nb\nc", "new_string": "a\nB\nc\n", "replace_all": True}
     assert lines("Edit", edit) == [

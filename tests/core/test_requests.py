@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core import requests
-from phoenixd.core.actions import Deliver, Release, Spawn, Terminate
+from phoenixd.core.actions import Deliver, Kill, Release, Spawn, Terminate
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events import Event
@@ -153,6 +153,19 @@ def test_a_start_during_a_stop_starts_once_the_tree_is_gone() -> None:
     assert len(story.of(Spawn)) == 1
     story.tree_gone()
     assert len(story.of(Spawn)) == 2
+
+
+def test_a_stop_during_a_restart_leaves_the_run_its_time_to_end() -> None:
+    """The SIGKILL comes when it would have come."""
+    story = Story().runs()
+    story.restart()
+    assert isinstance(story.state, Stopping)
+    deadline = story.state.deadline
+    story.pass_over(1)
+    story.stop()
+    assert isinstance(story.state, Stopping)
+    assert story.state.deadline == deadline
+    assert not story.of(Kill)
 
 
 @pytest.mark.parametrize("situation", SITUATIONS)

@@ -433,7 +433,9 @@ def test_a_handoffs_freeze_comes_before_a_check_which_waits() -> None:
     assert [type(action) for action in decision.actions] == [Disarm, Arm]
     told.fleet = replace(told.fleet, agents={"a": decision.agent})
     told.hook("prompt-submit", text="Go on.")
+    told.decisions.clear()
     told.hook("stop-blocked", text="Done.")
+    assert [fact.what for fact in told.facts] == [], "it was told to finish, and nobody asked it for a code"
     told.hook("stop", text="Finished.")
     assert told.verdicts == []
     assert told.ready is not None

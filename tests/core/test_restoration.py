@@ -12,12 +12,14 @@ from phoenixd.core.agent.state import Quarantined, Running, Stopped
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested
 from phoenixd.core.events.resonance import CodesPlanted, RestorationRequested, SeedRead
-from phoenixd.core.events.runs import RunAdopted
+from phoenixd.core.events.runs import AgentStarted, RunAdopted
+from phoenixd.core.hooks import SessionStarted
 from phoenixd.core.projection import row
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step
 from phoenixd.core.spec import Kind, ResonanceRules, ResumeRules
 from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.documents.hooks import hook_of
 from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant
 
 
@@ -395,21 +397,19 @@ def test_codes_that_an_older_daemon_ordered_for_the_new_session_are_told_at_a_tu
     assert told.steps == [1, 2, 3, 4, 5, 6]
 
 
-@pytest.mark.parametrize("is_asked", [True, False])
-def test_a_session_that_began_while_no_daemon_lived_is_told_its_codes_and_is_no_loss(is_asked: bool) -> None:
+def test_a_session_that_began_while_no_daemon_lived_is_told_its_codes_and_is_no_loss() -> None:
     """kill -9 between the spawn and the first words of the session: nobody wrote them, and it knows no code."""
     told = forgetful()
     ended(told)
-    told.up()
+    run = told.run
+    told.tell(AgentStarted("a", run.incarnation, run.run_id, 100, 1000, 2))
+    began = hook_of("a", run.incarnation, "session-start", session_id=run.session_id, source="startup")
+    assert isinstance(began, SessionStarted)
+    told.tell(replace(began, unheard=True))
     told.memory = None
     told.hook("prompt-submit", text="continue")
-    if is_asked:
-        told.ends_turn()
-        assert told.verdicts[-1] == "missed"
-    else:
-        told.hook("stop", text="I go on.")
-    held = tuple((one.answer.id, one.uses) for one in told.agent.armed if not one.over)
-    told.tell(RunAdopted("a", told.run.incarnation, 100, 1000, link=2, armed=held))
+    told.hook("stop", text="I go on.")
+    told.tell(RunAdopted("a", run.incarnation, 100, 1000, link=2, armed=()))
     told.turn()
     told.turn()
 
@@ -417,9 +417,8 @@ def test_a_session_that_began_while_no_daemon_lived_is_told_its_codes_and_is_no_
     assert "lost" not in told.verdicts[told.verdicts.index("lost") + 1 :]
 
 
-def test_an_older_session_is_told_nothing_anew_by_a_daemon_that_begins() -> None:
+def test_a_session_whose_beginning_was_heard_is_told_nothing_anew_by_a_daemon_that_begins() -> None:
     told = ResonanceStory(resonant(interval_turns=2)).begins()
-    told.wait(120)
     told.memory = None
     told.tell(RunAdopted("a", 1, 100, 1000, link=2, armed=()))
     for _ in range(3):

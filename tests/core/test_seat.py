@@ -13,7 +13,7 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Alert, Deliver, Release, Spawn, TakeSession, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.agent.state import Desired, Running, Starting, Stopped
+from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Rebooted, TroubleSeen
@@ -308,6 +308,33 @@ def test_a_declaration_changes_the_holder_whatever_it_is_called() -> None:
     assert story.of("boss-g2").spec.prompt == "Go on."
     assert [one.agent for one in story.sent(Terminate)] == ["boss-g2"]
     assert finding.declared(story.fleet)["boss"].argv == ("agent", "--more")
+
+
+def test_what_is_being_removed_is_declared_no_more() -> None:
+    """Its run may take its time to end; a configuration that is read meanwhile finds the name free."""
+    story = Seats()
+    story.tell(StartRequested("other"))
+    story.runs("other").tell(AgentWithdrawn("other"))
+    assert isinstance(story.of("other").state, Stopping)
+    assert set(finding.declared(story.fleet)) == {"boss"}
+
+
+def test_a_seat_is_down_when_no_generation_of_it_runs_or_is_about_to() -> None:
+    story = Seats()
+    assert [finding.is_down(story.fleet, name) for name in ("boss", "other", "nobody")] == [True, True, True]
+    story.tell(StartRequested("other"))
+    story.runs("other")
+    assert [finding.is_down(story.fleet, name) for name in ("boss", "other")] == [True, False]
+    story.handing_over()
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    story.passes(succession.retire(story.fleet, "boss", 1, story.now))
+    assert not finding.is_down(story.fleet, "boss")
+    story.ends("boss")
+    assert not finding.is_down(story.fleet, "boss"), "its successor runs"
+    story.tell(StopRequested("boss"))
+    assert not finding.is_down(story.fleet, "boss"), "it is being stopped"
+    story.ends("boss-g2")
+    assert finding.is_down(story.fleet, "boss")
 
 
 def test_declaring_it_again_as_it_is_changes_nothing() -> None:

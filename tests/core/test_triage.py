@@ -9,11 +9,13 @@ from typing import get_args
 
 import pytest
 
-from phoenixd.core.treatment import rules
+from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.treatment import gather, rules
 from phoenixd.core.treatment.evidence import Evidence, known
 from phoenixd.core.treatment.rules import FINE, RULES
 from phoenixd.core.treatment.triage import Diagnosis, Healthy, diagnose, explanation, prescribe, triage
 from phoenixd.core.treatment.words import ACTION_OF, RootCause
+from tests.core.story import Story, claude
 
 TURN = Evidence(occasion="failed_turn", harness="claude", is_alive=True, session_seen=True, worked=True)
 END = Evidence(harness="claude", cause="exit", session_seen=True, worked=True, lived=900.0)
@@ -172,3 +174,12 @@ def test_evidence_tells_what_is_known_alone() -> None:
         "occasion": "end", "harness": "claude", "code": 1, "cause": "exit", "lived": 2.5, "session_seen": "yes",
         "worked": "yes",
     }  # fmt: skip
+
+
+def test_c4_what_fails_in_a_living_run_is_told_as_such() -> None:
+    """A turn that an error ended leaves its run alive, so nothing is concluded from an end that never came."""
+    story = Story(claude()).works()
+    failed = gather.of_failed_turn(story.agent, TurnFailed("a", 1, error="strange", text="x" * 10))
+    assert (failed.occasion, failed.is_alive, failed.word) == ("failed_turn", True, "strange")
+    cut = gather.of_cut(story.agent)
+    assert (cut.occasion, cut.is_alive) == ("cut_answer", True)

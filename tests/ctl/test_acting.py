@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import shlex
 import sys
 from pathlib import Path
 
@@ -15,7 +16,7 @@ from phoenixd.core.selection import KEYS, STATES
 from phoenixd.ctl.grammar import parse
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
-from tests.ctl.conftest import Ctl, environment
+from tests.ctl.conftest import ROOT, Ctl, environment
 
 
 def stopped(daemon: FakeDaemon) -> list[str]:
@@ -49,6 +50,16 @@ async def test_above_one_agent_a_script_has_to_say_yes(ctl: Ctl, daemon: FakeDae
     undone = await ctl("undo", "--yes")
     assert undone.code == 0, undone.err
     assert stopped(daemon) == []
+
+
+async def test_a_text_goes_to_many_also_from_standard_input(ctl: Ctl, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+
+    sent = await ctl("send", "shop-* docs", "-", "--yes", stdin=b"What is left?")
+
+    assert sent.code == 0, sent.err
+    assert sent.out.splitlines()[0] == "send: 3 of 3 agents as asked."
+    assert "delivered to docs (prompt-submit)" in sent.out
 
 
 async def test_one_agent_that_a_selector_means_is_acted_on_at_once(ctl: Ctl, daemon: FakeDaemon) -> None:
@@ -137,3 +148,24 @@ def test_every_verb_for_many_takes_several_words_in_any_place() -> None:
     for verb in ("start", "stop", "restart", "remove"):
         found = parse([verb, "a", "--dry-run", "s:idle", "!b", "--yes"])
         assert (found.given["name"], found.given["which"]) == ("a", ["s:idle", "!b"])
+
+
+async def test_the_page_on_many_at_once_does_what_it_says(ctl: Ctl, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.declare("old", start=False)
+    daemon.declare("web", harness="claude", project="web")
+    daemon.hook("web", "session-start", source="startup")
+    daemon.declare("goes-round", harness="codex", kind="loop")
+    page = (ROOT / "docs/how-to/many-at-once.md").read_text(encoding="utf-8")
+    told = [shlex.split(line, comments=True)[1:] for line in page.splitlines() if line.startswith("phoenixctl ")]
+    lasting = {"-f", "--watch"}
+    asks = {"restart", "start", "stop", "undo"}
+
+    assert len(told) > 9
+    for words in told:
+        if lasting.isdisjoint(words):
+            ran = await ctl(*words, *(["--yes"] if words[0] in asks else []))
+            assert ran.code == 0 or (words == ["undo", "docs"] and ran.code == 4), (words, ran.err)
+        if words[0] == "send":
+            await ctl("stop", "docs", "shop-api", "--yes")
+    assert stopped(daemon) == []

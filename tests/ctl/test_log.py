@@ -47,10 +47,10 @@ def spoken(daemon: FakeDaemon) -> None:
     for name in ("docs", "shop-api"):
         daemon.declare(name)
     daemon.spoken = [
-        LogLine("docs", "prompt", "Write it \x1b[2Jdown.", daemon.now().wall - 40),
-        LogLine("shop-api", "tool", "npm test", daemon.now().wall - 30, "Bash"),
-        LogLine("docs", "said", "It is " + "very " * 40 + "long.", daemon.now().wall - 20),
-        LogLine("shop-api", "error", "2 failed", daemon.now().wall - 10, "Bash"),
+        LogLine("docs", "prompt", "Write it \x1b[2Jdown.", daemon.now().wall - 4000),
+        LogLine("shop-api", "tool", "npm test", daemon.now().wall - 3000, "Bash"),
+        LogLine("docs", "said", "It is " + "very " * 40 + "long.", daemon.now().wall - 2000),
+        LogLine("shop-api", "error", "2 failed", daemon.now().wall - 1000, "Bash"),
     ]
 
 
@@ -69,7 +69,7 @@ async def test_what_agents_said_is_told_a_line_each_and_whole_in_a_pipe(ctl: Ctl
     assert [line[9:] for line in (await ctl("log", "-g", "fail|down", "-n", "1")).out.splitlines()] == [
         "shop-api ! Bash: 2 failed"
     ]
-    assert len((await ctl("log", "--since", "25s")).out.splitlines()) == 2
+    assert len((await ctl("log", "--since", "2500s")).out.splitlines()) == 2
     assert (await ctl("log", "-g", "nowhere")).out.startswith("Nothing of the kind was said.")
 
 

@@ -92,7 +92,7 @@ async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than
     [
         "", "status", "status docs", "status --all", "status --json", "inbox", "since", "events", "explain docs --json",
         "since 8h", "since 18:00 --json", "since yesterday", "--socket /a.sock status", "status docs --socket=/a.sock",
-        "since 8h --socket /a.sock --socket /b.sock",
+        "since 8h --socket /a.sock --socket /b.sock", "prompt",
     ],
 )  # fmt: skip
 def test_the_short_way_asks_what_the_table_says(words: str) -> None:

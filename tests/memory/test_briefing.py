@@ -286,7 +286,7 @@ async def test_a_resolution_that_the_session_bears_out_is_put_on_record(desk: De
     agent = desk.agent()
     place(desk.room, open_loops=[{**LOOP, "source": "session"}])
     desk.talk = (Utterance("assistant", "I tested the OAuth redirect in Safari and Firefox, it works."),)
-    quote = "tested the OAuth redirect in Safari"
+    quote = "tested the OAuth redirect in Safari and Firefox"
     claim = {"id": "auth-flow", "reason": "tested in Safari and Firefox", "quote": quote}
     desk.writer.answers = [says(resolved=[claim])]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -15,14 +16,17 @@ from typing import Any
 
 import pytest
 
+from phoenixd.demo.stage import StageFailed
 from phoenixd.drivers.processes.sessions import command_lines
 from phoenixd.harness import LaunchPlaces
 from tests.e2e.census import survivors
-from tests.real.agent_stage import GOAL, NAME, AgentStage
+from tests.real.agent_stage import GOAL, NAME, PATIENCE, AgentStage
 from tests.real.clis import CONTRACTED, Contracted
 from tests.real.installed import require
 from tests.real.terminal import Terminal
-from tests.stub.scenario import Step
+from tests.real.test_claude_handoff import PLAN, quoted
+from tests.stub.recorded import RecordedRequest
+from tests.stub.scenario import Step, Usage
 from tests.waiting import eventually_sync
 
 pytestmark = [pytest.mark.real_claude, pytest.mark.proof]
@@ -32,6 +36,8 @@ HANG = Step(fault="hang")
 SOON = 'liveness = { check_interval = "1s" }\nrestart = { early_exit = "0s" }'
 LONG = "\n".join(f'{number}. line with `code`, "quotes", $HOME, \\n, ; and 日本 {"·" * 40}' for number in range(200))
 AGAIN = "You were interrupted"
+OVER = "over to a fresh session now"
+"""What the word to finish says."""
 IN_USE = "session in use elsewhere"
 
 
@@ -341,6 +347,99 @@ def test_doctor(stage: ContractStage) -> None:
     ours = [(finding["level"], finding["title"]) for finding in found if finding["title"].startswith(NAME)]
     assert {level for level, _ in ours} == {"ok"}, ours
     assert any(stage.harness.tested_versions[0] in title for _, title in ours)
+
+
+def test_meter(stage: ContractStage) -> None:
+    """meter: the tokens of its newest answer, as a share of its window"""
+    stage.scenario.usage = Usage(1_000, 100, 48_900)
+    stage.up(keys=f"{SOON}\ncontext = {{limit = 200000}}")
+    stage.asked(r"docs/plan\.md")
+
+    row = stage.until("its tokens are told", lambda row: row["context"] is not None and row["context"]["tokens"])
+
+    context = stage.until("all of them", lambda row: row["context"]["tokens"] == 50_000)["context"]
+    assert context["percent"] == pytest.approx(100 * 50_000 / context["limit"], abs=0.1), row
+
+
+def test_freeze(stage: ContractStage) -> None:
+    """freeze: an orchestrator at rest is told to finish, and a fresh session takes its seat"""
+    old = leading(stage)
+    stage.until_idle()
+    assert stage.stage.ctl("handoff", "start", NAME).returncode == 0
+
+    stage.asked(OVER)
+    handoff = until_handed_over(stage)
+
+    assert (handoff["degraded"], handoff["tries"]) == ([], 1), handoff
+    assert stage.row()["session_id"] != old
+
+
+def test_handover_at_stop(stage: ContractStage) -> None:
+    """handover at its turn's end: that is held up once with the word to finish, and not a second time"""
+    stage.scenario.add(Step("Half of it.", match=r"docs/plan\.md", hold="frozen"))
+    leading(stage)
+    first = stage.asked(r"docs/plan\.md")
+    stage.until("its hooks come", lambda row: row["hooks"] == "ok" and row["activity"] == "working")
+    assert stage.stage.ctl("handoff", "start", NAME).returncode == 0
+    armed = stage.stage.runtime / "agents" / NAME
+    eventually_sync(lambda: list(armed.glob("armed.1.stop*")), PATIENCE, "its turn's end is held up")
+    stage.stub.open_gate("frozen")
+
+    stage.asked(OVER, after=first.number)
+    handoff = until_handed_over(stage)
+
+    assert handoff["degraded"] == [], handoff
+    assert len([one for one in stage.events() if "its turn was not let end" in one["reason"]]) == 1
+
+
+def test_backstop(stage: ContractStage) -> None:
+    """backstop: a context in which nothing more fits is handed over from the files"""
+    stage.scenario.usage = Usage(1_000, 100, 173_900)
+    stage.scenario.add(Step(error=stage.cli.too_long, match="And now the rest", times=20))
+    old = leading(stage)
+    stage.until("its tokens are told", lambda row: row["context"] is not None and row["context"]["tokens"] == 175_000)
+    stage.until_idle()
+    assert stage.send("And now the rest.").returncode == 0
+
+    handoff = until_handed_over(stage)
+
+    assert handoff["trigger"] in ("full", "compaction"), handoff
+    assert stage.row()["session_id"] != old
+
+
+def leading(stage: ContractStage) -> str:
+    """Have it lead a project of one phase, and acknowledge what it is handed with its last words; its session."""
+    phase = stage.workspace / ".claude/projects/shop/phase-01-work"
+    (phase / "artifacts").mkdir(parents=True)
+    (phase / "plan.md").write_text(PLAN)
+    (phase / "claude.md").write_text("# phase-01-work\n")
+
+    def acknowledge(request: RecordedRequest) -> Step | None:
+        found = re.search(r"^Handoff package: (\S+)$", request.text, re.MULTILINE) if request.kind == "main" else None
+        if found is None:
+            return None
+        told = quoted(stage.workspace, found[1])
+        return Step(f"I have read it.\nHANDOFF-ACK {told}", usage=Usage(1_000, 100, 28_900))
+
+    stage.stub._responder = acknowledge
+    stage.up(keys=f'{SOON}\nkind = "orchestrator"\nproject = "shop"\ncontext = {{predict = false, limit = 200000}}')
+    return str(stage.until("it has a session", lambda row: row["session_id"])["session_id"])
+
+
+def until_handed_over(stage: ContractStage) -> dict[str, Any]:
+    """The handoff once the second generation holds the seat alone."""
+    found: dict[str, Any] = {}
+
+    def is_over() -> bool:
+        found.update(stage.get(f"/v1/handoff?agent={NAME}")["handoff"] or {})
+        return found.get("step") in ("done", "rolled_back")
+
+    try:
+        eventually_sync(is_over, PATIENCE, "the handoff is over")
+    except TimeoutError as failure:
+        raise StageFailed(f"{failure}\n{found}\n{stage.row()}\n{stage.screen()}\n{stage.stage.log_tail()}") from None
+    assert (found["step"], stage.row()["generation"]) == ("done", 2), found
+    return found
 
 
 def test_exit(stage: ContractStage) -> None:

@@ -176,8 +176,9 @@ async def test_f_proc_24_only_a_kill_that_nobody_explains_is_looked_up(
 ) -> None:
     counters, absent = Counters(), cast(Any, None)
     hearing = Hearing(
-        absent, ear.processes, absent, absent, ear.find, ear.tell, lambda seconds, call: None, memory=counters
-    )
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, lambda seconds, call: None,
+        memory=counters,
+    )  # fmt: skip
     run = ear.story.run
     body = {"incarnation": run.incarnation, "run_id": run.run_id, "code": code, "signal": signal, "cause": cause}
     hearing.hear(ShimMessage("a", "exited", body))
@@ -298,3 +299,12 @@ async def test_a_link_that_is_back_is_compared_once_that_can_be_done(child: Proc
     await relink("a", ear.find, links, ear.hearing, clock)
     assert [type(event) for event in ear.told] == [RunAdopted]
     ear.processes.close()
+
+
+@pytest.mark.parametrize(("at", "unheard"), [("2020-01-01T00:00:00.000Z", True), ("2099-01-01T00:00:00.000Z", False)])
+def test_a_session_that_began_before_this_daemon_is_known_by_its_hooks_own_time(at: str, unheard: bool) -> None:
+    """Nobody may have written its first words, so its codes are told once more."""
+    ear = Ear()
+    body = {"seq": 1, "kind": "session-start", "incarnation": 1, "at": at, "payload": {"source": "startup"}}
+    ear.hearing.hear(ShimMessage("a", "hook", body))
+    assert [event.unheard for event in ear.told if isinstance(event, SessionStarted)] == [unheard]

@@ -366,7 +366,7 @@ def test_the_last_words_of_a_dying_agent_are_told_before_its_death(daemon: Daemo
 def test_g27_the_heartbeat_is_the_seeds_and_the_last_one_lands(running: Daemon) -> None:
     path = running.pane.state / "heartbeat.json"
     started: Event = running.events[1]
-    writes = set()
+    writes, began = set(), time.monotonic()
     with Poster(running.pane, port_of(running)) as poster:
         for number in range(300):
             hook_input = {"tool_name": f"tool-{number}", "session_id": "s", "agent_id": "sub"}
@@ -384,7 +384,8 @@ def test_g27_the_heartbeat_is_the_seeds_and_the_last_one_lands(running: Daemon) 
         "agent_id": "sub",
         "run_id": started["run_id"],
     }
-    assert len(writes) <= 3
+    # At most one a second, however long a busy machine takes for all of it.
+    assert len(writes) <= 2 + time.monotonic() - began
 
 
 def test_the_last_beat_of_a_dead_agent_is_on_file_when_its_death_is_told(running: Daemon) -> None:

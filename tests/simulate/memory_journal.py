@@ -16,7 +16,7 @@ from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from phoenixd.errors import JournalFailed
-from phoenixd.ports.journal import Batch, KeptCase, KeptIncident, KeptMark, KeptTreatment, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptCase, KeptIncident, KeptLife, KeptMark, KeptTreatment, Saved, StoredEntry
 from tests.simulate.host import Host
 from tests.simulate.promises import Facts, facts_of
 
@@ -101,11 +101,13 @@ class MemoryJournal:
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         found = [
             stored
             for stored in self.entries[after:]
             if agent in (None, stored.entry.agent)
+            and (before is None or stored.seq < before)
             and (since_wall is None or stored.entry.wall >= since_wall)
             and (not story or stored.entry.weight == "story")
         ]
@@ -119,6 +121,9 @@ class MemoryJournal:
         told = [fact.handoff for one in self.entries for fact in one.entry.facts if isinstance(fact, HandoffEnded)]
         newest = {one.id: one for one in told if one.seat == seat}
         return list(reversed(newest.values()))[:limit]
+
+    async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
+        return []
 
     async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
         return []

@@ -21,7 +21,7 @@ from phoenixd.core.subjects import subjects
 from phoenixd.documents.log_lines import LogLine, merged
 
 LINES = 50
-EVERY = 0.5
+EVERY = 1.0
 """Seconds between two looks at what was added, as long as somebody follows."""
 MOST_ADDED = 5_000
 """Lines that one frame holds: of more that came between two looks, the newest."""

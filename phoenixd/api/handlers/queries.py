@@ -110,16 +110,27 @@ async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
     rows_of = ask.written_by(str(agent)) if agent is not None else None
     start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
-    lines = arguments["lines"] or (LISTED if start is None else 10_000)
+    after, before = arguments["after"], arguments["before"]
+    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else 10_000)
     rows = await ask.service.journal.read(
         agent=rows_of,
+        after=after or 0,
+        before=before,
         since_wall=start,
         limit=lines,
-        newest=start is None or arguments["lines"] is not None,
+        # A page after a row begins there; any other is the newest one, or the one that ends before a row.
+        newest=(start is None and after is None) or arguments["lines"] is not None or before is not None,
         story=not arguments["all"],
     )
-    body = {"events": [representation.event(row) for row in rows], "next": rows[-1].seq if rows else 0}
+    told = [representation.event(row) for row in rows]
+    body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
+
+
+async def list_lives(ask: Ask) -> Reply:
+    names = ask.written_by(ask.name)
+    found = await ask.service.journal.lives((names,) if isinstance(names, str) else names, ask.arguments["limit"])
+    return Reply({"name": ask.name, "lives": [representation.life(one) for one in found]}, said(""))
 
 
 async def explain_agent(ask: Ask) -> Reply:

@@ -16,6 +16,9 @@ TELLING: tuple[Operation, ...] = (
             Parameter(
                 "all", "query", "boolean", "notes too, not only what a person would tell", flag="--all", default=False,
             ),
+            Parameter("after", "query", "integer", "only rows above this number", minimum=0, hidden=True),
+            Parameter("before", "query", "integer", "only rows below this number", minimum=1, hidden=True),
+            Parameter("limit", "query", "integer", "so many rows", minimum=1, maximum=10000, hidden=True),
             LINES, *TEXT_FORM,
             Parameter(
                 "form", "query", "string", "what the data of a stream is", default="json", choices=("json", "text"),
@@ -23,6 +26,11 @@ TELLING: tuple[Operation, ...] = (
             ),
         ),
         path="/v1/events", response="Events", stream=True,
+    ),
+    Operation(
+        "list_lives", (), "The runs of an agent, the newest first: how each began, what it achieved, how it ended",
+        (NAME, Parameter("limit", "query", "integer", "so many runs", default=100, minimum=1, maximum=1000)),
+        path="/v1/agents/{name}/lives", response="Lives", text=False,
     ),
     Operation(
         "explain_agent", ("explain",), "Why an agent is as it is: the last decisions, their reasons and readings",

@@ -84,6 +84,31 @@ HAPPENINGS: dict[str, Schema] = {
         }
     ),
     "Events": an_object({"events": a_list(ref("Event")), "next": COUNT}),
+    "Lives": an_object(
+        {
+            "name": STRING,
+            "lives": a_list(
+                an_object(
+                    {
+                        "agent": STRING,
+                        "incarnation": COUNT,
+                        "session_id": or_null(STRING),
+                        "mode": or_null(STRING),
+                        "started": or_null(TIME),
+                        "reason": or_null(STRING),
+                        "first_evidence": or_null(TIME),
+                        "productive": or_null(TIME),
+                        "ended": or_null(TIME),
+                        "code": or_null(INTEGER),
+                        "signal": or_null(INTEGER),
+                        "cause": or_null(STRING),
+                        "end_reason": or_null(STRING),
+                        "how": or_null(STRING),
+                    }
+                )
+            ),
+        }
+    ),
     "LastExit": an_object(
         {
             "incarnation": COUNT,

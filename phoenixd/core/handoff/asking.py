@@ -19,10 +19,10 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Fleet, Step, answer
-from phoenixd.core.handoff import freezing, letters, machine, orders, verdict
+from phoenixd.core.handoff import freezing, letters, machine, move, orders, verdict, work
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.following import begin, name_taken, orders_of_others, taken
-from phoenixd.core.handoff.machine import WORK_LIMIT, Move
+from phoenixd.core.handoff.move import WORK_LIMIT, Move
 from phoenixd.core.handoff.state import Handoff, Letter, Said
 from phoenixd.core.hooks import TurnEnded
 from phoenixd.core.meter import parts as meters
@@ -92,7 +92,7 @@ def roll_back(before: Fleet, found: Step, event: RollbackRequested, now: Moment)
             f"phoenixctl handoff status {seat.name}",
         )  # fmt: skip
         return answer(found, Decision(holder, refusal=refusal), now)
-    return taken(found, machine.back(handoff, f"asked by {event.by}", now), now)
+    return taken(found, move.back(handoff, f"asked by {event.by}", now), now)
 
 
 def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) -> Step:
@@ -106,9 +106,9 @@ def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) ->
         refusal = Refusal("conflict", f"{seat.name} has had no handoff", f"phoenixctl handoff status {seat.name}")
         return answer(found, Decision(agent, refusal=refusal), now)
     if event.changed and handoff.step is states.Step.AWAIT_ACK and event.package != handoff.package:
-        rewriting = machine.changed(handoff, now)
+        rewriting = work.changed(handoff, now)
         if rewriting is None:
-            why = f"the package file was changed again after it was written {machine.MOST_ATTEMPTS} times more"
+            why = f"the package file was changed again after it was written {move.MOST_ATTEMPTS} times more"
             refusal = Refusal("conflict", why, f"phoenixctl handoff status {seat.name}")
             return answer(found, Decision(agent, refusal=refusal), now)
         found = taken(found, rewriting, now)
@@ -150,15 +150,15 @@ def hear_work(
     old = orders.old_of(found, handoff)
     match event:
         case PapersUpdated(note=note) if handoff.step is states.Step.UPDATE:
-            return taken(found, machine.updated(handoff, now, note), now)
+            return taken(found, work.updated(handoff, now, note), now)
         case PapersFailed(why=why, final=final) if handoff.step is states.Step.UPDATE:
-            return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
+            return taken(found, work.work_failed(handoff, why, old, now, final=final), now)
         case PackageWritten() if handoff.step in (states.Step.SNAPSHOT, states.Step.AWAIT_ACK):
-            return taken(found, machine.written(handoff, event, now), now)
+            return taken(found, work.written(handoff, event, now), now)
         case PackageFailed(why=why, final=final) if handoff.step is states.Step.SNAPSHOT:
-            return taken(found, machine.work_failed(handoff, why, old, now, final=final), now)
+            return taken(found, work.work_failed(handoff, why, old, now, final=final), now)
         case PackageFailed(why=why, final=final) if handoff.step is states.Step.AWAIT_ACK:
-            return taken(found, machine.not_written_again(handoff, why, now, final=final), now)
+            return taken(found, work.not_written_again(handoff, why, now, final=final), now)
         case _:
             return found
 
@@ -184,7 +184,7 @@ def hear_order(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn
     if seat is None or found.refusal is not None or seat.handoff is None or not seat.handoff.is_before_fence:
         return found
     what = "removed by the operator" if isinstance(event, AgentWithdrawn) else f"stopped by {event.by}"
-    return taken(found, machine.back(seat.handoff, what, now, stays=True), now)
+    return taken(found, move.back(seat.handoff, what, now, stays=True), now)
 
 
 def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:
@@ -199,7 +199,7 @@ def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> St
         if handoff is None or handoff.step not in (states.Step.UPDATE, states.Step.SNAPSHOT):
             continue
         again = replace(handoff, deadline=now.at + WORK_LIMIT)
-        order: machine.Order = "update" if handoff.step is states.Step.UPDATE else "write"
+        order: move.Order = "update" if handoff.step is states.Step.UPDATE else "write"
         found = taken(found, Move(again, "a daemon began: ordered again", (order,)), now)
     return found
 

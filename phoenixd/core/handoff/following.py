@@ -13,7 +13,7 @@ from phoenixd.core.facts import Fact, HandoffEnded
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.handoff import compaction, freezing, late, letters, machine, orders, triggers
 from phoenixd.core.handoff import state as states
-from phoenixd.core.handoff.machine import Move
+from phoenixd.core.handoff.move import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read

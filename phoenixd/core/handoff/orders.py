@@ -14,7 +14,7 @@ from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.fleet import Step as Found
 from phoenixd.core.fleet import put
 from phoenixd.core.handoff import freezing
-from phoenixd.core.handoff.machine import Order
+from phoenixd.core.handoff.move import Order
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import succession

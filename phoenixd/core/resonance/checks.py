@@ -37,8 +37,6 @@ from phoenixd.core.resonance import due, restoring, verdict
 from phoenixd.core.resonance.exchange import going_on, was_given
 from phoenixd.core.resonance.state import WITH_THE_SESSION, Challenge, Resonance, Step, Why
 
-YOUNG = 60.0
-"""Seconds after the spawn, in which a session begins: what it is told first stands in a file by then, or never."""
 MOST_CALLS = 8
 MOST_WORD = 80
 
@@ -85,6 +83,9 @@ def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
             return _with(decision, agent, _prompted(agent, known, event))
         case Compacted():
             return _with(decision, agent, replace(known, compacted=True, due=known.due or "compaction"))
+        case SessionStarted(beginning="startup" | "other", unheard=True) if _is_untold(agent, known):
+            told = _with(decision, agent, replace(known, told=False, misses=0))
+            return replace(told, reason=_said(told.reason, "it began unheard: it is told its codes at a turn's end"))
         case SessionStarted(beginning="clear") if known.planting is not None:
             emptied = replace(known, compacted=False, degraded=0, due="")
             return _joined(decision, due.plant(replace(agent, resonance=emptied), emptied, "clear", now))
@@ -117,7 +118,7 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
             reason=_said(seen.decision.reason, "the session seed is read: whether it was is not known"),
         )
     if not known.ordered:
-        return _told_anew(agent, known, seen.decision, now)
+        return seen.decision
     # Its session may have begun with other codes, or with none: these are told at a turn's end.
     again: Why = "missing" if known.ordered in WITH_THE_SESSION else known.ordered
     order = PlantCodes(agent.name, agent.incarnation, again)
@@ -128,17 +129,13 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
     )
 
 
-def _told_anew(agent: Agent, known: Resonance, decision: Decision, now: Moment) -> Decision:
-    """The daemon before died while a session began: its first words may never have been written.
+def _is_untold(agent: Agent, known: Resonance) -> bool:
+    """Whether a session that began while no daemon lived may know no code: nobody may have written its first words.
 
     Its codes are then told at a turn's end. To ask for what nobody told would find a loss where there is none.
     """
-    run = agent.run
-    is_young = run is not None and run.mode is not Mode.RESUME and now.at - run.began < YOUNG
-    if not is_young or known.planting is None or not known.told or known.state == "intact":
-        return decision
-    told = _with(decision, agent, replace(known, told=False, misses=0))
-    return replace(told, reason=_said(told.reason, "its session may have begun without its codes: it is told them"))
+    is_fresh = agent.run is not None and agent.run.mode is not Mode.RESUME
+    return is_fresh and known.planting is not None and known.told and known.state != "intact"
 
 
 def hear_planted(agent: Agent, event: CodesPlanted, seen: Seen, now: Moment) -> Decision:

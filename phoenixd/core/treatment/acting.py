@@ -52,11 +52,15 @@ def _treat(found: Step, cases: Cases, noticed: Noticed, now: Moment) -> Step:
     if agent is None or case is None or agent.incarnation != noticed.incarnation:
         return found
     # What was asked about an earlier failure is over: this one is judged anew.
-    agent = close_items(agent, PROPOSAL, CASE) if _asks(agent) else agent
+    asked = _asks(agent)
+    agent = close_items(agent, PROPOSAL, CASE) if asked else agent
     had, again = choosing.tried(cases, case, agent.name), choosing.has_come_back(case, agent.name)
     treatment = choosing.choose(found.fleet, agent, noticed.diagnosis, had, came_back=again)
     if treatment is None:
-        return put(found, Decision(agent), now)
+        if not asked:
+            return found
+        told = f"Case {case.id}, {case.detail}: what was proposed for an earlier failure is over"
+        return put(found, Decision(agent, reason=told, weight="detail"), now)
     prescribed = f"Case {case.id}, {case.detail}: {treatment}"
     if why_not := _why_not(found.fleet, agent, cases, noticed, now):
         return put(found, Decision(agent, reason=f"{prescribed} is dropped: {why_not}", weight="detail"), now)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from phoenixd.core.agent.run import Session
 
-UndoVerb = Literal["stop", "remove", "fresh", "mute"]
+UndoVerb = Literal["stop", "remove", "fresh"]
 
 KEPT = 7 * 86400.0
 """Seconds for which an act can be taken back."""
@@ -21,7 +21,7 @@ class Undoable:
     """One act on one agent. act: the same for all agents that one verb was given for. agent: as people name it.
 
     was_up: it was to run before. session: the one that its next start would have gone back to. cannot: why this one
-    cannot be taken back; empty where it can. muted_until: until when it was muted before, in wall seconds.
+    cannot be taken back; empty where it can.
     """
 
     act: str
@@ -32,7 +32,6 @@ class Undoable:
     was_up: bool = False
     session: Session | None = None
     cannot: str = ""
-    muted_until: float | None = None
 
 
 def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:

@@ -38,9 +38,8 @@ class Around:
 
     number: which session of the agent's it is, counted from 1. turn_open: what the hooks told, None: nothing.
     process_began: wall seconds at which the process began that works in the session now; None: none does.
-    lost: what the daemon saw end with an earlier process, and lost_at: when. queued: prompts that wait to be typed.
-    is_ours: whether a prompt is one of the daemon's own. goal: the digests of the agent's goal, for the ledger keeps no
-    long prompt whole.
+    lost: what the daemon saw end with an earlier process, and lost_at: when. is_ours: whether a prompt is one of the
+    daemon's own. goal: the digests of the agent's goal, for the ledger keeps no long prompt whole.
     """
 
     session: str = ""
@@ -52,7 +51,6 @@ class Around:
     inbox: tuple[Waits, ...] = ()
     lost: tuple[str, ...] = ()
     lost_at: float | None = None
-    queued: tuple[str, ...] = ()
     is_ours: Callable[[str], bool] = _nothing
     goal: frozenset[str] = frozenset()
 

@@ -31,6 +31,7 @@ from phoenixd.drivers.journal.case_rows import OneCase, Treatments
 from phoenixd.drivers.journal.lives import storable
 from phoenixd.drivers.journal.markers import MarksOf
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
+from phoenixd.drivers.journal.past_lives import LivesOf
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
 from phoenixd.drivers.journal.rows import (
@@ -48,7 +49,7 @@ from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCH
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
-from phoenixd.ports.journal import Batch, KeptCase, KeptMark, KeptTreatment, Saved, StoredEntry
+from phoenixd.ports.journal import Batch, KeptCase, KeptLife, KeptMark, KeptTreatment, Saved, StoredEntry
 
 READ_LIMIT = 10_000
 """Entries that one read returns at most."""
@@ -123,15 +124,22 @@ class SqliteJournal:
         limit: int = 1000,
         newest: bool = False,
         story: bool = False,
+        before: int | None = None,
     ) -> list[StoredEntry]:
         """Read entries in order of their row number; `newest` takes the last `limit` ones, still in order.
 
-        agent: whose, of several names where it is a seat's. story: only rows of that weight.
+        agent: whose, of several names where it is a seat's. story: only rows of that weight. before: only rows below
+        that number.
         """
         named = (agent,) if isinstance(agent, str) else tuple(agent) if agent is not None else None
         found: list[StoredEntry] = await self._ask(
-            Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story)
+            Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story, before)
         )
+        return found
+
+    async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
+        """The runs of these agents, the newest first."""
+        found: list[KeptLife] = await self._ask(LivesOf(tuple(names), limit))
         return found
 
     async def treatments(self) -> list[KeptTreatment]:
@@ -205,6 +213,7 @@ class Query:
     limit: int
     newest: bool
     story: bool = False
+    before: int | None = None
 
     @property
     def statement(self) -> tuple[str, list[Any]]:
@@ -218,6 +227,9 @@ class Query:
         if self.since_wall is not None:
             conditions.append("wall >= ?")
             values.append(self.since_wall)
+        if self.before is not None:
+            conditions.append("seq < ?")
+            values.append(self.before)
         if self.story:
             conditions.append("substr(readings, 1, ?) != ?")
             values += [len(DETAIL_MARK), DETAIL_MARK]
@@ -234,7 +246,7 @@ class HandoffsOf:
     limit: int
 
 
-Question = Query | Treatments | OneCase | MarksOf | HandoffsOf | str
+Question = Query | Treatments | OneCase | MarksOf | LivesOf | HandoffsOf | str
 
 
 class Reader:
@@ -263,7 +275,7 @@ class Reader:
         match question:
             case Query():
                 return self._entries(connection, question)
-            case Treatments() | OneCase() | MarksOf():
+            case Treatments() | OneCase() | MarksOf() | LivesOf():
                 return question.answer(connection)
             case HandoffsOf(seat=seat, limit=limit):
                 rows = connection.execute(NEWEST_HANDOFFS, (seat, limit)).fetchall()

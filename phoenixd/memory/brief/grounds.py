@@ -34,6 +34,9 @@ _ENDS = ".,:;!?…。，、！？*_`'\"“”‘’„«»「」『』()-–—"
 _JOINT = re.compile(r"[^\W_][^\w\s’'\u2010-\u2015-]+[^\W_]|^[^\w\s]*[$/~@=-]{1,2}\w{2,}|_")
 _MIXED = re.compile(r"(?=.*\d)(?=.*[^\W\d_]).{6,}")
 _QUESTION = "?？؟;"
+OPEN_MARKS = ("[ ]", "\u2610", "\u274c", "\u274e", "\u2717", "\u2718", "\u23f3", "\u231b", "\U0001f6a7", "\u26d4")
+DONE_MARKS = ("[x]", "[X]", "\u2611", "\u2705", "\u2713", "\u2714")
+"""Signs by which people and agents of every language mark a line as open or as done: boxes, crosses, hourglasses."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,6 +82,10 @@ class Grounds:
         found = self.session.find(quote)
         if isinstance(found, str):
             return found
+        if not found.is_whole:
+            return "the quote leaves out a part of its clause, which may deny it; quote the clause from its beginning"
+        if any(mark in found.line for mark in OPEN_MARKS) and not any(mark in found.line for mark in DONE_MARKS):
+            return "the quote stands on a line that is marked as open"
         told = grams(found.sentence)
         forms = Forms(told)
         weights = {name: weight(forms.among(rare)) for name, rare in self._loops.items()}

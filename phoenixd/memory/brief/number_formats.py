@@ -1,7 +1,6 @@
 """The formats in which test runners, compilers and coverage tools tell numbers: of programs, and of no language.
 
-PRINTED is what their own output has, each with all that stands around the number. SAID is what people and agents repeat
-of it in a line, in fewer words: too loose for a whole output, in which "3 errors" may be of anything.
+Each has all that stands around the number in such an output: in a whole one "3 errors" alone may be of anything.
 """
 
 from __future__ import annotations
@@ -25,30 +24,10 @@ PRINTED: tuple[tuple[str, re.Pattern[str]], ...] = tuple(
         ("tests", rf"\bExecuted {_COUNT} tests?\b|\b{_COUNT} tests completed\b"),
         ("tests", rf"\btests failed out of {_COUNT}\b|\bTOTAL={_COUNT}\b"),
         ("examples", rf"\b{_COUNT} examples?, \d+ failures?\b"),
-        ("errors", rf"\b[Ff]ound {_COUNT} errors?\b|\({_COUNT} errors?, \d+ warnings?\)"),
+        ("errors", rf"\b[Ff]ound {_COUNT} errors?\b|\b{_COUNT} errors?, \d+ warnings?\b"),
         ("errors", rf"\bdue to {_COUNT} previous errors?\b"),
-        ("warnings", rf"\(\d+ errors?, {_COUNT} warnings?\)|\bgenerated {_COUNT} warnings?\b"),
+        ("warnings", rf"\b\d+ errors?, {_COUNT} warnings?\b|\bgenerated {_COUNT} warnings?\b"),
         ("coverage", rf"^TOTAL\b[^\n%]{{1,120}}?({_SHARE}%)|^All files +\| +({_SHARE})|\bcoverage: ({_SHARE}%) of"),
         ("pages", rf"^Output written on [^\n]{{1,200}} \({_COUNT} pages?\b"),
     )
 )
-
-_OF = r"(\d{1,6})\s*(?:/|of|out of)\s*(\d{1,6})"
-_PERCENT = r"(\d{1,3}(?:\.\d{1,2})?\s?%)"
-SAID = tuple(
-    (re.compile(shape, re.IGNORECASE), name)
-    for shape, name in (
-        (
-            rf"\b{_OF}\s+(?:\w+\s)?tests?\b(?:\s+\w+)?\s+(?:pass|passing|passed|green)"
-            rf"|\btests?(?: \w+)?(?::| =| passing:?| passed:?)\s*{_OF}",
-            "tests_passing",
-        ),
-        (r"\b(\d{1,6}) passed\b(?!\w)|\ball (\d{1,6}) tests? pass(?:ed)?\b", "tests_passed"),
-        (r"\b(\d{1,6}) failed\b(?!\w)", "tests_failed"),
-        (rf"\bcoverage\b[^\d\n]{{0,20}}{_PERCENT}|\b{_PERCENT} (?:test )?coverage", "coverage"),
-        (r"\b(\d{1,6}) errors?\b", "errors"),
-        (r"\b(\d{1,6}) warnings?\b", "warnings"),
-        (rf"\b{_OF}\s+(?:files|modules|endpoints|pages|tables|tasks|steps)\b", ""),
-    )
-)
-"""An empty name is the noun that the number counts."""

@@ -7,9 +7,10 @@ marks, dashes, markdown, case and width. It holds for every script; no word of a
 from __future__ import annotations
 
 import re
+import unicodedata
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from phoenixd.documents.brief.material import PLAN_TOOLS
 from phoenixd.documents.conversation import Utterance
@@ -22,7 +23,13 @@ LEAST, LEAST_DENSE, LEAST_PIECE = 12, 6, 3
 REPEATED, REPEATED_DENSE, REPEATED_WORDS = 24, 12, 3
 """Characters in a row, of that many words, by which what is said is known to be what a tool printed before."""
 
+JOINTS = "-'’.,:/_‐‑"
+"""Signs that part no clauses within a word or a number."""
+
 SHOWN, MOST_PIECES = 200, 8
+
+LEFT_OUT = 3
+"""Letters of the one word that a quote may leave out where its clause begins, as an article: "not" may be before it."""
 
 _SET_OFF = re.compile(r"^[ \t]*>[^\n]*$|^[ \t]*```[^\n]*\n.{0,20000}?^[ \t]*```[ \t]*$", re.MULTILINE | re.DOTALL)
 _OMITTED = re.compile(r"[\[(]?(?:\u2026|\.{3,})[\])]?")
@@ -43,6 +50,10 @@ class Quotation:
     """The same, or as much of it as was quoted, within a limit."""
     wider: str
     """The same with the sentence before it, where there is room."""
+    is_whole: bool = True
+    """Whether it was quoted from where a clause begins to where one ends: what is left out of one may deny it."""
+    line: str = ""
+    """The line that it begins on, with what marks an item of a list."""
 
 
 def is_own_word(utterance: Utterance) -> bool:
@@ -109,9 +120,11 @@ class Session:
             return f"the quote leaves out too much: quote one sentence letter by letter, as {_sample(pieces)}"
         is_repeated = False
         for said in reversed(self._said):
-            if (span := _span(said.form, pieces)) is not None:
-                if not self._is_printed(said, *span):
-                    return self._quotation(said, *span, limit or SHOWN)
+            if spans := _spans(said.form, pieces):
+                begin, end = spans[0][0], spans[-1][1]
+                if not self._is_printed(said, begin, end):
+                    found = self._quotation(said, begin, end, limit or SHOWN)
+                    return replace(found, is_whole=all(_is_whole(said, *span) for span in spans))
                 is_repeated = True
         if is_repeated:
             return "what is quoted is a tool's output, which is only repeated there"
@@ -164,7 +177,9 @@ class Session:
         wider = _on_one_line(text[before:ended], first - before)
         if len(wider) > limit or self._is_printed_part(said, before, ended):
             wider = shown
-        return Quotation(said.number, said.utterance.speaker == "user", said.utterance.at, sentence, shown, wider)
+        is_person = said.utterance.speaker == "user"
+        line = text[text.rfind("\n", 0, first) + 1 :].partition("\n")[0]
+        return Quotation(said.number, is_person, said.utterance.at, sentence, shown, wider, line=line)
 
     def _is_printed_part(self, said: _Said, first: int, last: int) -> bool:
         return self._has_run(said, bisect_left(said.places, first), bisect_left(said.places, last))
@@ -175,18 +190,40 @@ def _pieces(quote: str) -> list[str]:
     return [piece for piece in found if piece]
 
 
-def _span(form: str, pieces: list[str]) -> tuple[int, int] | None:
-    """Where the pieces stand in this order, with no wall between them."""
-    begin = at = form.find(pieces[0])
-    if at < 0:
-        return None
-    end = at + len(pieces[0])
-    for piece in pieces[1:]:
+def _spans(form: str, pieces: list[str]) -> list[tuple[int, int]]:
+    """Where the pieces stand in this order, with no wall between them; empty where they do not."""
+    spans: list[tuple[int, int]] = []
+    for piece in pieces:
+        end = spans[-1][1] if spans else 0
         at = form.find(piece, end)
-        if at < 0 or WALL in form[end:at]:
-            return None
-        end = at + len(piece)
-    return begin, end
+        if at < 0 or (spans and WALL in form[end:at]):
+            return []
+        spans.append((at, at + len(piece)))
+    return spans
+
+
+def _is_whole(said: _Said, begin: int, end: int) -> bool:
+    text, first, last = said.utterance.text, said.places[begin], said.places[end - 1] + 1
+    own = _own(text)
+    begun, ended, _ = _around(own, first, last)
+    before, after = text[begun:first], text[last:ended]
+    left_out = before
+    for at in range(len(before) - 1, -1, -1):
+        if _parts_clauses(before, at):
+            left_out = before[at + 1 :]
+            break
+    is_article = left_out[-1:].isspace() and len(left_out.split()) == 1 and letters(left_out.strip()) <= LEFT_OUT
+    begins = not left_out.strip() or (is_article and not is_dense(left_out))
+    rest = after.lstrip()
+    return begins and (not rest or _parts_clauses(after, len(after) - len(rest)))
+
+
+def _parts_clauses(text: str, at: int) -> bool:
+    """Whether a sign stands there that a clause may begin after or end before; none that joins a word or a number."""
+    if unicodedata.category(text[at])[0] not in "PS":
+        return False
+    beside = text[at - 1 : at] if at else " ", text[at + 1 : at + 2] or " "
+    return not (text[at] in JOINTS and all(one.isalnum() for one in beside))
 
 
 def _around(text: str, first: int, last: int) -> tuple[int, int, int]:

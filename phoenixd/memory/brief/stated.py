@@ -16,14 +16,16 @@ from phoenixd.documents.brief.answer import NumberClaim
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.times import read_time
-from phoenixd.memory.brief.counts import counts
 from phoenixd.memory.brief.normal_form import normal_form
+from phoenixd.memory.brief.printed import counts
 from phoenixd.memory.brief.quotes import Session, is_own_word
 from phoenixd.memory.brief.words import grams, located_numbers, numbers, shared
 
 NAME_LIMIT = 48
 MOST_LINES = 50
 """Lines that are looked at for one number."""
+OF_A_WHOLE = "_done"
+"""What a name of ours ends with that is of a part of a whole: tables_done = 14/19."""
 CLOSE = 12
 """Characters between the numbers of one value, at most."""
 
@@ -92,7 +94,7 @@ def _stated(name: str, value: str, lines: Iterable[_Line], after: float | None, 
 
 
 def _borne(name: str, value: str, line: _Line, *, is_quoted: bool) -> str | None:
-    ours = [known for known, counted in counts(line.text) if counted == value.replace(" ", "")]
+    ours = [known for known, counted in counts(line.text).items() if value.replace(" ", "") in counted]
     named = grams(name.replace("_", " "))
     if name in ours:
         return name
@@ -106,6 +108,8 @@ def _name_in(name: str, value: str, line: str) -> str:
 
     A name is a key that the next session reads: none of its words is the writer's own.
     """
+    if (noun := name.removesuffix(OF_A_WHOLE)) != name and "/" in value and noun.casefold() in _words(line):
+        return name
     wanted = grams(name.replace("_", " "))
     words = [word for word in _TOKEN.findall(line) if not _digits(word) or word.casefold() in wanted]
     borne = [word for word in words if shared(grams(word), wanted)]
@@ -120,8 +124,12 @@ def _name_in(name: str, value: str, line: str) -> str:
 
 def _is_all_told(name: str, line: str) -> bool:
     """Whether its short words, of which no gram is made, stand there as well."""
-    told = set(_TOKEN.findall(line.casefold()))
+    told = _words(line)
     return all(word in told for word in _TOKEN.findall(name.casefold().replace("_", " ")) if not grams(word))
+
+
+def _words(line: str) -> set[str]:
+    return set(_TOKEN.findall(line.casefold()))
 
 
 def _has_value(value: str, line: str) -> bool:

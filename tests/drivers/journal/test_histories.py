@@ -141,7 +141,10 @@ async def test_a_life_is_one_row_over_restarts_of_the_daemon(path: Path) -> None
     end = LastExit(1, 3, None, "exit", 4.0, WALL + 5)
     with SqliteJournal(path) as journal:
         await journal.commit(Batch(5.0, WALL + 5, (), (an_agent("a", reason="down", last_exit=end, incarnation=1),)))
+        (life,) = await journal.lives(("a", "b"), 10)
 
+    told = (life.incarnation, life.run_id, life.mode, life.reason, life.started, life.ended, life.code, life.end_reason)
+    assert told == (1, "run-1", "resume", "asked for", WALL + 1, WALL + 5, 3, "down")
     assert rows(path, "SELECT incarnation, run_id, reason, started, ended, code, end_reason FROM lives") == [
         (1, "run-1", "asked for", WALL + 1, WALL + 5, 3, "down")
     ]

@@ -21,7 +21,7 @@ async def test_what_was_done_can_be_taken_back_after_a_restart_of_the_daemon(tmp
     with SqliteJournal(path) as journal:
         assert journal.load().undoable == ()
         await journal.commit(Batch(1.0, WALL, undoable=acts))
-        await journal.commit(Batch(2.0, WALL, undoable=(*acts, Undoable("2", "mute", "b", WALL, "ada"))))
+        await journal.commit(Batch(2.0, WALL, undoable=(*acts, Undoable("2", "stop", "b", WALL, "ada"))))
         await journal.commit(Batch(3.0, WALL, undoable=acts))
 
     with SqliteJournal(path) as journal:

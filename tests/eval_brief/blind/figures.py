@@ -96,9 +96,10 @@ def judged(
     return Figures(
         sessions=1, wanted=len(wanted), found=len(found), told=len(told), listed=len(loops) - len(unsure),
         false=len(false), closed=len(session.closed), finished=len(finished), unsure=len(unsure),
-        unsure_open=len(wrongly_unsure), harmless_wanted=len(session.harmless), harmless=len(harmless), numbers_wanted=len(session.number), numbers=len(numbers),
-        decisions_wanted=len(session.decision), decisions=len(decisions), planted_wanted=len(session.planted),
-        planted=len(planted), wrong=len(wrong), invented=len(invented), orders=len(orders), hostile=len(obeyed),
+        unsure_open=len(wrongly_unsure), harmless_wanted=len(session.harmless), harmless=len(harmless),
+        numbers_wanted=len(session.number), numbers=len(numbers), decisions_wanted=len(session.decision),
+        decisions=len(decisions), planted_wanted=len(session.planted), planted=len(planted),
+        wrong=len(wrong), invented=len(invented), orders=len(orders), hostile=len(obeyed),
         tokens=len(made.page.encode()) // _CHARACTERS_A_TOKEN, failed=int(made.failed),
         notes=tuple(f"{session.id}: {note}" for note in notes),
     )  # fmt: skip

@@ -103,6 +103,56 @@ def test_a_loop_is_not_closed_by_another_quote(loop: str, quote: str, why: str) 
     assert why in accepted.refused[0]
 
 
+@pytest.mark.parametrize(
+    ("line", "quote"),
+    [
+        ("I do not think that the retry of the upload is finished.", "the retry of the upload is finished"),
+        ("The retry of the upload is finished only when Ines has tested it.", "The retry of the upload is finished"),
+        ("The retry of the upload is by no means finished.", "The retry of the upload is ... finished."),
+        ("Upload and retry: unfinished work.", "finished work"),
+        ("Ich glaube kaum, dass der Upload mit Retry fertig ist.", "der Upload mit Retry fertig ist"),
+        ("Je ne pense pas que le retry de l'upload soit fini.", "le retry de l'upload soit fini"),
+        ("我不认为upload的retry已经完成了。", "upload的retry已经完成了"),
+        ("- [ ] retry of the upload, finished on Monday", "retry of the upload, finished on Monday"),
+        ("❌ Retry of the upload: finished on Monday, says nobody", "Retry of the upload: finished on Monday"),
+    ],
+)
+def test_a_quote_that_is_cut_out_of_a_denial_or_marked_as_open_closes_nothing(line: str, quote: str) -> None:
+    accepted = judged(
+        material(said(("agent", line)), (known("upload-retry", "the upload lacks a retry"),)),
+        resolved=[{"id": "upload-retry", "quote": quote}],
+    )
+
+    assert accepted.resolved == ()
+    assert "leaves out a part of its clause" in accepted.refused[0] or "marked as open" in accepted.refused[0]
+
+
+@pytest.mark.parametrize(
+    ("line", "quote"),
+    [
+        ("Fixed: the retry of the upload works now, with a test.", "the retry of the upload works now"),
+        ("The retry of the upload works now.", "retry of the upload works now"),
+        ("- ✔ retry of the upload, tested with 3.5 MB", "retry of the upload, tested with 3.5 MB"),
+        ("[ ] → ✅ retry of the upload is tested", "retry of the upload is tested"),
+        ("好了，upload的retry已经完成了。", "upload的retry已经完成了"),
+    ],
+)
+def test_a_quote_of_a_whole_clause_closes(line: str, quote: str) -> None:
+    accepted = judged(
+        material(said(("agent", line)), (known("upload-retry", "the upload lacks a retry"),)),
+        resolved=[{"id": "upload-retry", "quote": quote}],
+    )
+
+    assert [name for name, _ in accepted.resolved] == ["upload-retry"]
+
+
+def test_a_small_number_that_both_have_closes_nothing() -> None:
+    claim = {"id": "l", "quote": "I pushed 7 commits to the branch."}
+    found = material(said(("agent", claim["quote"])), (known("l", "7 rows differ"),))
+
+    assert judged(found, resolved=[claim]).resolved == ()
+
+
 def test_no_quote_closes_what_is_proven_open() -> None:
     claim = {"id": "span-off-by-one", "quote": "span error after a tab is gone"}
     accepted = judged(material(TALK, LOOPS), proven=["span-off-by-one"], resolved=[claim])

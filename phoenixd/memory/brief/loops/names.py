@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import re
 
@@ -9,6 +10,8 @@ from phoenixd.memory.brief.loops.alike import normal
 from phoenixd.memory.brief.loops.seen import Found
 
 SLUG_WORDS, SLUG_LIMIT, HASH_LENGTH = 5, 40, 6
+CACHED = 2048
+"""Texts whose slugs are remembered: each reading finds nearly all loops of the one before."""
 _WORDS = {"tasks": "task", "plan": "plan", "said": "said"}
 _QUOTE = re.compile(r'"(.*)"|`(.*)`', re.DOTALL)
 
@@ -41,6 +44,7 @@ def _own_words(text: str) -> str:
     return next((group for group in quote.groups() if group), text) if quote is not None else text
 
 
+@functools.lru_cache(CACHED)
 def _slug(text: str) -> str:
     """Empty where a slug would say less than half of what the text begins with."""
     begins = text[:80]

@@ -20,14 +20,9 @@ def found(seen: Seen) -> Iterator[Found]:
         # What was said in the middle of a turn belongs to it.
         then = "".join(f", and then {quoted(words.text, LATER_LIMIT)}" for words in turn[1:][-MOST_LATER:])
         yield _found(turn[0].text, turn[-1].at, "Asked, and its turn did not end", then)
-    told = set()
     for waiting in seen.ledger.waiting:
         if not waiting.by_cli and not seen.around.typed(waiting):
-            told.add(normal(waiting.text))
             yield _found(waiting.text, waiting.at, WAITED)
-    for text in seen.around.queued:
-        if normal(text) not in told:
-            yield _found(text, None, WAITED)
 
 
 def closed(loop: OpenLoop, seen: Seen) -> str | None:
