@@ -15,7 +15,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import AgentExited, AgentStarted, AgentVanished, RunAdopted, RunMissing
-from phoenixd.core.hooks import Hook
+from phoenixd.core.hooks import Hook, SessionStarted
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import boot_id, read_stat

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import http.client
 import signal
 import subprocess
 import sys
@@ -51,7 +52,7 @@ class StepStage(Stage):
             raise StageFailed(f"the daemon ended with {self.process.returncode}:\n{self.log_tail()}")
         try:
             return bool(get(self, "/v1/agents"))
-        except OSError:
+        except (OSError, http.client.HTTPException):
             return False
 
     def rows(self) -> dict[str, dict[str, Any]]:
@@ -111,7 +112,7 @@ class Restored:
         try:
             if self.stage.row("a")["activity"] == "idle":
                 self.stage.ctl("send", "a", "And then.")
-        except OSError:
+        except (OSError, http.client.HTTPException):
             pass
         return False
 
