@@ -129,7 +129,7 @@ MODEL = Evidence(occasion="crash", harness="claude", code=1, cause="exit", failu
 CONTEXT = Evidence(occasion="crash", harness="claude", code=1, cause="exit", failure="full", said="Prompt is too long")
 
 
-def test_c24_a_context_that_is_full_is_not_resumed(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_context_that_is_full_is_not_resumed(story: Story, monkeypatch: pytest.MonkeyPatch) -> None:
     """X12: the next start is fresh with the brief, which is the summary."""
     ends(story, CONTEXT, monkeypatch)
 
