@@ -394,6 +394,8 @@ class DaemonService:
                     if found:
                         await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
                     return refused
+            elif await anyio.to_thread.run_sync(config.is_kept, self.directories.state, name, act):
+                return Refusal("conflict", f"there is an agent {name} again", f"phoenixctl remove {name}, then undo")
         return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:

@@ -74,6 +74,11 @@ def restore_agent(state: Path, name: str, act: str) -> bool:
     return True
 
 
+def is_kept(state: Path, name: str, act: str) -> bool:
+    """Whether the declaration that this act withdrew waits to be put back."""
+    return os.path.lexists(_kept(state, name, act))
+
+
 def forget_removed(state: Path, before_wall: float) -> None:
     """Delete the declarations that were withdrawn before this time: none of them can be taken back any more."""
     try:

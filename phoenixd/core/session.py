@@ -70,8 +70,9 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
-        agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.has_begun else 0)
-    )
+        agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.has_begun else 0),
+        returns_to=None,
+    )  # fmt: skip
     if prompt is not PromptKind.NONE:
         begun = leftover.carried(begun, incarnation)
     spawn = Spawn(agent.name, incarnation, run.run_id, run.mode, run.session_id, run.prompt)

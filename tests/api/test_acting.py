@@ -53,6 +53,8 @@ async def test_a_dry_run_only_shows_whom_it_means(live: Live, daemon: FakeDaemon
         ({"verb": "stop", "select": "shop-*", "expect": ["shop-api"]}, 409, 6, "nothing was done: shop-web matches"),
         ({"verb": "stop", "select": "shop-api", "expect": ["docs", "shop-api"]}, 409, 6, "docs does not match any"),
         ({"verb": "send", "select": "shop-*"}, 400, 2, "there is nothing to send"),
+        ({"verb": "remove"}, 400, 2, "nothing says which agents to remove"),
+        ({"verb": "stop", "select": " "}, 400, 2, "all of them are '*'"),
         ({"verb": "kill", "select": "docs"}, 400, 2, "verb is none of: start, stop"),
         ({"select": "docs"}, 400, 2, "verb is missing"),
     ],

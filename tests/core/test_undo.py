@@ -6,8 +6,9 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopRequested, UndoRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import state as seats
@@ -137,6 +138,98 @@ def test_an_agent_that_runs_again_is_left_alone() -> None:
     undo(story)
 
     assert replace(story.agent, reason="") == replace(before, reason="")
+
+
+def test_a_stop_that_is_taken_back_at_once_leaves_no_turn_behind() -> None:
+    """It comes back to work: its open turn is known by the end of its run, and not by its beginning."""
+    story = Story(claude()).works()
+    story.stop(act="1")
+
+    undo(story)
+    gone(story).respawned()
+
+    assert (story.run.mode, story.run.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
+
+
+@pytest.mark.parametrize("how", ["stopping", "waiting for its turn to start"])
+def test_a_fresh_start_that_is_under_way_is_taken_back_once_it_runs(how: str) -> None:
+    """Else the old session would come back days later, by some other start."""
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.restart(fresh=True, act="1")
+    if how != "stopping":
+        story.fleet = replace(story.fleet, limits=replace(story.fleet.limits, max_starting=0))
+        gone(story)
+        assert isinstance(story.state, BackingOff)
+
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert "between two runs" in refused.message
+    assert story.agent.returns_to is None
+    assert [one.act for one in story.fleet.undoable] == ["1"]
+    assert story.agent.session is not None
+    assert story.agent.session.session_id == session
+
+
+def test_promise_3_what_somebody_stopped_since_stays_stopped() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.stop()
+
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert isinstance(story.state, Stopped)
+
+
+def test_a_quarantine_is_not_lifted_by_taking_back_an_older_stop() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.start()
+    story.works()
+    story.exited(127)
+    assert isinstance(story.state, Quarantined)
+
+    undo(story)
+
+    assert isinstance(story.state, Quarantined)
+
+
+def test_another_agent_of_a_removed_ones_name_is_left_alone() -> None:
+    story = Story(claude()).works()
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    gone(story)
+    story.tell(AgentDeclared(claude()))
+    story.start()
+    story.works()
+    session = story.run.session_id
+
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert "another agent of this name" in refused.message
+    assert (story.run.session_id, story.agent.returns_to) == (session, None)
+
+
+def test_a_session_that_is_left_by_taking_back_can_be_had_again() -> None:
+    story = Story(claude()).works()
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    newer = story.run.session_id
+
+    undo(story)
+    gone(story).respawned()
+    story.works()
+    (back,) = story.fleet.undoable
+    undo(story, back.act)
+    gone(story).respawned()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, newer)
+    assert [one.act for one in story.fleet.undoable] == ["1"]
 
 
 def test_what_was_taken_back_or_is_too_old_is_refused() -> None:

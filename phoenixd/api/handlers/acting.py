@@ -53,6 +53,8 @@ async def act(ask: Ask) -> Reply:
         raise Problem("denied", f"uid {ask.caller.uid} may not remove agents", "ask as root or as the daemon's user")
     if verb == "send" and not str(ask.arguments["text"] or "").strip():
         raise Problem("invalid", "there is nothing to send", "phoenixctl send --help")
+    if not str(ask.arguments["select"]).strip():
+        raise Problem("invalid", f"nothing says which agents to {verb}; all of them are '*'", "phoenixctl help select")
     rows = {row.name: row for row in project(ask.service.fleet(), ask.service.now())}
     chosen = _chosen(ask, subjects(rows.values()))
     if ask.arguments["dry_run"]:

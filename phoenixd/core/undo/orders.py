@@ -7,7 +7,7 @@ from dataclasses import replace
 from phoenixd.core import weights
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Session
-from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -19,24 +19,37 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import hear_restart, start
-from phoenixd.core.seat.finding import shown
+from phoenixd.core.seat.finding import is_passing, shown
 from phoenixd.core.undo.state import Undoable, UndoVerb, find, kept
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
+
+BACK = "-back"
+"""Ends the key of an act that is itself the taking back of one."""
 
 
 def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
     """Keep what an act changes, where it came from a face that lets people take it back."""
     agent = before.agents.get(event.agent)
-    verb = _verb(event, agent)
-    if not event.act or found.refusal is not None or agent is None or verb is None:
+    if found.refusal is not None or agent is None:
         return found
-    cannot = ""
-    if verb == "remove" and agent.spec.generation > 1:
-        cannot = f"its seat was held by generation {agent.spec.generation}, and a seat begins with generation 1"
-    name, session = shown(before, agent), _session(agent)
-    one = Undoable(event.act, verb, name, now.wall, event.by, _is_up(agent), session, cannot)
-    return replace(found, fleet=replace(found.fleet, undoable=kept((*found.fleet.undoable, one), now.wall)))
+    name, acts = shown(before, agent), found.fleet.undoable
+    if isinstance(event, StopRequested | AgentWithdrawn):
+        # What somebody wants down since then, by whatever face, no earlier act brings up.
+        acts = tuple(one for one in acts if one.agent != name or one.verb == "fresh")
+    verb = _verb(event, agent)
+    if event.act and verb is not None:
+        acts = kept((*acts, _act(agent, name, event.act, verb, event.by, now)), now.wall)
+    return found if acts == found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=acts))
+
+
+def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment) -> Undoable:
+    generation, cannot = agent.spec.generation, ""
+    if verb == "remove" and generation > 1:
+        cannot = f"its seat was held by generation {generation}, and a seat begins with generation 1"
+    return Undoable(
+        act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation
+    )
 
 
 def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
@@ -49,17 +62,42 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if act is None:
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
+    if why := _held(before, agent, act):
+        return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", f"phoenixctl status {name}"), now)
     decision = _back(agent, act, event.by, now)
     found = answer(found, weights.ordered(event, agent, decision), now)
     if found.refusal is not None:
         return found
-    rest = tuple(one for one in found.fleet.undoable if one is not act)
-    return replace(found, fleet=replace(found.fleet, undoable=rest))
+    acts = tuple(one for one in found.fleet.undoable if one is not act)
+    if agent.session is not None and _is_elsewhere(agent, act):
+        # The session that is left is not lost: the same word brings it back.
+        acts = kept((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now.wall)
+    return replace(found, fleet=replace(found.fleet, undoable=acts))
+
+
+def _other_way(act: str) -> str:
+    return act.removesuffix(BACK) if act.endswith(BACK) else act + BACK
+
+
+def _held(fleet: Fleet, agent: Agent, act: Undoable) -> str:
+    """Why nothing may be taken back now: whose it is, or that it is another than the act met."""
+    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
+    if agent.spec.task:
+        return f"it is the worker of task {agent.spec.task}"
+    if act.cannot:
+        return act.cannot
+    if act.verb != "remove" and agent.spec.generation != act.generation:
+        return f"its seat has passed to generation {agent.spec.generation} since"
+    if seat is not None and is_passing(fleet, seat):
+        return "its seat is being passed on"
+    if act.verb == "remove" and agent.incarnation != act.incarnation:
+        return "another agent of this name has run since"
+    if agent.found is not None:
+        return "it has to be confirmed first what was found of it (phoenixctl recover)"
+    return "its context is being restored" if agent.is_restoring else ""
 
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
-    if act.cannot:
-        return _refused(agent, f"the {act.verb} of {act.agent} cannot be taken back: {act.cannot}", "phoenixctl status")
     if agent.removing:
         return _refused(agent, f"{act.agent} is still being removed", "phoenixctl undo, once more")
     by = f"{by}, who took the {act.verb} back"
@@ -70,6 +108,11 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return hear_restart(returning, order, Seen(agent, Decision(returning)), now)
         case Running() | Starting():
             return Decision(agent, reason=f"undo asked by {by}: it runs already")
+        case Stopping() | BackingOff() | Parked() if act.verb == "fresh":
+            why = f"{act.agent} is between two runs: its fresh start can be taken back once it runs"
+            return _refused(agent, why, f"phoenixctl undo {act.agent}, once it runs")
+        case _ if act.verb != "fresh" and agent.desired is Desired.RUNNING:
+            return Decision(agent, reason=f"undo asked by {by}: it is to run already")
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
@@ -77,8 +120,13 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
 
 
 def _returning(agent: Agent, act: Undoable) -> Agent:
-    """The agent, whose next start goes back to the session of then. Where it is in that one still, that is newer."""
-    return replace(agent, returns_to=act.session if _is_elsewhere(agent, act) else agent.session)
+    """The agent, whose next start goes back to the session of then. Where it is in that one still, that is newer.
+
+    Of a run that is being ended its end tells how the session stands.
+    """
+    if _is_elsewhere(agent, act):
+        return replace(agent, returns_to=act.session)
+    return replace(agent, returns_to=None if isinstance(agent.state, Stopping) else agent.session)
 
 
 def _is_elsewhere(agent: Agent, act: Undoable) -> bool:

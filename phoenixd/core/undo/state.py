@@ -21,7 +21,7 @@ class Undoable:
     """One act on one agent. act: the same for all agents that one verb was given for. agent: as people name it.
 
     was_up: it was to run before. session: the one that its next start would have gone back to. cannot: why this one
-    cannot be taken back; empty where it can.
+    cannot be taken back; empty where it can. incarnation, generation: which run and which holder of its seat it met.
     """
 
     act: str
@@ -32,6 +32,8 @@ class Undoable:
     was_up: bool = False
     session: Session | None = None
     cannot: str = ""
+    incarnation: int = 0
+    generation: int = 0
 
 
 def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:
