@@ -23,6 +23,9 @@ from phoenixd.ports.evidence import Transcripts
 GATHER = 1.0
 """Seconds between the hook of a turn's end and the look."""
 
+SETTLED = 3.0
+"""Seconds for which a cut answer has to be the last one: a CLI that goes on by itself may write that a moment later."""
+
 LATE = 30.0
 """Seconds after that hook for which an answer that is not written yet is looked for."""
 
@@ -52,6 +55,8 @@ class CutAnswers:
         self._transcripts = transcripts
         self._waiting: dict[str, Instant] = {}
         """Agents whose turn has ended, and when its hook was heard."""
+        self._seen: dict[str, tuple[AnswerCut, Instant]] = {}
+        """Answers of agents that nothing follows so far, and since when that is seen."""
         self._arrived = anyio.Event()
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
@@ -93,6 +98,17 @@ class CutAnswers:
         if facts is None:
             # A busy CLI begins the file of a fresh session after the hook of its first turn's end.
             return False
-        if (found := answer_cut(agent, facts)) is not None:
+        found = answer_cut(agent, facts)
+        if found is not None and not found.went_on and not self._is_settled(name, found):
+            return False
+        self._seen.pop(name, None)
+        if found is not None:
             self._tell(found)
         return found is not None or facts.newest_kind not in (None, "prompt")
+
+    def _is_settled(self, name: str, found: AnswerCut) -> bool:
+        before, since = self._seen.get(name, (None, 0.0))
+        if before != found:
+            self._seen[name] = (found, self._clock.at())
+            return False
+        return self._clock.at() - since >= SETTLED

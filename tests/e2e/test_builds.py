@@ -15,7 +15,7 @@ from tests.e2e.test_hangs import ROOT, explained, hook
 
 pytestmark = pytest.mark.slow
 
-KEYS = 'liveness = { stale = "6s", check_interval = "4s" }\nstop = { grace = "0.5s" }\n'
+KEYS = 'liveness = { stale = "9s", check_interval = "8s" }\nstop = { grace = "0.5s" }\n'
 ONCE = 'restart = { policy = "never" }\n'
 SECRET = "sk-ant-0123456789abcdefghijkl"
 SHORT_LIVED = "awk 'BEGIN { for (i = 0; i < 200000; i++) x += i }'"
@@ -52,7 +52,7 @@ def test_promise_4_a_long_build_completes_at_its_first_try_and_a_blocked_test_di
     stage.kill()
     stage.up()
 
-    stage.until("its silence is longer than the limit", lambda: tries(stage, "a") > 1 or silence(stage, "a") > 10)
+    stage.until("its silence is longer than the limit", lambda: tries(stage, "a") > 1 or silence(stage, "a") > 18)
     assert tries(stage, "a") == 1
     over.touch()
     assert builder.do("out = call.wait(60)") == "0"

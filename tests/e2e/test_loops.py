@@ -65,9 +65,9 @@ def log(directory: Path) -> list[dict[str, Any]]:
 
 
 def resolved_bytes(directory: Path) -> int:
-    """How far session.json says that resolved.jsonl was taken over."""
-    found: int = json.loads((directory / "session.json").read_text())["documents"]["resolved_bytes"]
-    return found
+    """How far session.json says that resolved.jsonl was taken over; -1 where there is none yet."""
+    path = directory / "session.json"
+    return int(json.loads(path.read_text())["documents"]["resolved_bytes"]) if path.exists() else -1
 
 
 def in_pane(puppet: Puppet, *words: str) -> tuple[int, str, str]:

@@ -13,7 +13,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import CutShort
-from phoenixd.runtime.cut_answers import GATHER, LATE, CutAnswers
+from phoenixd.runtime.cut_answers import GATHER, LATE, SETTLED, CutAnswers
 from tests.core.story import Story, claude
 from tests.runtime.test_metering import Hands
 from tests.waiting import eventually
@@ -102,6 +102,20 @@ async def test_an_answer_whose_end_is_not_written_when_the_turn_is_over_was_cut_
     assert [(one.how, one.went_on) for one in house.told] == [("stream", False)]
 
 
+async def test_an_answer_that_its_cli_goes_on_with_a_moment_later_is_not_told_as_its_last() -> None:
+    """A busy CLI writes the rest after its hook: to be told to go on as well would be a turn too many."""
+    house = House()
+    house.wrote(CutShort("output_limit", house.story.wall + 1))
+    house.stops()
+    await run(house, lambda: house.pass_time(SETTLED))
+    assert (house.looks > 1, house.told) == (True, [])
+    house.wrote(CutShort("output_limit", house.story.wall + 1), went_on=True)
+
+    await run(house, lambda: house.pass_time(SETTLED))
+
+    assert [one.went_on for one in house.told] == [True]
+
+
 async def test_what_is_not_written_yet_is_looked_for_once_more_and_not_for_ever() -> None:
     house = House()
     house.facts_now = SessionFacts(newest_kind="prompt")
@@ -109,7 +123,7 @@ async def test_what_is_not_written_yet_is_looked_for_once_more_and_not_for_ever(
     await run(house, lambda: house.pass_time(3))
     assert house.looks > 1
     house.wrote(CutShort("stream", house.story.wall))
-    await run(house, lambda: house.pass_time(3))
+    await run(house, lambda: house.pass_time(SETTLED + 3))
     assert len(house.told) == 1
 
     house.facts_now = SessionFacts(newest_kind="prompt")
@@ -147,13 +161,13 @@ async def test_a_subagents_answer_is_its_callers_and_a_fault_costs_one_look() ->
     house = House()
     house.wrote(CutShort("stream", house.story.wall))
     house.answers.heard("a", "stop", {"agent_id": "sub"})
-    await run(house, lambda: house.pass_time(3))
+    await run(house, lambda: house.pass_time(SETTLED + 3))
     assert house.looks == 0
 
     house.fault = RuntimeError("odd")
     house.stops()
-    await run(house, lambda: house.pass_time(3))
+    await run(house, lambda: house.pass_time(SETTLED + 3))
     house.fault = None
     house.stops()
-    await run(house, lambda: house.pass_time(3))
+    await run(house, lambda: house.pass_time(SETTLED + 3))
     assert len(house.told) == 1

@@ -109,6 +109,8 @@ async def main() -> None:
     agent = lost.agent
     found["without its shim"] = "hidden" in str(tried(lambda: Fence("a", 1, RUN, agent).run(0.1)))
     os.kill(agent.pid, signal.SIGKILL)
+    while is_hidden(agent.pid):
+        await anyio.sleep(0.01)
     gone = Fence("a", 1, RUN, agent).run()
     found["once it is gone"] = [gone.remaining, gone.unproven, gone.unread == (lost.orphan.pid,)]
     os.kill(lost.orphan.pid, signal.SIGKILL)
