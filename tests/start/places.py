@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -33,7 +34,8 @@ from phoenixd.start.variables import Variables
 
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC).timestamp()
 RUN_ID = "11111111-2222-4333-8444-555555555555"
-SESSION_ID = "99999999-2222-4333-8444-555555555555"
+SESSION_ID = f"99999999-2222-4333-8444-{os.getpid():012x}"
+"""Of this worker alone: a process that another test starts with it would be found in the same session."""
 
 
 @dataclass
