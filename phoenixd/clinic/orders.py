@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from pydantic_ai.messages import ModelMessage, ModelMessagesTypeAdapter, ModelRequest, UserContent
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.history import last_turn
 from phoenixd.clinic.observing import Injury
 from phoenixd.clinic.prescribing import Remedy
 from phoenixd.clinic.runs import Order
 from phoenixd.clinic.summarizer import Summarizer
 from phoenixd.clinic.trauma import Prompt
+from phoenixd.documents.cleaner import Cleaner
 
 
 def modified(order: Order, original: Order, remedy: Remedy) -> Order:

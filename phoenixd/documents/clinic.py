@@ -10,15 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from phoenixd.core.treatment.words import ACTION_OF, Outcome, PrescribedAction, RootCause, Treatment
+from phoenixd.core.treatment.words import ACTION_OF, UNSURE, Outcome, PrescribedAction, RootCause, Treatment
 from phoenixd.documents.times import read_time
 
 TEXT_LIMIT = 20_000
 """Characters of one text."""
 WORD_LIMIT = 200
 MOST_CALLS, MOST_STEPS = 50, 100
-UNSURE = 0.5
-"""Below this confidence a diagnosis is worth one plain retry (C15)."""
 
 
 def _with_its_end(value: str) -> str:
@@ -107,6 +105,13 @@ class Prescription(Record):
         if self.action != "modify_prompt" or self.treatment is not None or changes or adds:
             return self
         return Prescription(action="retry")
+
+
+class Examination(Record):
+    """What the clinic's model answers, and nothing beside it."""
+
+    diagnosis: Diagnosis
+    prescription: Prescription
 
 
 class Triage(Record):
