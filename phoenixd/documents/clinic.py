@@ -125,6 +125,22 @@ class Triage(Record):
     evidence: dict[str, Any] = Field(default_factory=dict)
 
 
+class Reading(Record):
+    """What a model, or a program, was asked of a failure that no rule knows, and what of its answer is believed.
+
+    problem: why nothing is believed; then the rules alone decide. note: what it would tell the next run.
+    """
+
+    by: Word
+    times: Annotated[int, Field(ge=0)] = 0
+    answered_at: Time | None = None
+    diagnosis: Diagnosis | None = None
+    action: PrescribedAction | None = None
+    note: Text = ""
+    problem: Text = ""
+    tokens: Annotated[int, Field(ge=0)] = 0
+
+
 class Rehabilitation(Record):
     """One treatment and what came of it. by: the rule that ordered it. incarnation: of the run that was treated so."""
 
@@ -154,6 +170,7 @@ class Case(Record):
     diagnosis: Diagnosis | None = None
     detail: Word | None = None
     """What is known of a failure that none of the six causes names."""
+    reading: Reading | None = None
     rule: Word = ""
     prescription: Prescription | None = None
     rehabilitation: Annotated[tuple[Rehabilitation, ...], Field(max_length=MOST_STEPS)] = ()

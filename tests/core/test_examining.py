@@ -8,13 +8,13 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import ExamineCase, Kill, Spawn, Terminate
-from phoenixd.core.agent.state import BackingOff, Quarantined
+from phoenixd.core.agent.state import BackingOff, Parked, Quarantined
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.facts import Treating
 from phoenixd.core.fleet import next_deadline
 from phoenixd.core.limits.state import Parking, ParkingKind
-from phoenixd.core.spec import FleetLimits, Kind
+from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.case import Case, Cases
 from phoenixd.core.treatment.examined import DAY, GRACE, Examinations, FailureRead, Opinion, ReaderRules
@@ -151,35 +151,36 @@ def test_a_run_that_has_begun_meanwhile_is_told_nothing_and_the_one_after_it_is(
     assert len(story.of(ExamineCase)) == 1, "what is known already is not asked again"
 
 
-def waits(story: Story) -> ExamineCase:
-    """It waits for its next start, after the same crash twice, and the facts of the failure stand for that start."""
+def waits(story: Story, deaths: int = 2) -> ExamineCase:
+    """It waits for its next start, after the same crash so often in a row; the question that is still open."""
     asked = crash(story, lived=8)
-    again(story)
-    crash(story, lived=8)
+    for _ in range(deaths - 1):
+        again(story)
+        crash(story, lived=8)
     assert isinstance(story.state, BackingOff)
-    assert story.agent.advice is not None
-    assert story.agent.advice.reading is None
     return asked
 
 
-def test_an_answer_while_the_next_start_waits_is_told_to_that_run(story: Story) -> None:
-    answer(story, waits(story))
-
-    assert story.agent.advice is not None
-    assert story.agent.advice.reading == SURE
-    assert len(treatings(story)) == 1, "the facts stood there already: no further treatment"
-
-
 def test_an_answer_is_a_reason_to_tell_the_facts_where_no_rule_had_one(story: Story) -> None:
-    """Once alone a crash is the restart rules' affair; with an opinion about it there is something to tell."""
-    asked = crash(story, lived=8)
-    assert isinstance(story.state, BackingOff)
+    """The restart rules give a fresh session, and add nothing; with an opinion there is something to tell."""
+    asked = waits(story)
     assert story.agent.advice is None
     answer(story, asked)
 
     assert story.agent.advice is not None
+    assert (story.agent.advice.incarnation, story.agent.advice.reading) == (2, SURE)
+    assert [(one.treatment, one.incarnation) for one in treatings(story)] == [("advise", 2)]
+
+
+def test_an_answer_joins_the_facts_that_stand_for_the_next_run_already(story: Story) -> None:
+    asked = waits(story, deaths=3)
+    assert story.agent.advice is not None
+    assert story.agent.advice.reading is None
+    answer(story, asked)
+
+    assert story.agent.advice is not None
     assert story.agent.advice.reading == SURE
-    assert [(one.treatment, one.incarnation) for one in treatings(story)] == [("advise", 1)]
+    assert len(treatings(story)) == 1, "no further treatment"
 
 
 @pytest.mark.parametrize(
@@ -333,7 +334,8 @@ def test_an_account_that_is_parked_is_not_asked() -> None:
     agents = story.fleet.agents
     assert why_not_asked(story.fleet, agents["a"], READER, story.now) == ""
     held = Parking(ParkingKind.LIMIT, story.wall + 600, story.at, "a limit")
-    parked = replace(agents["b"], limits=replace(agents["b"].limits, parking=held))
+    down = Parked()
+    parked = replace(agents["b"], state=down, limits=replace(agents["b"].limits, parking=held))
     fleet = replace(story.fleet, agents=story.fleet.roster.taking(parked))
 
     assert why_not_asked(fleet, agents["a"], READER, story.now) == "its account is parked"

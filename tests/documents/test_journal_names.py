@@ -103,6 +103,7 @@ task_requested
 task_cancel_requested
 task_collected
 undo_requested
+case_examined
 """
 ACTIONS = """
 take_session
@@ -136,6 +137,7 @@ collect_task
 plant_codes
 read_seed
 interrupt_turn
+examine_case
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 
