@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import random
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
@@ -19,10 +20,11 @@ from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.case import Case, Cases
 from phoenixd.core.treatment.examined import DAY, GRACE, Examinations, FailureRead, Opinion, ReaderRules
 from phoenixd.core.treatment.examining import why_not_asked
-from phoenixd.core.treatment.words import ACTION_OF
+from phoenixd.core.treatment.words import ACTION_OF, PrescribedAction, RootCause
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.last_failure import last_failure
 from tests.core.story import Story, claude
+from tests.core.test_clinic_storms import Storm
 
 SURE = Opinion("logic_error", "The build needs a library that is not there.", 0.9, "modify_prompt", "Install it first.")
 READER = ReaderRules(model="test:reader")
@@ -373,3 +375,35 @@ def test_no_words_of_the_failure_wait_in_the_state(story: Story) -> None:
 
     assert "hunter2" in story.of(ExamineCase)[-1].evidence.said
     assert "hunter2" not in str(encode(story.fleet.cases.examinations))
+
+
+class Read(Storm):
+    """A storm in which whoever reads failures says anything, late, twice or never."""
+
+    def __init__(self, seed: int, caps: Caps) -> None:
+        super().__init__(seed, ClinicRules(), caps)
+        self.says = random.Random(seed)
+
+    def strike(self) -> None:
+        super().strike()
+        asked = self.story.of(ExamineCase)
+        for one in self.says.sample(asked, min(len(asked), self.says.choice([0, 1, 2]))):
+            action = self.says.choice(get_args(PrescribedAction))
+            cause = self.says.choice(get_args(RootCause))
+            said = Opinion(cause, "Because.", self.says.choice([0.1, 0.5, 1.0, float("nan")]), action, "Do this.")
+            answer(self.story, one, self.says.choice([said, None]), tokens=self.says.choice([0, 900]))
+        for case in self.story.fleet.cases.cases:
+            assert case.examined is None or case.examined.times <= 2
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_in_a_storm_no_answer_begins_or_ends_a_run(seed: int) -> None:
+    """The bounds of the clinic hold as they do without a reader (Storm.check), and the same runs begin and end."""
+    ordered = []
+    for reader in (ReaderRules(), replace(READER, questions_per_day=10_000, tokens_per_day=0)):
+        storm = Read(seed, Caps(per_case=20, per_agent=100, per_fleet=1000, reader=reader))
+        storm.rage()
+        done = [one for one in storm.story.actions if isinstance(one, Spawn | Terminate | Kill)]
+        ordered.append([(type(one), one.incarnation) for one in done])
+        assert bool(storm.story.of(ExamineCase)) == bool(reader.name)
+    assert ordered[0] == ordered[1]
