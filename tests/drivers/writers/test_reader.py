@@ -25,6 +25,8 @@ from phoenixd.drivers.writers.job import AGENT
 from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.errors import WriterFailed
 from phoenixd.installed import SOURCE, interpreter
+from tests.stub.messages import MessagesStub
+from tests.stub.scenario import Rejection, Step, ToolUse
 
 RUNNER = (interpreter(), "-I", "-S", str(SOURCE), "--job")
 SECRET = "correct-horse-battery-staple"
@@ -47,11 +49,11 @@ def asked(rules: ReaderRules, **evidence: Any) -> ExamineCase:
     return ExamineCase("a", 3, "c1", 1, rules, "it ended, and nothing says why", 2, found, "make build")
 
 
-def reader(tmp_path: Path, **more: Any) -> ClinicReader:
+def reader(tmp_path: Path, variables: dict[str, str] | None = None, **more: Any) -> ClinicReader:
     processes = Processes(leaves=None, reaper_of=lambda name: None)
 
     async def environment_of(_: Agent) -> dict[str, str]:
-        return {"PATH": os.environ["PATH"], "DB_PASSWORD": SECRET, "HOME": str(tmp_path)}
+        return {"PATH": os.environ["PATH"], "DB_PASSWORD": SECRET, "HOME": str(tmp_path), **(variables or {})}
 
     return ClinicReader(
         lambda: RUNNER,
@@ -176,6 +178,30 @@ class TestModel:
         assert opinion == OPINION
         assert tokens > 0
         assert seen[0].function_tools == []
+
+    @pytest.mark.parametrize("status", [200, 401, 529])
+    async def test_c36_over_the_network_it_sends_no_secret_and_no_tool_and_a_refusal_is_told(
+        self, tmp_path: Path, status: int
+    ) -> None:
+        pytest.importorskip("anthropic", reason="not run: the extra clinic is not installed")
+        good = Step(tool_use=(ToolUse("final_result", GOOD),))
+        step = good if status == 200 else Step(error=Rejection(status, message=f"no, {KEY}"), times=None)
+        with MessagesStub(responder=lambda request: step) as stub:
+            variables = {"ANTHROPIC_API_KEY": KEY, "ANTHROPIC_BASE_URL": stub.base_url}
+            asks = reader(tmp_path, variables=variables)
+            rules = ReaderRules(model="anthropic:claude-test")
+            if status == 200:
+                opinion, tokens = await asks.read(agent(tmp_path), asked(rules, said=SECRET), f"{KEY} was refused")
+                assert (opinion, tokens > 0) == (OPINION, True)
+            else:
+                with pytest.raises(WriterFailed, match="its model failed") as failed:
+                    await asks.read(agent(tmp_path), asked(rules, said=SECRET), f"{KEY} was refused")
+                assert KEY not in failed.value.message
+            request = stub.requests[0]
+        assert [tool["name"] for tool in request.body["tools"]] == ["final_result"]
+        assert "was refused" in request.whole_text
+        for secret in (KEY, SECRET):
+            assert secret not in json.dumps(request.body)
 
     async def test_prose_silence_and_faults_are_told(self, tmp_path: Path) -> None:
         from pydantic_ai.messages import ModelResponse, TextPart
