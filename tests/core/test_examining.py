@@ -254,14 +254,25 @@ def test_an_answer_to_another_question_changes_nothing(story: Story, change: dic
     assert story.fleet == before
 
 
-def test_an_answer_about_a_case_that_is_closed_changes_nothing(story: Story) -> None:
-    asked = crash(story)
-    story.stop()
+def test_an_answer_about_a_case_that_is_closed_is_kept_with_it_and_told_to_nobody(story: Story) -> None:
+    asked = waits(story)
     closed = replace(case(story), closed=story.wall)
     story.fleet = replace(story.fleet, cases=story.fleet.cases.with_case(closed))
+    before = story.agent
     answer(story, asked)
 
-    assert case(story) == closed
+    assert replace(case(story), examined=None) == replace(closed, examined=None)
+    assert examined(story).opinion == SURE
+    assert story.agent == before
+
+
+def test_an_answer_about_a_case_that_the_fleet_has_forgotten_changes_nothing(story: Story) -> None:
+    asked = crash(story)
+    story.fleet = replace(story.fleet, cases=replace(story.fleet.cases, cases=()))
+    before = story.agent
+    answer(story, asked)
+
+    assert (story.fleet.cases.cases, story.fleet.cases.examinations.pending, story.agent) == ((), (), before)
 
 
 @pytest.mark.parametrize("word", ["observe", "propose"])

@@ -145,9 +145,9 @@ def _answered(found: Step, asked: Question, answer: FailureRead, now: Moment) ->
     cases = found.fleet.cases
     over = replace(cases.examinations.without(asked.number), problem=answer.problem)
     case = cases.find(asked.case)
-    if case is None or case.closed is not None:
+    if case is None:
         found = _with(found, replace(cases, examinations=over))
-        return _told(found, asked.agent, f"what was asked about Case {asked.case} changes nothing: it is closed")
+        return _told(found, asked.agent, f"what was asked about Case {asked.case} changes nothing: it is long closed")
     answer = replace(answer, times=case.examined.times if case.examined is not None else 1)
     case = replace(case, examined=answer)
     found = _with(found, replace(cases.with_case(case), examinations=over))
@@ -156,7 +156,8 @@ def _answered(found: Step, asked: Question, answer: FailureRead, now: Moment) ->
     if agent is None:
         return replace(found, decisions=(*found.decisions, Decision(None, reason=told, facts=(answer,))))
     found = put(found, Decision(agent, reason=told, facts=(answer,), weight="story"), now)
-    return _advise(found, agent, case, asked, now) if answer.opinion is not None else found
+    is_news = answer.opinion is not None and case.closed is None
+    return _advise(found, agent, case, asked, now) if is_news else found
 
 
 def _words(answer: FailureRead) -> str:
@@ -189,9 +190,8 @@ def _remind(found: Step, agent: Agent, case: Case, now: Moment) -> Step:
     if known is None or known.case != case.id or told is None or told.opinion in (None, known.reading):
         return found
     after = replace(agent, advice=replace(known, reading=told.opinion))
-    return put(
-        found, Decision(after, reason=f"Case {case.id}: the brief tells what {told.by} said", weight="detail"), now
-    )
+    why = f"Case {case.id}: the brief tells what {told.by} said"
+    return put(found, Decision(after, reason=why, weight="detail"), now)
 
 
 def _is_open(cases: Cases, case: Case) -> bool:
