@@ -7,18 +7,27 @@ from typing import Any
 
 import anyio
 import pytest
+from anyio.lowlevel import checkpoint
 
-from phoenixd.core.actions import ExamineCase, RecordIncident
+from phoenixd.core.actions import Action, ExamineCase, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.events.clinic import CaseExamined
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.examined import Opinion, ReaderRules
 from phoenixd.errors import LaunchFailed, TerminalFailed, WriterFailed
+from phoenixd.ports.journal import Batch
 from phoenixd.runtime.examining import Examining
 from phoenixd.runtime.incidents import END_LINES, Incidents
+from phoenixd.runtime.lanes import lane_of
+from phoenixd.runtime.supervisor import Supervisor
 from tests.core.story import spec
+from tests.runtime.test_messages import FastClock
 
 AGENT = Agent(spec(), Desired.RUNNING, Stopped(), 0.0, "", 3)
 ASKED = ExamineCase("a", 3, "c1", 7, ReaderRules(model="test:x"), "it ended", 1, Evidence())
@@ -111,3 +120,47 @@ async def test_c41_the_terminal_of_a_run_that_is_over_is_seen_and_waited_for_a_m
     assert screens == [kept]
     assert incidents.pane_of("a", 3) == kept
     assert incidents.pane_of("a", 4) == incidents.pane_of("b", 3) == ""
+
+
+class Orders:
+    """Journal and dispatch in one: what was ordered of which run, in order."""
+
+    def __init__(self) -> None:
+        self.order: list[tuple[str, int]] = []
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        return tuple(range(len(batch.entries)))
+
+    def release_reserve(self) -> bool:
+        return False
+
+    async def shortage(self) -> str | None:
+        return None
+
+    def act(self, action: Action) -> None:
+        if isinstance(action, Spawn | RecordIncident | ExamineCase):
+            self.order.append((type(action).__name__, action.incarnation))
+
+
+async def test_c41_the_terminal_is_looked_at_before_the_next_run_begins_in_it() -> None:
+    """They share a lane, which keeps this order; the question comes behind the look, and nothing waits for it."""
+    told = Orders()
+    reader = Caps(reader=ReaderRules(model="test:x"))
+    supervisor = Supervisor(Fleet(clinic=reader), FastClock(), told, told.act)  # type: ignore[arg-type]
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            tasks.start_soon(supervisor.ask_all, [AgentDeclared(spec(), start=True)])
+            await checkpoint()
+            await supervisor.turn()
+            agent = supervisor.fleet.agents["a"]
+            assert agent.run is not None
+            supervisor.tell(AgentStarted("a", 1, agent.run.run_id, 5, 5))
+            await supervisor.turn()
+            supervisor.tell(AgentExited("a", 1, agent.run.run_id, 1, None))
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    lanes = {lane_of(RecordIncident("a", 1, Incident(1, "crash", "", 0.0), ())), lane_of(ASKED)}
+    assert lanes == {"a"}
+    assert told.order == [("Spawn", 1), ("RecordIncident", 1), ("Spawn", 2), ("ExamineCase", 1)]
