@@ -15,10 +15,10 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.moment import Moment
+from phoenixd.core.typing.after import ENTER_AGAIN
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
-from phoenixd.runtime import messages
-from phoenixd.runtime.messages import ENTER_AGAIN, Messenger
+from phoenixd.runtime.messages import Messenger
 from tests.core.story import Story, claude, spec
 
 BOX = "─" * 40
@@ -455,11 +455,7 @@ async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_
     assert post.pane.typed == ["go on", "Enter"]
 
 
-async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_and_no_input_line_is_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(messages, "ENTER_AGAIN_UNSEEN", (0.01, 0.02))
-    monkeypatch.setattr(messages, "GIVE_UP", 0.05)
+async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_and_no_input_line_is_known() -> None:
     story = Story(spec()).runs()
     story.hook("session-start")
     story.hook("stop")
