@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable
+from collections import defaultdict, deque
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,7 +16,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.moment import Instant
-from phoenixd.core.typing.delivery import Delivery, begin
+from phoenixd.core.typing.delivery import Delivery, begin, begin_again
 from phoenixd.core.typing.machine import hear
 from phoenixd.core.typing.orders import ClearLine, Discard, Done, Look, Order, Paste, PressEnter
 from phoenixd.core.typing.seen import (
@@ -29,13 +29,23 @@ from phoenixd.core.typing.seen import (
     Seen,
     Told,
 )
-from phoenixd.errors import TerminalFailed
+from phoenixd.errors import PhoenixdError, TerminalFailed
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Transcripts
 from phoenixd.ports.terminal import Screens, Terminal
 from phoenixd.runtime.eyes import Eyes
 
 log = structlog.get_logger()
+
+
+@dataclass(frozen=True, slots=True)
+class Unfinished:
+    """A text that an earlier daemon was to type into this run, and of which it did not say what became."""
+
+    agent: str
+    incarnation: int
+    message_id: str
+    text: str = field(repr=False)
 
 
 @dataclass(slots=True)
@@ -73,12 +83,38 @@ class Messenger:
         self._clock = clock
         self._tell = tell
         self._eyes = Eyes(terminal, screens, transcripts, find)
+        self._find = find
         self._under_way: dict[str, Sending] = {}
-        self._left: dict[str, str] = {}
+        self._left: dict[str, tuple[str, ...]] = {}
+        self._orphans: dict[str, dict[str, str]] = {}
+        self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
-    def left_behind(self, agent: str, text: str) -> None:
-        """An earlier daemon may have left this text standing in the agent's input line."""
-        self._left[agent] = text
+    def left_behind(self, texts: Sequence[Unfinished]) -> None:
+        """An earlier daemon may have left one of these, all for one agent, standing in its input line."""
+        agent = self._find(texts[0].agent)
+        if agent is None or agent.run is None:
+            return
+        known: dict[str, str] = {}
+        for one in texts:
+            prompt = self._screens.prompt(agent, one.text)
+            if one.incarnation == agent.run.incarnation and prompt.is_seen and not prompt.problem:
+                known.setdefault(prompt.text, one.message_id)
+        if known:
+            now = self._clock.now()
+            delivery = begin_again(tuple(known), now.at, now.wall)
+            # From now on its hooks are heard: a shim tells those that it kept as soon as it is linked.
+            self._under_way[agent.name] = Sending(agent, agent.run.incarnation, delivery)
+            self._orphans[agent.name] = known
+
+    async def run(self) -> None:
+        """Find out what became of the texts of an earlier daemon."""
+        async with anyio.create_task_group() as tasks:
+            for name in tuple(self._orphans):
+                tasks.start_soon(self._settle, name)
+
+    async def _settle(self, name: str) -> None:
+        async with self._turns[name]:
+            await self._settle_orphan(name)
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """Take note of a hook: a submitted prompt may be the text that somebody waits for."""
@@ -92,10 +128,40 @@ class Messenger:
 
     async def deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         """Deliver one text; raises TerminalFailed where the terminal could not be asked."""
+        async with self._turns[order.agent]:
+            await self._settle_orphan(order.agent)
+            return await self._deliver(agent, order)
+
+    async def _settle_orphan(self, name: str) -> None:
+        """Tell what became of an earlier daemon's text, where that can be known; it is never typed again."""
+        known = self._orphans.pop(name, None)
+        if known is None:
+            return
+        sending = self._under_way[name]
+        try:
+            done = await self._carry_out(sending, Begun())
+        except PhoenixdError as failure:
+            log.warning("text_left_behind", agent=name, reason=failure.message)
+            return
+        except Exception as fault:
+            # The daemon has just begun, and its agents need it more than this text.
+            log.exception("text_left_behind", agent=name, reason=repr(fault))
+            return
+        finally:
+            del self._under_way[name]
+            self._left[name] = sending.delivery.left
+        message = known.get(sending.delivery.text)
+        log.info("text_left_behind", agent=name, message_id=message, reason=done.why)
+        if message is not None and done.verdict == "delivered":
+            self._tell(Delivered(name, sending.incarnation, message, done.why))
+        elif message is not None:
+            self._tell(NotDelivered(name, sending.incarnation, message, done.why))
+
+    async def _deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         prompt = self._screens.prompt(agent, order.text)
         delivery = begin(
             prompt.text, self._clock.now().at, is_command=prompt.is_command, is_seen=prompt.is_seen,
-            has_hooks=agent.hooks_seen, too_late=order.until, left=self._left.get(order.agent, ""),
+            has_hooks=agent.hooks_seen, too_late=order.until, left=self._left.get(order.agent, ()),
             is_opening=order.opening,
         )  # fmt: skip
         sending = self._under_way[order.agent] = Sending(agent, order.incarnation, delivery)

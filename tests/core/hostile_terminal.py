@@ -272,10 +272,16 @@ class Terminal:
             self.was_touched = True
 
 
-def deliver(delivery: Delivery, terminal: Terminal) -> tuple[Delivery, Done]:
-    """Play one delivery to its verdict."""
+class DaemonDied(Exception):
+    """The daemon was killed after an order; it may have been carried out."""
+
+
+def deliver(delivery: Delivery, terminal: Terminal, dies_at: int = MOST_STEPS) -> tuple[Delivery, Done]:
+    """Play one delivery to its verdict. dies_at: the number of the order after which the daemon dies: DaemonDied."""
     seen: Seen | None = Begun()
-    for _ in range(MOST_STEPS):
+    for step in range(MOST_STEPS):
+        if step > dies_at:
+            raise DaemonDied
         order = delivery.order
         for one in (*terminal.hooks(), *((seen,) if seen is not None else ())):
             terminal.known(delivery, one)

@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.moment import Moment
-from phoenixd.core.typing.delivery import LONGEST, Delivery, begin
+from phoenixd.core.typing.clearing import TAKEN_OUT_LATER
+from phoenixd.core.typing.delivery import LONGEST, Delivery, begin, begin_again
 from phoenixd.core.typing.machine import HEARS, hear
 from phoenixd.core.typing.orders import ClearLine, Done, Paste, PressEnter
 from phoenixd.core.typing.outcomes import TAKEN
 from phoenixd.core.typing.seen import Begun
-from tests.core.hostile_terminal import FATES, Fate, Terminal, calm, deliver
+from tests.core.hostile_terminal import EPOCH, FATES, DaemonDied, Fate, Terminal, calm, deliver
 
 TEXT = "go on\nwith it"
 SLOWEST = 3.0
@@ -99,11 +100,57 @@ def test_what_an_earlier_text_left_is_cleared_and_never_a_persons_line(fate: Fat
     assert not any(TEXT in took for took, by in zip(again.took, again.submitted_by, strict=True) if by == "us")
 
 
+@given(fate=FATES, dies_at=st.integers(0, 60), down=st.sampled_from((0.0, 0.1, 5.0)))
+def test_after_the_daemons_death_no_enter_is_pressed_and_no_half_line_stays(
+    fate: Fate, dies_at: int, down: float
+) -> None:
+    terminal = Terminal(TEXT, fate)
+    try:
+        deliver(begin(TEXT, 0.0), terminal, dies_at)
+    except DaemonDied:
+        terminal.pass_time(terminal.at + down)
+    before = terminal.enters
+
+    _, done = deliver(begin_again(("another", TEXT), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert terminal.enters == before
+    assert (terminal.approved, terminal.sent_of_a_person, terminal.cleared_of_a_person) == (0, 0, 0)
+    if done.verdict == "delivered":
+        assert terminal.took.count(TEXT) == 1
+    if done.verdict == "not delivered":
+        assert TEXT not in terminal.took or "a person" in terminal.submitted_by
+    if not any(kind in ("dialog shown", "dialog told", "moves", "types", "wipes", "ends") for _, kind in fate.events):
+        assert TEXT not in terminal.lines
+
+
+def test_what_a_killed_daemon_left_in_the_input_line_is_taken_out_and_told() -> None:
+    terminal = Terminal(TEXT, Fate(swallowed=(True,) * 9))
+    with pytest.raises(DaemonDied):
+        deliver(begin(TEXT, 0.0), terminal, dies_at=20)
+    assert terminal.lines == [TEXT]
+
+    delivery, done = deliver(begin_again(("another", TEXT), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert (done.verdict, done.why, delivery.text) == ("not delivered", TAKEN_OUT_LATER, TEXT)
+    assert terminal.lines == []
+
+
+def test_what_the_shim_kept_of_a_killed_daemons_text_is_its_receipt() -> None:
+    terminal = Terminal(TEXT, Fate(hooks=(3.0,)))
+    with pytest.raises(DaemonDied):
+        deliver(begin(TEXT, 0.0), terminal, dies_at=12)
+    terminal.pass_time(terminal.at + 5.0)
+
+    delivery, done = deliver(begin_again((TEXT,), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert (done.verdict, delivery.text, terminal.took) == ("delivered", TEXT, [TEXT])
+
+
 def test_a_text_that_is_taken_is_delivered_with_one_enter() -> None:
     terminal, delivery, done = played(Fate())
 
     assert (done.verdict, done.why, terminal.enters) == ("delivered", TAKEN, 1)
-    assert delivery.left == ""
+    assert delivery.left == ()
 
 
 def test_what_nothing_takes_is_taken_out_again() -> None:
@@ -111,7 +158,7 @@ def test_what_nothing_takes_is_taken_out_again() -> None:
 
     assert done.verdict == "not delivered"
     assert "taken out of the input line again" in done.why
-    assert (terminal.lines, delivery.left) == ([], "")
+    assert (terminal.lines, delivery.left) == ([], ())
     assert [key for key in terminal.keys if isinstance(key.order, ClearLine)]
 
 
@@ -136,7 +183,7 @@ def test_f_proc_28_a_person_who_came_while_an_earlier_text_was_cleared_keeps_the
     """The look is so slow that the person has come and gone when it shows."""
     terminal = Terminal("second", Fate(events=((0.5, "types"),), slow=(0.0, 3.0)), lines=[TEXT])
 
-    _, done = deliver(begin("second", 0.0, left=TEXT), terminal)
+    _, done = deliver(begin("second", 0.0, left=(TEXT,)), terminal)
 
     assert (terminal.cleared_of_a_person, done.verdict) == (0, "not delivered")
     assert terminal.lines == [TEXT, "HALF A THOUGHT "]

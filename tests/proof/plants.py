@@ -181,6 +181,23 @@ PLANTS = (
         (TYPES,),
     ),
     Plant(
+        "takes out what a person wrote while no daemon lived",
+        (
+            (
+                f"{TYPING}/orphans.py",
+                "    found = which(step.line, step.texts) if step.line and is_alone else None\n",
+                "    found = step.texts[-1] if step.line else None\n",
+            ),
+            (f"{TYPING}/clearing.py", "or not is_ours:\n", "or False:\n"),
+        ),
+        (TYPES,),
+    ),
+    Plant(
+        "leaves a half line after the daemon's death",
+        ((f"{TYPING}/orphans.py", "    if is_settled and found is not None:\n", "    if False:\n"),),
+        (TYPES,),
+    ),
+    Plant(
         "takes a person's line out",
         ((f"{TYPING}/clearing.py", "or not is_ours:\n", "or False:\n"),),
         (TYPES,),

@@ -67,10 +67,10 @@ def hear_freeing(delivery: Delivery, step: Freeing, sight: Sight, now: Moment) -
     obstacle = _obstacle(delivery, screen, sight, now)
     if obstacle is None:
         # A line that was seen empty holds nothing of ours; from the paste on it does.
-        pasting = replace(delivery, left=delivery.text, pasted_wall=now.wall)
+        pasting = replace(delivery, left=(delivery.text,), pasted_wall=now.wall)
         return go_on(pasting, Pasting(), Paste(), "nothing is in the way")
     is_alone = sight.typed is None and not delivery.asked and not step.tried
-    if is_alone and screen.line and is_of(screen.line, delivery.left):
+    if is_alone and screen.line and is_of(screen.line, *delivery.left):
         clearing = Clearing(now.at + CLEARS_WITHIN, "room", screen.line)
         return look_again(delivery, clearing, now, "what an earlier text left in its input line is taken out")
     is_drafted = delivery.is_seen and bool(screen.line) and not is_typing(sight.typed, now.wall)

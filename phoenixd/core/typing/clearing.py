@@ -34,6 +34,7 @@ from phoenixd.core.typing.seen import Discarded, Screen, Sight
 CLEARS = 50
 """Lines of a text that are taken away one by one, at most."""
 UNSENT = "it stands in the input line, unsent"
+TAKEN_OUT_LATER = "phoenixd was restarted while it was being typed; the text was taken out of the input line again"
 TAKEN_OUT = f"Enter was not taken within {GIVE_UP:.0f} s; the text was taken out of the input line again"
 
 
@@ -52,7 +53,7 @@ def hear_clearing(delivery: Delivery, step: Clearing, sight: Sight, now: Moment)
     if closed is not None or (blank is not None and step.presses):
         return look_again(delivery, step, now, "whether that is what its input line shows")
     is_somebody_there = delivery.touched or (step.purpose == "room" and sight.typed is not None)
-    is_ours = blank is not None or is_rest_of(screen.line or "", step.shown, delivery.left)
+    is_ours = blank is not None or is_rest_of(screen.line or "", step.shown, *delivery.left)
     if is_somebody_there or delivery.asked or sight.asks or not is_ours:
         return _stays(delivery, step, now)
     if step.presses >= CLEARS or now.at >= step.until:
@@ -91,10 +92,10 @@ def hear_parting(delivery: Delivery, step: Parting, sight: Sight, now: Moment) -
 
 
 def _cleared(delivery: Delivery, step: Clearing, now: Moment) -> Outcome:
-    clean = replace(delivery, left="")
+    clean = replace(delivery, left=())
     if step.purpose == "room":
         return look_again(clean, Freeing(now.at + FREE_WITHIN), now, "its input line is empty", Look(now.at, room=True))
-    parting = Parting(now.at + LAST_WORD, TAKEN_OUT)
+    parting = Parting(now.at + LAST_WORD, TAKEN_OUT_LATER if delivery.is_orphan else TAKEN_OUT)
     return look_again(clean, parting, now, "its input line is empty", Look(parting.until, screen=False))
 
 

@@ -21,8 +21,23 @@ CLEARS_WITHIN = 30.0
 """Seconds in which a text is taken out of the input line."""
 LAST_WORD = 1.0
 """Seconds for the evidence of an Enter that was taken just before the text was to be taken back."""
+SEEN_WITHIN = 5.0
+"""Seconds in which the input line is to be read that an earlier daemon may have left half typed."""
 LONGEST = 120.0
 """Seconds after which there is a verdict whatever was seen: more than all of the above together."""
+
+
+@dataclass(frozen=True, slots=True)
+class Orphaned:
+    """An earlier daemon was at one of these texts when it ended, and one may stand in the input line.
+
+    line, since: what stands there, and since when.
+    """
+
+    until: Instant
+    texts: tuple[str, ...] = field(repr=False)
+    line: str | None = field(default=None, repr=False)
+    since: Instant = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +165,8 @@ class Over:
 
 
 Step = (
-    Drawing
+    Orphaned
+    | Drawing
     | Freeing
     | Clearing
     | Pasting
@@ -176,7 +192,7 @@ class Delivery:
     began, deadline: when it began, and when there is a verdict whatever was seen. left: what of ours may stand in the
     input line. pasted_wall: when it was pasted (wall); None before. asked: a hook told of a dialog. told: a hook told
     of the prompt before Enter was pressed. touched: a person has pressed keys since the paste. looks: how many there
-    were. order: what the runtime is about to do.
+    were. is_orphan: an earlier daemon began it. order: what the runtime is about to do.
     """
 
     text: str = field(repr=False)
@@ -187,18 +203,14 @@ class Delivery:
     is_seen: bool = True
     has_hooks: bool = True
     too_late: Instant | None = None
-    left: str = field(default="", repr=False)
+    left: tuple[str, ...] = field(default=(), repr=False)
     pasted_wall: float | None = None
     asked: bool = False
     told: bool = False
     touched: bool = False
     looks: int = 0
+    is_orphan: bool = False
     order: Order = BEGIN
-
-    @property
-    def digest(self) -> str:
-        """By which a hook names this text."""
-        return sha256(self.text.encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def enters(self) -> int:
@@ -206,10 +218,24 @@ class Delivery:
         return self.step.presses if isinstance(self.step, Entered | Unseen) else 0
 
 
+def digest(text: str) -> str:
+    """By which a hook names this text."""
+    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+
+
 def begin(
     text: str, at: Instant, *, is_command: bool = False, is_seen: bool = True, has_hooks: bool = True,
-    too_late: Instant | None = None, left: str = "", is_opening: bool = False,
+    too_late: Instant | None = None, left: tuple[str, ...] = (), is_opening: bool = False,
 ) -> Delivery:  # fmt: skip
     """Begin a delivery. is_opening: the run has just begun, and draws its screen first."""
     step = Drawing(at + DRAWN_WITHIN) if is_opening else Freeing(at + FREE_WITHIN)
     return Delivery(text, at, at + LONGEST, step, is_command, is_seen, has_hooks, too_late, left)
+
+
+def begin_again(texts: tuple[str, ...], at: Instant, wall: float) -> Delivery:
+    """Find out what became of texts that an earlier daemon had begun; none of them is typed again.
+
+    The delivery's `text` is the one of which something was found out; empty before, and where nothing was.
+    """
+    step = Orphaned(at + SEEN_WITHIN, texts)
+    return Delivery("", at, at + LONGEST, step, left=texts, pasted_wall=wall, is_orphan=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 _IN_PLACE = r"\[Pasted [^\[\]]*\]"
 """What all CLIs show in place of a long text."""
@@ -17,10 +18,15 @@ def squashed(text: str) -> str:
     return "".join(text.split())
 
 
-def is_of(line: str, text: str) -> bool:
-    """Whether what stands in an input line can be this text: whole, cut at one end, or what is shown in its place."""
-    seen, whole = squashed(line), squashed(text)
-    return bool(text) and (whole.startswith(seen) or whole.endswith(seen) or _stands_for_one(line))
+def is_of(line: str, *texts: str) -> bool:
+    """Whether what stands in an input line can be one of these: whole, cut at one end, or replaced by a few words."""
+    return which(line, texts) is not None
+
+
+def which(line: str, texts: Iterable[str]) -> str | None:
+    """The first of these texts that an input line can hold when it shows this; None where it holds something else."""
+    seen = squashed(line)
+    return next((text for text in texts if text and _shows(line, seen, squashed(text))), None)
 
 
 def is_rest_of(line: str, *texts: str) -> bool:
@@ -39,6 +45,10 @@ def can_show(line: str, text: str, *, is_command: bool) -> bool:
         return True
     seen, whole = _NOT_PLAIN.sub("", line), _NOT_PLAIN.sub("", text)
     return seen in whole or (is_command and seen.startswith(whole))
+
+
+def _shows(line: str, seen: str, whole: str) -> bool:
+    return whole.startswith(seen) or whole.endswith(seen) or _stands_for_one(line)
 
 
 def _stands_for_one(line: str) -> bool:

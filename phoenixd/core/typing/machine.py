@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from phoenixd.core.moment import Moment
-from phoenixd.core.typing import after, before, clearing, unseen
+from phoenixd.core.typing import after, before, clearing, orphans, unseen
 from phoenixd.core.typing.delivery import (
     APPEARS_WITHIN,
     LONGEST,
@@ -21,11 +21,13 @@ from phoenixd.core.typing.delivery import (
     Drawing,
     Entered,
     Freeing,
+    Orphaned,
     Over,
     Parting,
     Pasting,
     TakingBack,
     Unseen,
+    digest,
 )
 from phoenixd.core.typing.orders import Look
 from phoenixd.core.typing.outcomes import TAKEN, Outcome, delivered, look_again, not_delivered, unknown
@@ -43,6 +45,7 @@ from phoenixd.core.typing.seen import (
 )
 
 HEARS: Mapping[type[Any], Callable[[Delivery, Any, Sight, Moment], Outcome]] = {
+    Orphaned: orphans.hear_orphaned,
     Drawing: before.hear_drawing,
     Freeing: before.hear_freeing,
     Clearing: clearing.hear_clearing,
@@ -93,7 +96,9 @@ def _hear_hook(delivery: Delivery, hook: Told) -> Outcome:
     if isinstance(hook, PermissionAsked):
         asked = replace(delivery, asked=True)
         return Outcome(asked, asked.order, "a dialog opens")
-    if delivery.pasted_wall is None or hook.sha256 not in (None, delivery.digest):
+    if isinstance(delivery.step, Orphaned):
+        return orphans.hear_hook(delivery, delivery.step, hook)
+    if delivery.pasted_wall is None or hook.sha256 not in (None, digest(delivery.text)):
         return Outcome(delivery, delivery.order, "the prompt of somebody else")
     if isinstance(delivery.step, Pasting | Appearing) or (isinstance(delivery.step, Unseen) and not delivery.enters):
         # A hook of an earlier text with the same words may be late: alone it is no proof before Enter was pressed.
@@ -102,7 +107,7 @@ def _hear_hook(delivery: Delivery, hook: Told) -> Outcome:
 
 
 def _hear_paste(delivery: Delivery, seen: Pasted, now: Moment) -> Outcome:
-    pasted = replace(delivery, text=seen.text, left=seen.text, is_command=seen.is_command)
+    pasted = replace(delivery, text=seen.text, left=(seen.text,), is_command=seen.is_command)
     step = Appearing(now.at + APPEARS_WITHIN) if delivery.is_seen else Unseen(now.at, now.at)
     return look_again(pasted, step, now, "whether the text stands there", Look(now.at))
 

@@ -44,7 +44,7 @@ def look_again(delivery: Delivery, step: Step, now: Moment, reason: str, order: 
 
 def delivered(delivery: Delivery, evidence: str) -> Outcome:
     """End: the text arrived, and what stands in the input line from now on is somebody else's."""
-    return go_on(replace(delivery, left=""), Over(), Done("delivered", evidence, queued=evidence == QUEUED), evidence)
+    return go_on(replace(delivery, left=()), Over(), Done("delivered", evidence, queued=evidence == QUEUED), evidence)
 
 
 def not_delivered(delivery: Delivery, why: str) -> Outcome:
