@@ -198,6 +198,22 @@ PLANTS = (
         (TYPES,),
     ),
     Plant(
+        "gives an answer though its dialog has left the screen",
+        (
+            (
+                f"{TYPING}/answering.py",
+                "        case Standing(), DialogLooked(stands=True):\n",
+                "        case Standing(), DialogLooked():\n",
+            ),
+        ),
+        ("tests/core/test_answering.py",),
+    ),
+    Plant(
+        "waits for ever for the proof of an answer",
+        ((f"{TYPING}/answering.py", "        counted = answering.allow\n", "        counted = None\n"),),
+        ("tests/core/test_answering.py",),
+    ),
+    Plant(
         "takes a person's line out",
         ((f"{TYPING}/clearing.py", "or not is_ours:\n", "or False:\n"),),
         (TYPES,),
