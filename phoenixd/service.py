@@ -379,24 +379,38 @@ class DaemonService:
 
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
         async with self._declaring:
-            if meant(self.fleet(), name) is None:
-                try:
-                    found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
-                except ConfigurationError as error:
-                    return Refusal("conflict", error.message, error.remedy)
-                after = await self._read()
-                spec = after.agents.get(name)
-                told = "; ".join(str(one) for one in after.errors if one.agent == name) or "its file is not kept"
-                refused: Refusal | None = Refusal("conflict", f"{name} cannot be declared again: {told}", "")
-                if spec is not None:
-                    (refused,) = await self._declare([AgentDeclared(spec)])
-                if refused is not None:
-                    if found:
-                        await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+            there = meant(self.fleet(), name)
+            if there is None:
+                if (refused := await self._declare_again(name, act)) is not None:
                     return refused
             elif await anyio.to_thread.run_sync(config.is_kept, self.directories.state, name, act):
-                return Refusal("conflict", f"there is an agent {name} again", f"phoenixctl remove {name}, then undo")
+                if there.removing:
+                    return Refusal("conflict", f"{name} is still being removed", f"phoenixctl undo {name}, once more")
+                again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
+                return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
         return await self.order(UndoRequested(name, act, by))
+
+    async def _declare_again(self, name: str, act: str) -> Refusal | None:
+        """Declare an agent as it was before this act; where that is refused or fails, its file is kept as before."""
+        found = False
+        try:
+            found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
+            after = await self._read()
+            spec = after.agents.get(name)
+            if spec is not None:
+                (refused,) = await self._declare([AgentDeclared(spec)])
+                return refused
+            wrong = "; ".join(str(one) for one in after.errors if one.agent == name or (found and one.agent is None))
+        except ConfigurationError as error:
+            return Refusal("conflict", f"{name} cannot be declared again: {error.message}", error.remedy)
+        finally:
+            if found and meant(self.fleet(), name) is None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+        if wrong:
+            return Refusal("conflict", f"{name} cannot be declared again: {wrong}", "phoenixctl config check")
+        why = f"{name} cannot be declared again: its declaration is kept nowhere any more"
+        return Refusal("conflict", why, f"phoenixctl add {name} -- COMMAND")
 
     async def plan(self) -> tuple[Change, ...]:
         return _changes(self._compare(await self._load()))

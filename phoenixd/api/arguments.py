@@ -102,8 +102,9 @@ def _checked(operation: Operation, parameter: Parameter, value: Any) -> Any:
         case "duration":
             return _duration(operation, parameter, value)
         case "strings" | "words":
-            if not isinstance(value, list) or len(value) > MAX_ITEMS:
-                raise _wrong(operation, parameter, f"is not a list of at most {MAX_ITEMS} texts")
+            most = parameter.maximum or MAX_ITEMS
+            if not isinstance(value, list) or len(value) > most:
+                raise _wrong(operation, parameter, f"is not a list of at most {most} texts")
             for item in value:
                 _check_text(operation, parameter, item)
         case "pairs":
