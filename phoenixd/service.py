@@ -110,7 +110,15 @@ class Knowledge(Protocol):
 
 
 class AgentLog(Protocol):
-    async def lines(self, agents: Sequence[Agent], most: int, since: float | None) -> list[LogLine]: ...
+    """LogReader of the API, of agents in the place of names."""
+
+    async def newest(self, agents: Sequence[Agent], most: int, since: float | None, now: float) -> list[LogLine]: ...
+
+    async def added(self, agents: Sequence[Agent], since: float, most: int) -> tuple[list[LogLine], bool]: ...
+
+    def resume(self, places: Mapping[str, str]) -> None: ...
+
+    def places(self) -> dict[str, str]: ...
 
 
 class Transcripts(Protocol):
@@ -564,13 +572,31 @@ class _Log:
     meant: Callable[[str], Agent | None]
     clean: Callable[[str, str], str]
     reader: AgentLog
+    learnt: set[str] = field(default_factory=set)
 
-    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+    async def newest(self, names: Sequence[str], most: int, since: float | None, now: float) -> list[LogLine]:
+        known = self._known(names)
+        lines = await self.reader.newest([agent for _, agent in known.values()], most, since, now)
+        return [replace(line, agent=known[line.agent][0]) for line in lines]
+
+    async def added(self, names: Sequence[str], since: float, most: int) -> tuple[list[LogLine], bool]:
+        known = self._known(names)
+        lines, is_more = await self.reader.added([agent for _, agent in known.values()], since, most)
+        return [replace(line, agent=known[line.agent][0]) for line in lines], is_more
+
+    def resume(self, places: Mapping[str, str]) -> None:
+        self.reader.resume(places)
+
+    def places(self) -> dict[str, str]:
+        return self.reader.places()
+
+    def _known(self, names: Sequence[str]) -> dict[str, tuple[str, Agent]]:
+        """By the agents' own names: how people call them, and they themselves."""
         found = {agent.name: (name, agent) for name in names if (agent := self.meant(name)) is not None}
-        for name in found:
+        for name in found.keys() - self.learnt:
             self.clean(name, "")  # What is secret of an agent is learnt here, and not in the reader's thread.
-        lines = await self.reader.lines([agent for _, agent in found.values()], most, since)
-        return [replace(line, agent=found[line.agent][0]) for line in lines]
+            self.learnt.add(name)
+        return found
 
 
 def _changes(plan: config.Plan) -> tuple[Change, ...]:

@@ -21,7 +21,6 @@ from phoenixd.core.projection import Row, row_of
 from phoenixd.core.seat.finding import meant, shown, written_by
 from phoenixd.core.selection import Selector, parse
 
-
 Once = Callable[[str, tuple[bytes, ...], Callable[[], Coroutine[None, None, "Reply"]]], Coroutine[None, None, "Reply"]]
 
 

@@ -78,6 +78,11 @@ class Subject:
                 return (self.name,)
 
 
+def named(name: str) -> Subject:
+    """A subject for selectors that ask for nothing but names."""
+    return Subject(name, "", "", ())
+
+
 @dataclass(frozen=True, slots=True)
 class Term:
     """One word. exact: the values without signs of a pattern; patterns: the others."""

@@ -135,7 +135,7 @@ def test_a_name_that_is_not_there_stops_the_whole_verb() -> None:
     [
         ("* !shp-*", "!shp-* leaves nobody out: no agent is called so; did you mean shop-api?", "status shop-api"),
         ("!shp-*", "!shp-* leaves nobody out: no agent is called so; did you mean shop-api?", "status shop-api"),
-        ("* !shop-wbe", "!shop-wbe leaves nobody out: no agent is called so; did you mean shop-web?", "status shop-web"),
+        ("* !shop-wb", "!shop-wb leaves nobody out: no agent is called so; did you mean shop-web?", "status shop-web"),
         ("* !docs,plannr", "!plannr leaves nobody out: no agent is called so; did you mean planner?", "status planner"),
         ("* !docs !zzz", "!zzz leaves nobody out: no agent is called so", "status --all"),
         ("* !xx?", "!xx? leaves nobody out: no agent is called so", "status --all"),
