@@ -97,6 +97,7 @@ def _open(
             return _frames(connection, rest)
         while chunk := connection.recv(65536):
             received += chunk
+        connection.close()
     except OSError:
         return None
     answer = wire.parse(received)

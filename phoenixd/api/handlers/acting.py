@@ -76,7 +76,7 @@ async def undo(ask: Ask) -> Reply:
     fleet, wall, act = ask.service.fleet(), ask.service.now().wall, ask.arguments["act"]
     kept = undoing.kept(fleet.undoable, wall)
     acts = undoing.newest(kept, wall, _undone(ask, kept) if str(ask.arguments["select"]).strip() else None, act)
-    if not acts and act is not None:
+    if not acts and act is not None and kept:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:
         raise Problem("not_found", "nothing was stopped, removed or begun afresh within 7 days", "phoenixctl events")
