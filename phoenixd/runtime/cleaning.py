@@ -8,13 +8,15 @@ from typing import Any
 
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
-from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
+from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import TroubleSeen
-from phoenixd.core.events.orders import AnswerRequested, SendRequested
-from phoenixd.core.events.resonance import CheckRequested
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
+from phoenixd.core.events.orders import AnswerRequested, BreakerCorrupt, HandoffRequested, SendRequested
+from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import (
     AgentExited,
     Delivered,
+    HoldAnswered,
     HooksRefused,
     LinkLost,
     NotDelivered,
@@ -22,6 +24,7 @@ from phoenixd.core.events.runs import (
     TreeGone,
 )
 from phoenixd.core.events.tasks import TaskRequested
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import HOOKS, OtherHook, PermissionAsked
 
 SAID = ("text", "error", "tool", "source", "notification", "jobs", "command", "word", "model", "tool_use_id")
@@ -41,12 +44,23 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     Delivered: ("queued",),
     NotDelivered: ("reason",),
     StartFailed: ("message",),
-    AgentExited: ("killed",),
+    AgentExited: ("killed", "note"),
     TreeGone: ("killed",),
     CleanedUp: ("killed", "foreign"),
     ScreenSeen: ("verdict",),
     UsageSeen: ("model", "problem"),
+    AnswerCut: ("calls",),
+    FooterSeen: ("role",),
+    HoldAnswered: ("why",),
+    BreakerCorrupt: ("why",),
     CheckRequested: ("why",),
+    HandoffRequested: ("why",),
+    PlantingFailed: ("why",),
+    PapersUpdated: ("note",),
+    PapersFailed: ("why",),
+    PackageFailed: ("why",),
+    AddendumWritten: ("why",),
+    WorkMeasured: ("note",),
     LinkLost: ("reason",),
     HooksRefused: ("why",),
     TroubleSeen: ("text",),

@@ -21,6 +21,7 @@ MOST_CALLS = 32
 RAW_LIMIT = 4096
 """Characters of a text that are looked at for secrets: many times what is shown of it."""
 MARGIN = 1024
+"""Characters of a word that was cut which are left out at most."""
 MODEL_LIMIT = 80
 BRANCH_LIMIT = 120
 
@@ -222,8 +223,11 @@ class Sights:
 
     def _line(self, agent: str, text: str, limit: int) -> str:
         clean = self._clean(agent, text[:RAW_LIMIT])
-        # Half of a secret is not known for one: what stands before a cut is not shown.
-        return one_line(clean if len(text) <= RAW_LIMIT else f"{clean[:-MARGIN]}…", limit)
+        if len(text) > RAW_LIMIT:
+            # Half of a secret is not known for one: the word that stands before the cut is not shown.
+            last = clean.rsplit(None, 1)[-1] if clean.strip() else ""
+            clean = f"{clean[: len(clean) - min(len(last), MARGIN)]}…"
+        return one_line(clean, limit)
 
 
 def _number(payload: dict[str, Any]) -> str:
