@@ -56,11 +56,15 @@ class Ledger:
     _bodies: dict[tuple[Kind, str], Json] = field(default_factory=dict)
     """Of what is there, with the ages of the newest look."""
     _gone: OrderedDict[tuple[Kind, str], None] = field(default_factory=OrderedDict)
+    _beside: dict[str, dict[tuple[Kind, str], None]] = field(default_factory=dict)
+    """By agent: the items and alerts that are there."""
 
     def note(self, kind: Kind, key: str, agent: str | None, body: Json) -> bool:
         """Take a thing as it is now; whether anything of it but its age has changed."""
         known = self._bodies.get((kind, key))
         self._bodies[kind, key] = body
+        if kind != "agent" and agent is not None:
+            self._beside.setdefault(agent, {})[kind, key] = None
         if known is not None and _lasting(known) == _lasting(body):
             return False
         is_volatile = known is not None and _journaled(known) == _journaled(body)
@@ -72,6 +76,10 @@ class Ledger:
         before = self._changes.get((kind, key))
         if before is None or self._bodies.pop((kind, key), None) is None:
             return
+        if before.agent is not None and kind != "agent" and (beside := self._beside.get(before.agent)) is not None:
+            beside.pop((kind, key), None)
+            if not beside:
+                del self._beside[before.agent]
         self._put(kind, key, ENDS[kind], before.agent, body, is_volatile=False)
         self._gone[kind, key] = None
         while len(self._gone) > MOST_GONE:
@@ -102,6 +110,11 @@ class Ledger:
             for (known, key), change in self._changes.items():
                 if known == kind and (known, key) in self._bodies:
                     yield change
+
+    def beside(self, agent: str, before: int) -> list[Change]:
+        """The items and alerts of an agent that are there and have not changed since that change, the oldest first."""
+        found = (self._changes[key] for key in self._beside.get(agent, ()))
+        return sorted((change for change in found if change.number < before), key=lambda change: change.number)
 
     def after(self, number: int) -> list[Change]:
         """What changed after that change, the oldest first."""

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from phoenixd.api import representation
 from phoenixd.api.feed.ledger import Change, Json, Ledger
+from phoenixd.api.feed.notes import Notes
 from phoenixd.api.row import alert, document, row_of
 from phoenixd.api.service import Service
 from phoenixd.core import projection
@@ -36,6 +37,7 @@ class Feed:
     def __init__(self, service: Service) -> None:
         self.boot = secrets.token_hex(8)
         self.ledger = Ledger()
+        self.notes = Notes(service.journal)
         self.followers = 0
         self._service = service
         self._dirty: set[str] = set()
@@ -136,6 +138,10 @@ class Feed:
         await asyncio.sleep(min(MOST_GATHER, max(LEAST_GATHER, EACH_GATHER * self.followers)))
         return True
 
+    def row_of(self, agent: str) -> str:
+        """The name of the row in which an agent stands that the journal names so."""
+        return _shown(self._service.fleet(), agent)
+
     def changes(self, after: int) -> list[Change] | None:
         """What changed after that change; None where that is not known any more, so that all has to be told."""
         if after > self.ledger.number or after < self.ledger.forgotten:
@@ -160,7 +166,7 @@ class Feed:
     def _forget(self, name: str) -> None:
         self._note_items(name, {})
         self._note_alerts(name, name, ())
-        self.ledger.drop("agent", name, {"name": name})
+        self.ledger.drop("agent", name, {"name": name, "removed": True})
 
     def _note_items(self, name: str, items: dict[str, InboxItem]) -> None:
         known = self._items.get(name, {})
