@@ -17,6 +17,8 @@ PATIENCE = 60.0
 """Seconds that a daemon which was there may be away."""
 RETRY = 0.25
 
+Frame = tuple[str | None, str, str]
+
 
 def events(command: Command) -> int:
     """`events [-f]`: the journal's rows, then what follows."""
@@ -55,16 +57,22 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def follow(command: Command, show: Callable[[str], None], *extra: str, last: str | None = None) -> int:
-    """Show each frame of a stream, over restarts of the daemon. last: the id after which it begins."""
+def follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
+    """Show each frame of a stream, over restarts of the daemon."""
+    return follow_named(command, lambda event, data: show(data), *extra)
+
+
+def follow_named(command: Command, show: Callable[[str, str], None], *extra: str) -> int:
+    """The same for frames that bear the name of an event."""
+    last: str | None = None
     given = dict(command.given)
     stream = _open(command, given, last, extra)
     if stream is None:
         return absence.explain(calls.places(command))
     while not isinstance(stream, int):
-        for row, data in stream:
+        for row, event, data in stream:
             last = row or last
-            show(data)
+            show(event, data)
         if last is not None:
             # What was asked for at first has been shown; from now on the row number says where to go on.
             given = {key: value for key, value in given.items() if key not in ("since", "lines")}
@@ -79,7 +87,7 @@ def follow(command: Command, show: Callable[[str], None], *extra: str, last: str
 
 def _open(
     command: Command, given: dict[str, Any], last: str | None, extra: tuple[str, ...]
-) -> Iterator[tuple[str | None, str]] | int | None:
+) -> Iterator[Frame] | int | None:
     """A stream of frames, the exit code of a refusal (which is told), or None when no daemon answers."""
     target, _ = calls.spell(command.operation, given, extra)
     headers = (f"last-event-id: {last}",) if last is not None else ()
@@ -102,20 +110,22 @@ def _open(
     return calls.tell(command, answer) if answer is not None else None
 
 
-def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]]:
-    """Row number and data of each frame; ends when the daemon does, or says nothing for too long."""
+def _frames(connection: Any, received: bytes) -> Iterator[Frame]:
+    """Row number, event and data of each frame; ends when the daemon does, or says nothing for too long."""
     while True:
         while b"\n\n" in received:
             frame, _, received = received.partition(b"\n\n")
-            row, data = None, None
+            row, event, data = None, "message", None
             for line in frame.decode("utf-8", "replace").split("\n"):
                 name, _, value = line.partition(": ")
                 if name == "id":
                     row = value
+                elif name == "event":
+                    event = value
                 elif name == "data":
                     data = value
             if data is not None:
-                yield row, data
+                yield row, event, data
         try:
             chunk = connection.recv(65536)
         except OSError:
