@@ -13,7 +13,8 @@ import jsonschema
 import pytest
 
 from phoenixd.api.feed import notes
-from phoenixd.api.feed.following import Follower, subject_of
+from phoenixd.api.feed.following import Follower
+from phoenixd.api.feed.ledger import subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
@@ -206,7 +207,7 @@ async def test_a_row_of_the_story_is_read_and_written_down_once_for_all_follower
 async def test_who_is_far_behind_has_the_rows_read_for_him_alone() -> None:
     daemon = standing()
     daemon.declare("a")
-    kept = notes.Notes(daemon.journal)
+    kept = notes.Notes(daemon.journal, str)
     story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
     newest = len(daemon.journal.rows)
     assert await kept.between(newest, newest) == []

@@ -99,18 +99,19 @@ class Follower:
     async def _merged(self, changes: list[Change], row: int) -> list[str]:
         """Changes and rows of the story in the order of their rows, the rows first: a change is of its row's end."""
         frames: list[str] = []
-        soon = self._soon(changes)
+        # Whose row enters what is chosen with these changes: the rows that brought that about are told as well.
+        chosen = self._chosen(changes) if self.selector is not None else set()
         waiting = iter(changes)
         change = next(waiting, None)
         notes = await self.feed.notes.between(self.row, row) if self.row < row else ()
         for note in notes:
             while change is not None and change.row < note.row:
-                frames += self._told([change])
+                frames += self._of(change, chosen)
                 change = next(waiting, None)
-            frames += self._note(note, soon)
+            frames += self._note(note, chosen)
         self.row = max(self.row, row)
         rest = [*([change] if change is not None else []), *waiting]
-        return frames + self._told(rest)
+        return frames + [frame for one in rest for frame in self._of(one, chosen)]
 
     def _hello(self, *, whole: bool) -> str:
         """whole: what the client knows is void, and all that is there follows."""
@@ -120,7 +121,7 @@ class Follower:
         """All that is there. Without ids: a client that loses the link meanwhile has not got it all."""
         standing = list(self.feed.ledger.standing())
         if self.selector is not None:
-            self._shown = {one.key for one in standing if one.event == "agent" and self._takes(one)}
+            self._shown = self._chosen(standing)
             standing = [one for one in standing if one.agent in self._shown]
         return [self._hello(whole=True), *(_raw(change.event, change.data, None) for change in standing)]
 
@@ -135,18 +136,15 @@ class Follower:
         missed = await journal.read(after=after, limit=MOST_NOTES + 1, story=True)
         return f"more than {MOST_NOTES} rows of the story followed" if len(missed) > MOST_NOTES else ""
 
-    def _note(self, note: Note, soon: frozenset[str]) -> Iterator[str]:
-        if self.selector is None or (note.agent is not None and self._concerns(note.agent, soon)):
+    def _note(self, note: Note, chosen: set[str]) -> Iterator[str]:
+        if self.selector is None or (note.agent is not None and self._concerns(note.agent, chosen)):
             yield _raw("note", note.data, note.row)
 
-    def _concerns(self, agent: str, soon: frozenset[str]) -> bool:
-        """Whether the follower is told of an agent, or of a generation; soon: of whom the next frames tell."""
-        name = self.feed.row_of(agent)
-        if name in self._shown or name in soon:
+    def _concerns(self, name: str, chosen: set[str]) -> bool:
+        if name in self._shown or name in chosen:
             return True
-        # Of whom nothing but a name is known any more, names alone can choose.
-        is_gone = self.selector is not None and self.feed.ledger.body("agent", name) is None
-        return is_gone and self._takes_name(name)
+        # Of an agent that is gone nothing but its name is known, by which names alone can choose.
+        return self.feed.ledger.body("agent", name) is None and self._takes_name(name)
 
     def _takes_name(self, name: str) -> bool:
         terms = self.selector.terms if self.selector is not None else ()
@@ -155,21 +153,11 @@ class Follower:
     def _takes_subject(self, subject: Subject) -> bool:
         return self.selector is None or self.selector.takes(subject)
 
-    def _takes(self, change: Change) -> bool:
-        return self._takes_subject(subject_of(change.body))
+    def _chosen(self, changes: Iterable[Change]) -> set[str]:
+        """Of the agents that changed those that the selector takes."""
+        return {one.key for one in changes if one.subject is not None and self._takes_subject(one.subject)}
 
-    def _soon(self, changes: Iterable[Change]) -> frozenset[str]:
-        """Who enters what is chosen with these changes: the rows that brought that about are of an agent that is."""
-        if self.selector is None:
-            return frozenset()
-        return frozenset(
-            one.key for one in changes if one.event == "agent" and one.key not in self._shown and self._takes(one)
-        )
-
-    def _told(self, changes: Iterable[Change]) -> list[str]:
-        return [frame for change in changes for frame in self._of(change)]
-
-    def _of(self, change: Change) -> Iterator[str]:
+    def _of(self, change: Change, chosen: set[str]) -> Iterator[str]:
         row = change.row if not change.is_volatile else None
         if self.selector is None:
             yield _raw(change.event, change.data, row)
@@ -177,7 +165,7 @@ class Follower:
         name, was_shown = change.agent, change.agent in self._shown
         if name is None:
             return
-        if change.event == "agent" and not self._takes(change):
+        if change.event == "agent" and name not in chosen:
             if was_shown:
                 self._shown.discard(name)
                 yield _frame("gone", {"name": name, "removed": False}, row)
@@ -193,20 +181,6 @@ class Follower:
             yield _raw(change.event, change.data, row)
             if change.event == "gone":
                 self._shown.discard(name)
-
-
-def subject_of(body: dict[str, Any]) -> Subject:
-    """What selectors read of a row."""
-    words = tuple(dict.fromkeys(word for word in (body["state"], body["activity"], body["group"]) if word))
-    return Subject(
-        body["name"],
-        body["kind"],
-        body["harness"],
-        words,
-        body["group"] == "needs_you",
-        body["project"],
-        tuple(body["labels"]),
-    )
 
 
 def _frame(event: str, body: dict[str, Any], row: int | None = None) -> str:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from phoenixd.api.row import AGES, VOLATILE
+from phoenixd.core.selection import Subject
 
 Json = dict[str, Any]
 Kind = Literal["agent", "item", "alert"]
@@ -29,7 +30,8 @@ ENDS: dict[Kind, Event] = {"agent": "gone", "item": "item-closed", "alert": "ale
 class Change:
     """One thing as it is since this change. data: JSON, made once for all followers.
 
-    agent: whom it concerns, None for the fleet. is_volatile: no row of the journal tells of it.
+    agent: whom it concerns, None for the fleet. is_volatile: no row of the journal tells of it. subject: what selectors
+    read of an agent's row.
     """
 
     number: int
@@ -40,6 +42,7 @@ class Change:
     data: str
     body: Json = field(repr=False)
     is_volatile: bool = False
+    subject: Subject | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -138,7 +141,22 @@ class Ledger:
         data = json.dumps(body, separators=(",", ":"))
         self._changes.pop((kind, key), None)
         self._gone.pop((kind, key), None)
-        self._changes[kind, key] = Change(self.number, self.row, event, key, agent, data, body, is_volatile)
+        subject = subject_of(body) if event == "agent" else None
+        self._changes[kind, key] = Change(self.number, self.row, event, key, agent, data, body, is_volatile, subject)
+
+
+def subject_of(body: Json) -> Subject:
+    """What selectors read of a row."""
+    words = tuple(dict.fromkeys(word for word in (body["state"], body["activity"], body["group"]) if word))
+    return Subject(
+        body["name"],
+        body["kind"],
+        body["harness"],
+        words,
+        body["group"] == "needs_you",
+        body["project"],
+        tuple(body["labels"]),
+    )
 
 
 def _lasting(body: Json) -> Json:

@@ -37,7 +37,7 @@ class Feed:
     def __init__(self, service: Service) -> None:
         self.boot = secrets.token_hex(8)
         self.ledger = Ledger()
-        self.notes = Notes(service.journal)
+        self.notes = Notes(service.journal, lambda agent: _shown(service.fleet(), agent))
         self.followers = 0
         self._service = service
         self._dirty: set[str] = set()
@@ -137,10 +137,6 @@ class Feed:
             return False
         await asyncio.sleep(min(MOST_GATHER, max(LEAST_GATHER, EACH_GATHER * self.followers)))
         return True
-
-    def row_of(self, agent: str) -> str:
-        """The name of the row in which an agent stands that the journal names so."""
-        return _shown(self._service.fleet(), agent)
 
     def changes(self, after: int) -> list[Change] | None:
         """What changed after that change; None where that is not known any more, so that all has to be told."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from phoenixd.api import representation
@@ -18,7 +19,7 @@ MOST_CHARACTERS = 4 << 20
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """A row of the story. agent: as the journal names it. data: JSON."""
+    """A row of the story. agent: in whose row of status it belongs. data: JSON."""
 
     row: int
     agent: str | None
@@ -26,10 +27,11 @@ class Note:
 
 
 class Notes:
-    """What a journal has of them."""
+    """What a journal has of them. row_of: in whose row of status an agent stands."""
 
-    def __init__(self, journal: Journal) -> None:
+    def __init__(self, journal: Journal, row_of: Callable[[str], str]) -> None:
         self._journal = journal
+        self._row_of = row_of
         self._kept: deque[Note] = deque()
         self._after = 0
         self._until = -1
@@ -58,7 +60,7 @@ class Notes:
         found: list[Note] = []
         while True:
             rows = await self._journal.read(after=after, limit=ROWS, story=True)
-            found += [_note(row) for row in rows if row.seq <= until]
+            found += [self._note(row) for row in rows if row.seq <= until]
             if len(rows) < ROWS or rows[-1].seq >= until:
                 return found
             after = rows[-1].seq
@@ -71,6 +73,6 @@ class Notes:
             self._characters -= len(oldest.data)
             self._after = oldest.row
 
-
-def _note(row: StoredEntry) -> Note:
-    return Note(row.seq, row.entry.agent, json.dumps(representation.event(row), separators=(",", ":")))
+    def _note(self, stored: StoredEntry) -> Note:
+        agent, data = stored.entry.agent, json.dumps(representation.event(stored), separators=(",", ":"))
+        return Note(stored.seq, self._row_of(agent) if agent is not None else None, data)
