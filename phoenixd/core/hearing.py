@@ -315,7 +315,7 @@ TABLE: dict[type[Any], Row] = {
     StateEdited: (fleet.watch, *SHARED),
     Tick: (fleet.tick, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
-    JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
+    JournalBehind: (fleet.face_the_world, lost.found_again, undoing.forget, *SHARED),
     EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),

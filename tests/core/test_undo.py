@@ -9,11 +9,13 @@ import pytest
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.behind.world import World
+from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopRequested, UndoRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
-from phoenixd.core.undo.state import KEPT, MOST, Undoable, kept, newest
+from phoenixd.core.undo.state import KEPT, MOST, Undoable, kept, lasting, newest, there
 from phoenixd.documents.codec import decode, encode
 from tests.core.story import Story, claude, spec
 
@@ -323,3 +325,98 @@ def test_a_running_agent_is_up_after_its_stop_was_taken_back_at_once() -> None:
 
     assert isinstance(story.state, Running)
     assert story.run.session_id == session
+
+
+@pytest.mark.parametrize("jump", [-400 * DAY, -1.0, 0.0, 400 * DAY])
+def test_an_act_is_kept_seven_days_whatever_the_clock_is_set_to(jump: float) -> None:
+    """Forward it hides the act for as long as the clock says so, and loses none; back it keeps none for longer."""
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    acts, at, wall = story.fleet.undoable, story.at, story.wall
+
+    def seen(days: float, ahead: float) -> list[str]:
+        """What can be taken back then, of what is remembered then, by a clock that is so far ahead."""
+        then = wall + days * DAY + ahead
+        return [one.act for one in kept(lasting(acts, then, at + days * DAY), then, at + days * DAY)]
+
+    assert seen(3, jump) == (["1"] if jump <= 0 else [])
+    assert seen(6.99, 0.0) == ["1"]
+    assert seen(6.99, min(jump, 0.0)) == ["1"]
+    assert seen(7, min(jump, 0.0)) == []
+
+
+def test_an_act_of_an_older_version_is_kept_by_the_clock_alone() -> None:
+    old = Undoable("1", "stop", "a", 10.0, "ada")
+    assert decode(Undoable, {name: value for name, value in encode(old).items() if name != "at"}) == old
+    assert lasting((old,), 10.0 + KEPT - 1, 30 * DAY) == (old,)
+    assert lasting((old,), 10.0 + KEPT, 30 * DAY) == ()
+
+
+def test_time_in_which_no_daemon_watched_counts() -> None:
+    act = Undoable("1", "stop", "a", 10.0, "ada", at=5.0)
+    assert kept((act,), 10.0 + KEPT - 1, 6.0) == (act,)
+    assert kept((act,), 10.0 + KEPT, 6.0) == ()
+
+
+def test_what_is_to_be_remembered_is_bounded_too() -> None:
+    acts = [Undoable(str(number), "stop", "a", 1.0, "ada", at=1.0) for number in range(MOST + 5)]
+    assert len(lasting(acts, 2.0, 2.0)) == MOST
+
+
+def test_an_act_on_an_agent_that_is_there_no_more_hides_no_older_one() -> None:
+    """A worker is removed with its task, and nobody orders that."""
+    acts = (
+        Undoable("1", "stop", "a", 10.0, "ada"),
+        Undoable("2", "stop", "worker", 20.0, "ada"),
+        Undoable("3", "remove", "b", 30.0, "ada"),
+    )
+    assert [one.act for one in newest(there(acts[:2], {"a"}), 40.0)] == ["1"]
+    assert [one.act for one in newest(there(acts, {"a"}), 40.0)] == ["3"]
+
+
+@pytest.mark.parametrize("act", ["", "2"])
+def test_a_fresh_start_of_an_agent_that_was_removed_gives_no_session_to_another_of_its_name(act: str) -> None:
+    story = Story(claude()).works()
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    story.tell(AgentWithdrawn("a", "ada", act))
+    gone(story)
+    story.tell(AgentDeclared(claude()))
+    story.start()
+    story.works()
+    session = story.run.session_id
+
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert refused.code == "conflict"
+    assert (story.run.session_id, story.agent.returns_to) == (session, None)
+
+
+def test_a_fresh_start_is_taken_back_after_the_removal_was() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    story.tell(AgentWithdrawn("a", "ada", "2"))
+    gone(story)
+    story.tell(AgentDeclared(claude()))
+    undo(story, "2")
+    story.works()
+
+    undo(story, "1")
+    gone(story).respawned()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_after_a_journal_was_lost_nothing_of_before_can_be_taken_back() -> None:
+    """What was taken back since, and what was stopped, an old journal does not know."""
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.tell(JournalBehind("it is old", World("b", 4, 5)))
+    assert story.fleet.undoable == ()
