@@ -9,9 +9,11 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from math import log2
+from typing import Any
 
 from phoenixd.documents.plain_text import without_hidden, without_sequences
 from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
@@ -105,6 +107,21 @@ def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -
     # A path or a socket is where a secret lies, not the secret.
     kept = {value for value in found | lines if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))
+
+
+def redact_json(value: Any, clean: Callable[[str], str]) -> Any:
+    """The same for a value of any shape, names included: two names that are cleaned to the same stay two."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {redact_name(str(name), clean): redact_json(item, clean) for name, item in value.items()}
+    return [redact_json(item, clean) for item in value] if isinstance(value, list | tuple) else value
+
+
+def redact_name(name: str, clean: Callable[[str], str]) -> str:
+    """A name, or what is left of it and its digest where a secret stands in it."""
+    cleaned = clean(name)
+    return name if cleaned == name else f"{cleaned} {sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 @lru_cache(256)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import anyio
 from anyio import to_thread
@@ -240,13 +241,19 @@ class Papers:
         return self.publication.stale_days
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        self.clean(agent, "")  # What is secret of the agent is learnt here.
         return await self.publication.open_loops(agent)
 
     async def brief(self, agent: str) -> BriefPage | None:
-        return await self.publication.brief(agent)
+        """The page as it stands, which the agent may have written to, without secrets."""
+        page = await self.publication.brief(agent)
+        return replace(page, text=self.clean(agent, page.text)) if page is not None else None
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
-        return await self.publication.check_brief(agent)
+        found = await self.publication.check_brief(agent)
+        return tuple(
+            replace(one, field=self.clean(agent, one.field), problem=self.clean(agent, one.problem)) for one in found
+        )
 
     async def generate_brief(self, agent: Agent) -> BriefPage:
         """Write the brief anew now, also where nothing changed."""

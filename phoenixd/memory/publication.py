@@ -23,7 +23,7 @@ from phoenixd.documents.brief.health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, is_unconfirmed
+from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, is_unconfirmed, without_secrets
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -313,7 +313,8 @@ class Publication:
 
         def read() -> tuple[OpenLoop, ...]:
             now = self._clock.now().wall
-            state = desk.consult(now)
+            # What an agent has just written there was not cleaned yet.
+            state = without_secrets(desk.consult(now), desk.clean)
             return flag_stale(state, utc_date(now), self.stale_days).open_loops
 
         async with desk.lock:

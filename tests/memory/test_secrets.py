@@ -95,6 +95,28 @@ def _lines(text: str) -> list[str]:
         return [line for line in text.splitlines() if line.startswith("{")]
 
 
+async def test_what_an_agent_writes_into_its_papers_is_shown_without_secrets_at_once(room: Room) -> None:
+    """Before anything was written anew, by a daemon that has just begun."""
+    agent = room.agent(room.spec(env=(("MY_TOKEN", VALUE),)))
+    papers = crew(room, agent)
+    room.state.mkdir(parents=True)
+    loops = [{"id": VALUE, "text": "one"}, {"text": f"{VALUE} again"}, f"the third: {VALUE}"]
+    found = {"version": "2", "agent": "a", "open_loops": loops, f"odd {VALUE}": 1}
+    (room.state / "state.json").write_text(json.dumps(found))
+    (room.state / "brief.md").write_text(f"# Brief\n\nIt is {VALUE}.\n")
+    told = await papers.open_loops("a")
+    assert [VALUE in f"{loop.id} {loop.text}" for loop in told] == [False] * 3
+    assert len({loop.id for loop in told}) == 3
+    page = await papers.brief("a")
+    assert page is not None
+    assert "It is [redacted]." in page.text
+    assert VALUE not in str(await papers.check_brief("a"))
+    await papers.publish(room.running(agent), [])
+    for path in room.state.rglob("*"):
+        assert not path.is_file() or VALUE not in path.read_text(), path.name
+    assert {loop.id for loop in await papers.open_loops("a")} == {loop.id for loop in told}
+
+
 async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_secrets_do(room: Room) -> None:
     agents = [generation(room, 1), generation(room, 2, LATER), room.agent(room.spec(name="w"))]
     room.options = {"agents": lambda: tuple(agents)}
