@@ -269,7 +269,7 @@ class Publication:
                     await to_thread.run_sync(desk.shelf.repair, str(torn), limiter=self._threads)
             finally:
                 for note in desk.take_notes():
-                    log.warning("document_mended", agent=desk.shelf.name, note=note)
+                    log.warning("document_mended", agent=desk.shelf.name, note=desk.clean(note))
                 for alarm in desk.take_alarms():
                     self.damaged(desk.shelf.name, alarm)
             # No event tells that a stranger has finished writing.
