@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 
 from phoenixd.core.agent.run import Mode
@@ -173,15 +171,3 @@ async def test_prompt_tells_what_is_not_fine_and_nothing_else(live: Live, daemon
 
     assert answer.text == "!1 ~1\n"
     assert (await live.ask("GET", "/v1/prompt")).json["needs_you"] == 1
-
-
-async def test_an_act_on_an_agent_that_went_by_itself_is_no_obstacle_to_undo(live: Live, daemon: FakeDaemon) -> None:
-    fleet(daemon)
-    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "docs"})
-    (act,) = daemon.state.undoable
-    daemon.state = replace(daemon.state, undoable=(act, replace(act, act="2", agent="worker")))
-    daemon.orders.clear()
-
-    answer = await live.ask("POST", "/v1/undo", {})
-
-    assert (answer.exit, [one["name"] for one in answer.json["agents"]]) == (0, ["docs"])

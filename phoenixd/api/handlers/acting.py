@@ -66,18 +66,16 @@ async def act(ask: Ask) -> Reply:
 
 
 async def undo(ask: Ask) -> Reply:
-    fleet, now = ask.service.fleet(), ask.service.now()
-    rows = {one.name: one for one in subjects(project(fleet, now))}
-    young = undoing.there(undoing.kept(fleet.undoable, now.wall, now.at), rows)
-    known = {one.agent: Subject(one.agent, "", "", ()) for one in young}
-    live = {name: one for name, one in rows.items() if name in known}
+    fleet, wall = ask.service.fleet(), ask.service.now().wall
+    known = {one.agent: Subject(one.agent, "", "", ()) for one in undoing.kept(fleet.undoable, wall)}
+    live = {one.name: one for one in subjects(project(fleet, ask.service.now())) if one.name in known}
     words = str(ask.arguments["select"])
     names = (
         frozenset(_chosen(replace(ask, arguments={**ask.arguments, "expect": None}), {**known, **live}.values()))
         if words.strip() and known
         else None
     )
-    acts = undoing.newest(young, now.wall, names, now.at)
+    acts = undoing.newest(fleet.undoable, wall, names)
     if not acts:
         raise Problem("not_found", "nothing was stopped, removed or begun afresh within 7 days", "phoenixctl events")
     if any(one.verb == "remove" for one in acts) and ask.caller.role < Role.ADMIN:

@@ -9,7 +9,6 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Session
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.decision import Decision, Refusal, Seen
-from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
     RestartRequested,
@@ -21,7 +20,8 @@ from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
 from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import is_passing, shown
-from phoenixd.core.undo.state import Undoable, UndoVerb, find, lasting
+from phoenixd.core.undo import age
+from phoenixd.core.undo.state import Undoable, UndoVerb, find
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
 
@@ -36,13 +36,11 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
         return found
     name, acts = shown(before, agent), found.fleet.undoable
     if isinstance(event, StopRequested | AgentWithdrawn):
-        # What somebody wants down since then, by whatever face, no earlier act brings up. An agent that is removed for
-        # good takes its sessions with it.
-        is_for_good = isinstance(event, AgentWithdrawn) and not event.act
-        acts = tuple(one for one in acts if one.agent != name or (one.verb == "fresh" and not is_for_good))
+        # What somebody wants down since then, by whatever face, no earlier act brings up.
+        acts = tuple(one for one in acts if one.agent != name or one.verb == "fresh")
     verb = _verb(event, agent)
     if event.act and verb is not None:
-        acts = lasting((*acts, _act(agent, name, event.act, verb, event.by, now)), now.wall, now.at)
+        acts = age.lasting((*acts, _act(agent, name, event.act, verb, event.by, now)), now)
     return found if acts == found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=acts))
 
 
@@ -61,8 +59,8 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if agent is None:
         return replace(found, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
     name = shown(before, agent)
-    act = find(before.undoable, event.act, name, now.wall, now.at)
-    if act is None:
+    act = find(before.undoable, event.act, name, now.wall)
+    if act is None or not age.is_young(act, now):
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if why := _held(before, agent, act):
@@ -74,7 +72,7 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     acts = tuple(one for one in found.fleet.undoable if one is not act)
     if agent.session is not None and _is_elsewhere(agent, act):
         # The session that is left is not lost: the same word brings it back.
-        acts = lasting((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now.wall, now.at)
+        acts = age.lasting((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now)
     return replace(found, fleet=replace(found.fleet, undoable=acts))
 
 
@@ -89,8 +87,6 @@ def _held(fleet: Fleet, agent: Agent, act: Undoable) -> str:
         return f"it is the worker of task {agent.spec.task}"
     if act.cannot:
         return act.cannot
-    if act.verb != "remove" and _is_removed_since(fleet, act):
-        return "it was removed since, and another agent has its name"
     if act.verb != "remove" and agent.spec.generation != act.generation:
         return f"its seat has passed to generation {agent.spec.generation} since"
     if seat is not None and is_passing(fleet, seat):
@@ -100,17 +96,6 @@ def _held(fleet: Fleet, agent: Agent, act: Undoable) -> str:
     if agent.found is not None:
         return "it has to be confirmed first what was found of it (phoenixctl recover)"
     return "its context is being restored" if agent.is_restoring else ""
-
-
-def _is_removed_since(fleet: Fleet, act: Undoable) -> bool:
-    """Whether its agent was removed, and that was not taken back: this is another one."""
-    later = fleet.undoable[fleet.undoable.index(act) + 1 :]
-    return any(one.verb == "remove" and one.agent == act.agent for one in later)
-
-
-def forget(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
-    """Nobody knows what was done, and taken back, since the journal was written: nothing of before can be."""
-    return found if not found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=()))
 
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:

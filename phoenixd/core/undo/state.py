@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterable
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -39,40 +39,25 @@ class Undoable:
     """When it was done in supervised time, which no clock is set in; None in journals of older versions."""
 
 
-def kept(acts: Iterable[Undoable], now_wall: float, at: Instant | None = None) -> tuple[Undoable, ...]:
-    """Those that are young enough, the newest MOST of them, the oldest first. at: the same moment in supervised time.
-
-    Supervised time never runs ahead, and stands while no daemon watches: so an act is too old once either says so.
-    """
-    young = (one for one in acts if now_wall - one.at_wall < KEPT and not is_over(one, at))
-    return tuple(young)[-MOST:]
+def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:
+    """Those that are young enough, the newest MOST of them, the oldest first."""
+    return tuple(one for one in acts if one.at_wall > now_wall - KEPT)[-MOST:]
 
 
-def lasting(acts: Iterable[Undoable], now_wall: float, at: Instant) -> tuple[Undoable, ...]:
-    """Those that have to be remembered: a wall clock that is set forward, and back again, loses none."""
-    return tuple(one for one in acts if not is_over(one, at) and (one.at is not None or kept((one,), now_wall)))[-MOST:]
-
-
-def is_over(one: Undoable, at: Instant | None) -> bool:
-    """Whether it is certain that its time has passed."""
-    return one.at is not None and at is not None and at - one.at >= KEPT
-
-
-def there(acts: Iterable[Undoable], names: Container[str]) -> tuple[Undoable, ...]:
-    """Without acts on agents that are there no more; a removal is of one that is not."""
-    return tuple(one for one in acts if one.verb == "remove" or one.agent in names)
-
-
-def newest(
-    acts: Iterable[Undoable], now_wall: float, names: frozenset[str] | None = None, at: Instant | None = None
-) -> tuple[Undoable, ...]:
+def newest(acts: Iterable[Undoable], now_wall: float, names: frozenset[str] | None = None) -> tuple[Undoable, ...]:
     """What `undo` takes back: the newest act with all of its agents; of named agents the newest act of each."""
-    young = [one for one in kept(acts, now_wall, at) if names is None or one.agent in names]
+    young = [one for one in kept(acts, now_wall) if names is None or one.agent in names]
     if names is None:
         return tuple(one for one in young if one.act == young[-1].act)
     return tuple({one.agent: one for one in young}.values())
 
 
-def find(acts: Iterable[Undoable], act: str, agent: str, now_wall: float, at: Instant | None = None) -> Undoable | None:
+def without(acts: tuple[Undoable, ...], agent: str) -> tuple[Undoable, ...]:
+    """Those that can still be taken back once an agent is gone, and another may bear its name: of it the removal."""
+    left = tuple(one for one in acts if one.agent != agent or one.verb == "remove")
+    return left if len(left) < len(acts) else acts
+
+
+def find(acts: Iterable[Undoable], act: str, agent: str, now_wall: float) -> Undoable | None:
     """That act on that agent, where it can still be taken back."""
-    return next((one for one in kept(acts, now_wall, at) if (one.act, one.agent) == (act, agent)), None)
+    return next((one for one in kept(acts, now_wall) if (one.act, one.agent) == (act, agent)), None)
