@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.documents import clinic
 from tests.api.conftest import Live
@@ -116,6 +117,34 @@ async def test_a_journal_without_its_treatments_calls_nothing_held(live: Live, i
 
     assert case.outcome == "open"
     assert (await live.ask("GET", "/v1/clinic")).json["treatments"] == []
+
+
+async def test_a_case_about_which_nothing_was_done_is_over_when_the_fleet_has_closed_it(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "session-start", source="startup")
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.hook("docs", "stop-failure", error="odd", text="what nobody knows")
+    daemon.journal.kept_treatments.clear()
+    shown = (await live.ask("GET", "/v1/clinic/c1")).json["case"]
+    assert (shown["outcome"], shown["closed_at"]) == ("open", None)
+
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.hook("docs", "stop")
+    assert await daemon.order(StopRequested("docs")) is None
+    shown = (await live.ask("GET", "/v1/clinic/c1")).json["case"]
+    assert shown["outcome"] == "moot"
+    assert shown["closed_at"] is not None
+
+
+async def test_a_clock_that_was_set_back_makes_no_negative_median(live: Live, ill: FakeDaemon) -> None:
+    key, one = next(iter(ill.journal.kept_treatments.items()))
+    ill.journal.kept_treatments[key] = replace(one, outcome="held", productive=one.failed - 3600)
+
+    (figure,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+
+    assert figure["seconds"] is None
 
 
 async def test_a_case_that_is_not_kept_is_not_found(live: Live, ill: FakeDaemon) -> None:

@@ -323,8 +323,8 @@ def test_an_outcome_that_is_known_stays_as_it_is(story: Story) -> None:
     failed = outcome.decided(one, "failed", "it came back", story.now)
 
     assert outcome.decided(failed, "held", "no", story.now) == failed
-    assert outcome.turn_ends(failed, story.now) == failed
-    assert outcome.turn_ends(one, story.now).outcome == "open", "no turn counts before a productive one"
+    assert outcome.turn_ends(failed, story.at, story.now) == failed
+    assert outcome.turn_ends(one, story.at, story.now).outcome == "open", "no turn counts before a productive one"
 
 
 def test_a_handoff_that_was_rolled_back_opens_a_case() -> None:
