@@ -15,10 +15,11 @@ from phoenixd.core.facts import Treating, TreatmentDropped
 from phoenixd.core.hearing import step
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.tasks.state import Outcome
-from phoenixd.core.treatment import gather
+from phoenixd.core.treatment import acting, casebook, gather
 from phoenixd.core.treatment.authority import AGENT_PERIOD, AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.case import JOINS_WITHIN, MOST_CASES, MOST_TREATED, Case, Cases, Patient, Treated
 from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.opening import Book, notice
 from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
@@ -502,6 +503,30 @@ def test_c43_six_same_crashes_get_different_answers_or_an_end(story: Story) -> N
     assert isinstance(story.state, Quarantined), "the same crash goes on for ever"
     assert len(set(answers[:3])) == 3, answers
     assert all(answers)
+
+
+def test_of_two_failures_that_one_event_tells_of_the_older_case_treats_the_run(
+    story: Story, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One owner of a run at a time, so one treatment of it."""
+    dies(story)
+    back(story)
+    reads = casebook.read
+
+    def both(*given: Any) -> Book:
+        book = reads(*given)
+        if not any(kept.noticed for kept in book.kept):
+            return book
+        agent = story.agent
+        full = replace(gather.of_other(agent, "crash"), failure="full")
+        return notice(book, agent, agent.incarnation, full, story.now)
+
+    monkeypatch.setattr(acting.casebook, "read", both)
+    dies(story)
+
+    ordered = [fact for one in story.decisions for fact in one.facts if isinstance(fact, Treating)]
+    assert len(ordered) == 1, ordered
+    assert any(f"Case {ordered[0].case}, which is older, treats this run" in reason for reason in story.reasons)
 
 
 def test_evidence_of_an_older_incarnation_opens_no_case_and_judges_no_treatment(story: Story) -> None:

@@ -51,6 +51,9 @@ def _treat(found: Step, cases: Cases, noticed: Noticed, now: Moment) -> Step:
     agent, case = found.fleet.agents.get(noticed.agent), cases.find(noticed.case)
     if agent is None or case is None or agent.incarnation != noticed.incarnation:
         return found
+    if (older := _treated_now(found, noticed)) is not None:
+        why = f"Case {case.id}, {case.detail}: nothing is ordered: Case {older}, which is older, treats this run"
+        return put(found, Decision(agent, reason=why, weight="detail"), now)
     # What was asked about an earlier failure is over: this one is judged anew.
     asked = _asks(agent)
     agent = close_items(agent, PROPOSAL, CASE) if asked else agent
@@ -81,6 +84,18 @@ def _why_not(fleet: Fleet, agent: Agent, cases: Cases, noticed: Noticed, now: Mo
     if (older := choosing.rival(cases, noticed)) is not None:
         return f"Case {older.id}, which is older, treats this run"
     return choosing.over_a_cap(cases, noticed.case, agent.name, fleet.clinic, now.at)
+
+
+def _treated_now(found: Step, noticed: Noticed) -> str | None:
+    """The Case by which this run has just been treated, where one event tells of several failures."""
+    return next(
+        (
+            fact.case for decision in found.decisions if decision.agent is not None for fact in decision.facts
+            if isinstance(fact, Treating) and fact.incarnation == noticed.incarnation and fact.case != noticed.case
+            and decision.agent.name == noticed.agent
+        ),
+        None,
+    )  # fmt: skip
 
 
 def _carry_out(before: Fleet, found: Step, name: str, fact: ProposalAnswered, now: Moment) -> Step:
