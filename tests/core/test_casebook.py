@@ -50,8 +50,9 @@ def back(story: Story) -> Story:
 
 
 def turn(story: Story) -> None:
-    """A turn that holds a completed call and ends well."""
-    story.hook("prompt-submit", text="and now this")
+    """A turn that holds a completed call and ends well; the one that is open, where one is."""
+    if not (isinstance(story.state, Running) and story.state.activity.turn_open):
+        story.hook("prompt-submit", text="and now this")
     story.hook("tool-start", tool="Bash", tool_use_id="t")
     story.hook("tool-end", tool="Bash", tool_use_id="t")
     story.hook("stop")
@@ -313,6 +314,21 @@ def test_the_time_that_a_turn_waits_for_a_person_is_no_work(story: Story) -> Non
     story.hook("stop")
 
     assert case(story).outcome == "open"
+
+
+@pytest.mark.parametrize(("asks", "expected"), [("", "held"), ("leave that, and do this", "moot")])
+def test_what_a_person_asks_for_in_the_middle_of_the_first_turn_makes_it_moot(
+    story: Story, asks: str, expected: str
+) -> None:
+    """What comes later is talk: an agent that people speak to is treated like any other."""
+    dies(story)
+    back(story)
+    if asks:
+        story.hook("prompt-submit", text=asks)
+    for _ in range(TURNS + 1):
+        turn(story)
+
+    assert case(story).treated[0].outcome == expected
 
 
 # Which clock counts.

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core import hearing
-from phoenixd.core.agent.state import Starting
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import RollbackRequested, StartRequested
@@ -48,8 +48,9 @@ def back(story: Story) -> Story:
 
 
 def turn(story: Story) -> None:
-    """A turn that holds a completed call and ends well."""
-    story.hook("prompt-submit", text="and now this")
+    """A turn that holds a completed call and ends well; the one that is open, where one is."""
+    if not (isinstance(story.state, Running) and story.state.activity.turn_open):
+        story.hook("prompt-submit", text="and now this")
     story.hook("tool-start", tool="Bash", tool_use_id="t")
     story.hook("tool-end", tool="Bash", tool_use_id="t")
     story.hook("stop")

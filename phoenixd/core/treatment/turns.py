@@ -28,7 +28,8 @@ def hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> Bo
     if isinstance(event, TurnFailed):
         return notice(book, agent, event.incarnation, gather.of_failed_turn(known, event), now)
     if isinstance(event, PromptSubmitted):
-        return _show_turn(book, event.agent, event.incarnation, well=False, now=now)
+        book = _show_turn(book, event.agent, event.incarnation, well=False, now=now)
+        return _take_over(book, event, now) if _is_taken_over(known, agent) else book
     began = _open_since(known, now)
     if agent.spec.stops_either_way:
         return _note_turn(book, event, began, now)
@@ -39,6 +40,26 @@ def hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> Bo
             after = outcome.turn_ends(one, began, now)
         book = changed(book, case, after, now)
     return _is_back(book, event.agent, event.incarnation)
+
+
+def _is_taken_over(before: Agent, after: Agent) -> bool:
+    """Whether a person, or `send`, asked for something in the middle of a turn that nobody had asked for."""
+    if before.run is None or after.run is None or _open_turn(before) is None:
+        return False
+    return after.run.merit.asked and not before.run.merit.asked
+
+
+def _take_over(book: Book, event: PromptSubmitted, now: Moment) -> Book:
+    """What that run would have come to by itself is not known any more, unless it was productive already."""
+    for case, one in book.cases.open_of(event.agent):
+        if one.productive is None and one.run == event.incarnation and one.run != one.incarnation:
+            why = "a person asked for something else before that was known"
+            book = changed(book, case, outcome.decided(one, "moot", why, now), now)
+    return book
+
+
+def _open_turn(agent: Agent) -> Instant | None:
+    return agent.activity.open_since if agent.activity is not None else None
 
 
 def _lives_on(one: Treated, incarnation: int) -> bool:
