@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.events.resonance import AnchorSeen
+from phoenixd.core.events.resonance import AnchorSeen, CodesSeen
 from phoenixd.core.resonance import restoring
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.resonating import ResonanceStory, resonant
@@ -96,3 +96,23 @@ def test_what_is_proven_survives_the_journal() -> None:
     known = load_agent(dump_agent(told.agent)).resonance
     assert known is not None
     assert known.proven
+
+
+@pytest.mark.parametrize("stepped", [0.0, -3600.0])
+def test_a_code_that_was_read_while_it_was_asked_for_is_no_proof_also_where_the_clock_was_set_back(
+    stepped: float,
+) -> None:
+    told = story(given=True, shows=True)
+    while told.ready is None:
+        told.turn()
+    told.hook("prompt-submit", text="Go on.")
+    question = told.asked()
+    assert question is not None
+    read_at = told.wall + stepped / 2
+    told.wall += stepped
+    told.hook("stop", text=told.recited(question))
+    proof = told.known.asked
+    assert proof is not None
+    told.tell(CodesSeen("a", told.run.incarnation, (proof.code,), "result", read_at))
+
+    assert told.known.state == "unverifiable"

@@ -63,7 +63,11 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
 def withdrawn(agent: Agent, known: Resonance, codes: frozenset[str], at: float) -> Decision | None:
     """A code that was answered well had been seen in a tool's call or result while it was asked for: no proof."""
     proof = known.asked
-    if proof is None or proof.code not in codes or not proof.asked_wall <= at <= proof.judged_wall:
+    if proof is None or proof.code not in codes:
+        return None
+    # The clock may have been set back between the question and its answer.
+    began, ended = sorted((proof.asked_wall, proof.judged_wall))
+    if not began <= at <= ended:
         return None
     why = "the code stood in a call or its result while it was asked for"
     doubt = replace(known, state="unverifiable", due=known.due or "again", asked=None)
