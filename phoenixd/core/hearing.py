@@ -78,6 +78,7 @@ from phoenixd.core.events.orders import (
     UndoRequested,
 )
 from phoenixd.core.events.resonance import (
+    AnchorSeen,
     CheckRequested,
     CodesPlanted,
     CodesSeen,
@@ -256,6 +257,7 @@ TABLE: dict[type[Any], Row] = {
     ArmedUsed: ((armed.hear_use,), *RUN),
     CodesPlanted: ((checks.hear_planted,), *RUN),
     PlantingFailed: ((checks.hear_failed_planting,), *RUN),
+    AnchorSeen: ((checks.hear_anchor,), *RUN),
     CodesSeen: ((checks.hear_seen,), *RUN),
     FooterSeen: ((checks.hear_footer,), *RUN),
     SeedRead: ((checks.hear_seed,), *RUN),
