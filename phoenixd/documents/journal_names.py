@@ -53,6 +53,7 @@ from phoenixd.core.events.orders import (
     UndoRequested,
 )
 from phoenixd.core.events.resonance import (
+    AnchorSeen,
     CheckRequested,
     CodesPlanted,
     CodesSeen,
@@ -131,6 +132,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     ArmedUsed: "armed_used",
     CodesPlanted: "codes_planted",
     PlantingFailed: "planting_failed",
+    AnchorSeen: "anchor_seen",
     CodesSeen: "codes_seen",
     FooterSeen: "footer_seen",
     SeedRead: "seed_read",

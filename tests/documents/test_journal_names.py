@@ -104,6 +104,7 @@ task_cancel_requested
 task_collected
 undo_requested
 case_examined
+anchor_seen
 """
 ACTIONS = """
 take_session

@@ -29,8 +29,8 @@ async def clinic_list(ask: Ask) -> Reply:
 
 async def clinic_show(ask: Ask) -> Reply:
     kept = await _kept(ask)
-    found = cases.document(kept, await _read(ask, kept))
     fleet = ask.service.fleet()
+    found = cases.document(kept, fleet.cases.find(kept.id), await _read(ask, kept))
     reader, wall = fleet.clinic.reader, ask.service.now().wall
     today = fleet.cases.examinations.of_the_day(wall)
     body = {
