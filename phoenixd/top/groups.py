@@ -1,0 +1,91 @@
+"""The list in its order: groups with what needs a person first, agents in each, and what stands folded as a count."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from phoenixd.core.selection import Selector, Subject
+from phoenixd.top.frames import Json
+from phoenixd.top.model import Model
+from phoenixd.top.spans import Style
+
+Group = Literal["needs_you", "healing", "unknown", "working", "resting"]
+ORDER: tuple[Group, ...] = ("needs_you", "healing", "unknown", "working", "resting")
+FINE: tuple[Group, ...] = ("working", "resting")
+"""Groups that are counted where not all of the list fits."""
+SIGNS: Mapping[str, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
+TITLES: Mapping[str, str] = {
+    "needs_you": "NEEDS YOU",
+    "healing": "HEALING",
+    "unknown": "UNKNOWN",
+    "working": "WORKING",
+    "resting": "RESTING",
+}
+STYLES: Mapping[str, Style] = {
+    "needs_you": "need",
+    "healing": "heal",
+    "working": "work",
+    "resting": "rest",
+    "unknown": "unknown",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One line of the list: a group's heading, an agent, or an alert that concerns no agent. key: who it is."""
+
+    kind: Literal["group", "agent", "alert"]
+    key: str
+    group: Group
+    count: int = 0
+    """Of a heading: how many are in the group."""
+    is_folded: bool = False
+
+
+def group_of(row: Json) -> Group:
+    """The group of a row; one that this version does not know is unknown."""
+    found = row.get("group")
+    return next((group for group in ORDER if group == found), "unknown")
+
+
+def subject_of(row: Json) -> Subject:
+    """What selectors read of a row."""
+    words = tuple(dict.fromkeys(str(row[key]) for key in ("state", "activity", "group") if row.get(key)))
+    labels = tuple(map(str, row.get("labels") or ()))
+    needs = row.get("group") == "needs_you"
+    return Subject(row["name"], row["kind"], row["harness"], words, needs, row.get("project"), labels)
+
+
+def places(
+    model: Model, chosen: Selector | None, folds: Mapping[str, bool], room: int, held: str = ""
+) -> tuple[Place, ...]:
+    """Every line of the list, from top to bottom. room: lines on the screen; folds: what a person has folded or opened.
+
+    What is not fine is always listed. Working and resting agents are listed where all of the list fits, else counted;
+    the group of the agent `held` stays open, so that nothing folds under the cursor.
+    """
+    members: dict[Group, list[Place]] = {group: [] for group in ORDER}
+    if chosen is None or not chosen.terms:
+        for number, told in sorted(model.alerts.items()):
+            if told.body.get("agent") is None:
+                members["needs_you"].append(Place("alert", str(number), "needs_you"))
+    rows = [told.body for told in model.agents.values() if chosen is None or chosen.takes(subject_of(told.body))]
+    for row in sorted(rows, key=_order):
+        group = group_of(row)
+        members[group].append(Place("agent", row["name"], group))
+    told_groups = [group for group in ORDER if members[group]]
+    fits = sum(len(members[group]) + 1 for group in told_groups) <= room
+    found: list[Place] = []
+    for group in told_groups:
+        is_held = any(place.key == held for place in members[group])
+        is_folded = folds.get(group, group in FINE and not fits and not is_held)
+        found.append(Place("group", group, group, len(members[group]), is_folded))
+        found += [] if is_folded else members[group]
+    return tuple(found)
+
+
+def _order(row: Json) -> tuple[str, str]:
+    """The oldest first among what is not fine; what is fine by name, so that rows do not jump."""
+    return ("" if group_of(row) in FINE else str(row.get("since") or ""), row["name"])
