@@ -124,7 +124,9 @@ def _foot(world: World) -> list[Line]:
         parts = fold(safe(world.face.message), width)
         if len(parts) > room:
             parts = [*parts[: room - 1], f"{parts[room - 1][: max(0, width - 3)]}..."]
-        return _filled([line(Span(part, "strong")) for part in parts], room, width)
+        told = [line(Span(part, "strong")) for part in parts]
+        more = _hints(world, room - len(told)) if len(told) < room else []
+        return _filled([*told, *(line(Span(part, "dim")) for part in more)], room, width)
     return _filled([line(Span(part, "dim")) for part in _hints(world, room)], room, width)
 
 
