@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phoenixd.api.pages.layout import columns, fold
+from phoenixd.api.pages.layout import fold
 from phoenixd.top import asked, words
 from phoenixd.top.face import World
 from phoenixd.top.frames import Json
-from phoenixd.top.spans import Line, Span, first_that_fits, line, safe
+from phoenixd.top.spans import Line, Span, cut, first_that_fits, line, safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +84,4 @@ def _facts(row: Json, world: World) -> list[Line]:
         ("loops", f"{row['open_loops']} open" if row.get("open_loops") else ""),
     ]
     found = [(label, safe(value)) for label, value in told if value]
-    return [line(Span(f" {label:<8}", "dim"), _cut(value, world.width - 9)) for label, value in found]
-
-
-def _cut(text: str, width: int) -> str:
-    return text if columns(text) <= width else fold(text, max(1, width - 3))[0] + "..."
+    return [line(Span(f" {label:<8}", "dim"), cut(value, world.width - 9)) for label, value in found]

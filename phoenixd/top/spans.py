@@ -6,9 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.api.pages.layout import clip, columns
+from phoenixd.api.pages.layout import columns
 from phoenixd.core.question.characters import visible
 
+DOTS = "..."
 Style = Literal["", "need", "heal", "work", "rest", "unknown", "strong", "dim", "chosen"]
 
 
@@ -33,6 +34,27 @@ def safe(words: object) -> str:
     return visible(" ".join(str(words).split()))
 
 
+def cut(text: str, width: int) -> str:
+    """The text in at most `width` columns; where it was cut it ends in three dots."""
+    if columns(text) <= width:
+        return text
+    if width <= len(DOTS):
+        return DOTS[: max(0, width)]
+    kept, room = [], width - len(DOTS)
+    for character in text:
+        room -= columns(character)
+        if room < 0:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + DOTS
+
+
+def pad(text: str, width: int) -> str:
+    """The text cut or filled to exactly `width` columns."""
+    text = cut(text, width)
+    return text + " " * (width - columns(text))
+
+
 def plain(shown: Iterable[Span]) -> str:
     """A line without its styles."""
     return "".join(span.text for span in shown).rstrip()
@@ -45,7 +67,7 @@ def fitted(shown: Line, width: int) -> Line:
     for span in shown:
         if room <= 0:
             break
-        text = span.text if columns(span.text) <= room else clip(span.text, room)
+        text = span.text if columns(span.text) <= room else cut(span.text, room)
         kept.append(Span(text, span.style))
         room -= columns(text)
     return (*kept, Span(" " * room)) if room > 0 else tuple(kept)
@@ -57,4 +79,4 @@ def first_that_fits(variants: Iterable[str], width: int) -> str:
     for last in variants:
         if columns(last) <= width:
             return last
-    return clip(last, width)
+    return cut(last, width)

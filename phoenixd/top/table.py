@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from phoenixd.api.pages.layout import columns, pad
+from phoenixd.api.pages.layout import columns
 from phoenixd.top import words
 from phoenixd.top.face import World
 from phoenixd.top.groups import SIGNS, STYLES, TITLES, Place
-from phoenixd.top.spans import Line, Span, first_that_fits, fitted, line, safe
+from phoenixd.top.spans import Line, Span, first_that_fits, fitted, line, pad, safe
 
 WIDE, FULL, NARROW = 110, 60, 30
 """Columns from which on context and cost, all but these, and no more than name and age have room."""

@@ -16,14 +16,6 @@ from tests.clinic.test_without_the_extra import BLOCKED
 MISSING = BLOCKED.replace("pydantic_ai", "textual")
 
 
-@pytest.fixture
-def on_a_terminal(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> pytest.MonkeyPatch:
-    monkeypatch.setattr("sys.stdin", Terminal())
-    monkeypatch.setattr("sys.stdout", Terminal())
-    monkeypatch.setenv("TERM", "xterm")
-    return monkeypatch
-
-
 class Terminal:
     def isatty(self) -> bool:
         return True
@@ -41,6 +33,15 @@ def top(*words: str, runtime: Path) -> int:
     return entry.top(command)
 
 
+def on_a_terminal(*words: str, runtime: Path, term: str = "xterm") -> int:
+    """The same, but where it stands on one. Set here, because pytest puts its own streams back before each test."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sys.stdin", Terminal())
+        patch.setattr("sys.stdout", Terminal())
+        patch.setenv("TERM", term)
+        return top(*words, runtime=runtime)
+
+
 def test_a_pipe_gets_no_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert top(runtime=tmp_path) == 2
     assert "no terminal" in (err := capsys.readouterr().err)
@@ -49,26 +50,25 @@ def test_a_pipe_gets_no_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str
 
 @pytest.mark.parametrize("term", ["", "dumb", "unknown"])
 def test_a_terminal_that_says_nothing_of_itself_gets_a_sentence(
-    term: str, tmp_path: Path, on_a_terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    term: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    on_a_terminal.setenv("TERM", term)
-    assert top(runtime=tmp_path) == 2
+    assert on_a_terminal(runtime=tmp_path, term=term) == 2
     assert capsys.readouterr().err == (
         "TERM does not say which terminal this is, so no screen can be drawn\ndo: phoenixctl status --watch\n"
     )
 
 
 def test_a_selector_that_makes_no_sense_is_refused_before_the_screen_is_taken(
-    tmp_path: Path, on_a_terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert top("x:1", runtime=tmp_path) == 2
+    assert on_a_terminal("x:1", runtime=tmp_path) == 2
     assert "a selector has no key x:" in capsys.readouterr().err
 
 
 def test_where_no_daemon_answers_it_says_what_every_verb_says(
-    tmp_path: Path, on_a_terminal: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert top(runtime=tmp_path) == 7
+    assert on_a_terminal(runtime=tmp_path) == 7
     assert "phoenixd does not answer" in capsys.readouterr().err
 
 
