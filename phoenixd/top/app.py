@@ -5,14 +5,12 @@ The text of an agent reaches the terminal as plain segments alone: neither textu
 
 from __future__ import annotations
 
-import asyncio
 import os
 import subprocess
 import sys
 import time
-from collections.abc import Coroutine
 from dataclasses import replace
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from rich.segment import Segment
 from rich.style import Style as RichStyle
@@ -55,13 +53,14 @@ SINCE_EVERY = 10.0
 NAMED_KEYS = {"question_mark": "?", "slash": "/", "backslash": "\\"}
 
 
-class Screenful(Widget, can_focus=True):
+class Screenful(Widget, can_focus=True, inherit_bindings=False):
     """The lines of the newest view."""
 
     DEFAULT_CSS = "Screenful { width: 100%; height: 100%; background: ansi_default; color: ansi_default; }"
 
-    def __init__(self) -> None:
+    def __init__(self, top: Top) -> None:
         super().__init__()
+        self._top = top
         self.lines: tuple[Line, ...] = ()
 
     def render_line(self, y: int) -> Strip:
@@ -70,8 +69,18 @@ class Screenful(Widget, can_focus=True):
         segments = [Segment(span.text, STYLES[span.style]) for span in self.lines[y] if span.text]
         return Strip(segments).adjust_cell_length(self.size.width)
 
+    def on_key(self, event: Key) -> None:
+        event.stop()
+        event.prevent_default()
+        self._top.pressed(key_of(event))
 
-class Top(App[int]):
+    def on_paste(self, event: Paste) -> None:
+        event.stop()
+        event.prevent_default()
+        self._top.pasted(event.text)
+
+
+class Top(App[int], inherit_bindings=False):
     """The list of all agents."""
 
     CSS = "Screen { background: ansi_default; color: ansi_default; }"
@@ -83,8 +92,7 @@ class Top(App[int]):
         self.refusal: told.Answer | None = None
         self.model, self.face = Model(), Face(filter=chosen)
         self._places, self._socket = places, socket
-        self._screenful = Screenful()
-        self._jobs: set[asyncio.Task[None]] = set()
+        self._screenful = Screenful(self)
         self._is_due = False
         self._told_notes = -1
         self._since_due = 0.0
@@ -96,12 +104,8 @@ class Top(App[int]):
 
     def on_mount(self) -> None:
         self._screenful.focus()
-        self._job(self._follow())
+        self.run_worker(self._follow())
         self.set_interval(EACH, self._tick)
-
-    async def on_unmount(self) -> None:
-        for job in self._jobs:
-            job.cancel()
 
     @property
     def world(self) -> World:
@@ -128,14 +132,13 @@ class Top(App[int]):
     def on_resize(self, event: Resize) -> None:
         self.draw()
 
-    def on_key(self, event: Key) -> None:
-        event.stop()
-        event.prevent_default()
-        self._do(*press(self.world, key_of(event)))
+    def pressed(self, key: str) -> None:
+        """A key, as the table names it."""
+        self._do(*press(self.world, key))
 
-    def on_paste(self, event: Paste) -> None:
-        event.stop()
-        self._do(pasted(self.face, event.text), ())
+    def pasted(self, text: str) -> None:
+        """A text came at once."""
+        self._do(pasted(self.face, text), ())
 
     def _do(self, face: Face, effects: tuple[Effect, ...]) -> None:
         self.face = face
@@ -143,13 +146,13 @@ class Top(App[int]):
         for effect in effects:
             match effect:
                 case Quit():
-                    self._job(self._leave())
+                    self.run_worker(self._leave())
                 case Attach(name):
                     self._sit_down(name)
                 case Fetch():
-                    self._job(self._fetch(effect))
+                    self.run_worker(self._fetch(effect))
                 case Order():
-                    self._job(self._order(effect))
+                    self.run_worker(self._order(effect))
 
     async def _follow(self) -> None:
         followed = feed.Feed(self._places)
@@ -173,7 +176,7 @@ class Top(App[int]):
         now = time.monotonic()
         if self.model.heard_at is not None and self.model.notes != self._told_notes and now >= self._since_due:
             self._told_notes, self._since_due = self.model.notes, now + SINCE_EVERY
-            self._job(self._look_back())
+            self.run_worker(self._look_back())
 
     async def _look_back(self) -> None:
         answer = await self._ask(orders.since(self._began))
@@ -214,16 +217,6 @@ class Top(App[int]):
         self._screenful.lines = ()
         self.refresh(repaint=True, layout=True)
         self.draw()
-
-    def _job(self, work: Coroutine[Any, Any, None]) -> None:
-        job = asyncio.create_task(work)
-        self._jobs.add(job)
-        job.add_done_callback(self._finished)
-
-    def _finished(self, job: asyncio.Task[None]) -> None:
-        self._jobs.discard(job)
-        if not job.cancelled() and (error := job.exception()) is not None:
-            raise error
 
 
 def key_of(event: Key) -> str:

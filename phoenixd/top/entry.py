@@ -8,7 +8,7 @@ import sys
 from phoenixd.api import exits
 from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
-from phoenixd.ctl import absence, calls
+from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
@@ -31,8 +31,13 @@ def top(command: Command) -> int:
         why = f"top needs textual {LEAST}, and it is not installed"
         return refuse(exits.FAILED, why, "pip install 'phoenixd[tui]', or without it: phoenixctl status --watch")
     places = calls.places(command)
-    if not absence.listens(places):
+    try:
+        connection = wire.connect(places)
+    except OSError:
+        connection = None
+    if connection is None:
         return absence.explain(places)
+    connection.close()
     from phoenixd.top.app import Top
 
     app = Top(places, words, command.socket)

@@ -136,7 +136,7 @@ TABLE: tuple[Key, ...] = (
     Key(("pageup", "ctrl+b"), "PgUp", "a screen up", _always, "page_up", False),
     Key(("?",), "?", "these keys", _no_keys, "keys"),
     Key(("escape",), "Esc", "back; it never does anything else", _nowhere_back, "back", False),
-    Key(("q",), "q", "quit; from a page: back", _always, "quit"),
+    Key(("q", "ctrl+c"), "q", "quit; from a page: back", _always, "quit"),
 )
 BY_KEY: dict[str, Key] = {spelled: key for key in TABLE for spelled in key.keys}
 

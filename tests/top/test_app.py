@@ -57,7 +57,7 @@ async def test_the_list_lives_and_a_permission_is_answered_from_it(live: Live) -
         await until(pilot, lambda text: "asks was allowed, this once" in text and "0 NEED YOU" in text, "the answer")
         (answered,) = [one for one in daemon.orders if isinstance(one, AnswerRequested)]
         assert (answered.words, answered.agent) == (("allow",), "asks")
-        await pilot.press("q")
+        await pilot.press("ctrl+c")
     assert app.return_value == 0
 
 
@@ -88,6 +88,9 @@ async def test_many_are_stopped_with_one_question_and_taken_back(live: Live) -> 
     async with app.run_test(size=(80, 24)) as pilot:
         await until(pilot, lambda text: "works" in text, "the list")
         assert "asks" not in shown(app)
+        await pilot.press("tab")
+        assert "Tab opens it" in shown(app)
+        await pilot.press("tab")
         await pilot.press("V", "s")
         assert "stop 2 agents: docs, works? y/n" in shown(app)
         await pilot.press("y")
