@@ -6,7 +6,6 @@ The text of an agent reaches the terminal as plain segments alone: neither textu
 from __future__ import annotations
 
 import os
-import subprocess
 import sys
 import time
 from dataclasses import replace
@@ -207,6 +206,8 @@ class Top(App[int], inherit_bindings=False):
 
     def _sit_down(self, name: str) -> None:
         """The terminal becomes the agent's until the person detaches; a refusal comes back as words."""
+        import subprocess  # Ten milliseconds of a start, and needed by few.
+
         where = ["--socket", self._socket] if self._socket is not None else []
         argv = [sys.executable, "-P", "-m", "phoenixd.ctl", "attach", name, *where]
         with self.suspend():

@@ -7,7 +7,7 @@ import sys
 
 from phoenixd.api import exits
 from phoenixd.core import selection
-from phoenixd.core.decision import Refusal
+from phoenixd.core.refusal import Refusal
 from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
@@ -27,7 +27,11 @@ def top(command: Command) -> int:
     chosen = selection.parse(words)
     if isinstance(chosen, Refusal):
         return refuse(exits.USAGE, chosen.message, chosen.remedy)
-    if not _has_textual():
+    try:
+        from phoenixd.top.app import Top
+    except ImportError as error:
+        if (error.name or "").partition(".")[0] not in ("textual", "rich"):
+            raise
         why = f"top needs textual {LEAST}, and it is not installed"
         return refuse(exits.FAILED, why, "pip install 'phoenixd[tui]', or without it: phoenixctl status --watch")
     places = calls.places(command)
@@ -38,21 +42,8 @@ def top(command: Command) -> int:
     if connection is None:
         return absence.explain(places)
     connection.close()
-    from phoenixd.top.app import Top
-
     app = Top(places, words, command.socket)
     code = app.run(mouse=False)
     if app.refusal is not None and isinstance(app.refusal.body, dict):
         return refuse(app.refusal.exit, str(app.refusal.body["detail"]), str(app.refusal.body["remedy"]))
     return code if code is not None else exits.FAILED
-
-
-def _has_textual() -> bool:
-    """Whether the extra is there; an older one draws otherwise."""
-    try:
-        from importlib.metadata import version
-
-        import textual  # noqa: F401
-    except ImportError:
-        return False
-    return version("textual").partition(".")[0] == str(LEAST)

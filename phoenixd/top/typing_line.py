@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import selection
-from phoenixd.core.decision import Refusal
+from phoenixd.core.refusal import Refusal
 from phoenixd.top import asked
 from phoenixd.top.effects import Done, question
 from phoenixd.top.face import Face, Order, Prompt, World
