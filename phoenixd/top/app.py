@@ -116,8 +116,10 @@ class Top(App[int], inherit_bindings=False):
     def draw(self) -> View:
         """Draw what is known now, and note what of it stands whole before the person."""
         self._is_due = False
-        self.face = replace(self.face, top=scrolled(self.world))
         world = self.world
+        if (top := scrolled(world)) != self.face.top:
+            self.face = replace(self.face, top=top)
+            world = replace(world, face=self.face)
         view = paint(world)
         self.face = seen(self.face, view, world.clock.at)
         before, self._screenful.lines = self._screenful.lines, view.lines

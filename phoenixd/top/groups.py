@@ -58,20 +58,19 @@ def subject_of(row: Json) -> Subject:
     return Subject(row["name"], row["kind"], row["harness"], words, needs, row.get("project"), labels)
 
 
-def places(
-    model: Model, chosen: Selector | None, folds: Mapping[str, bool], room: int, held: str = ""
-) -> tuple[Place, ...]:
+def places(model: Model, chosen: Selector, folds: Mapping[str, bool], room: int, held: str = "") -> tuple[Place, ...]:
     """Every line of the list, from top to bottom. room: lines on the screen; folds: what a person has folded or opened.
 
     What is not fine is always listed. Working and resting agents are listed where all of the list fits, else counted;
     the group of the agent `held` stays open, so that nothing folds under the cursor.
     """
     members: dict[Group, list[Place]] = {group: [] for group in ORDER}
-    if chosen is None or not chosen.terms:
+    takes_all = not chosen.terms
+    if takes_all:
         for number, told in sorted(model.alerts.items()):
             if told.body.get("agent") is None:
                 members["needs_you"].append(Place("alert", str(number), "needs_you"))
-    rows = [told.body for told in model.agents.values() if chosen is None or chosen.takes(subject_of(told.body))]
+    rows = [told.body for told in model.agents.values() if takes_all or chosen.takes(subject_of(told.body))]
     for row in sorted(rows, key=_order):
         group = group_of(row)
         members[group].append(Place("agent", row["name"], group))
