@@ -60,11 +60,11 @@ class Feed:
             if b"text/event-stream" not in head.lower():
                 await _refuse(head, reader)
             frames = Reader()
-            while received := await asyncio.wait_for(reader.read(CHUNK), SILENCE):
+            while received := await _read(reader, CHUNK):
                 if found := frames.feed(received):
                     self._note(found)
                     yield found
-        except asyncio.IncompleteReadError as error:
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             raise ConnectionResetError from error
         finally:
             writer.close()
@@ -107,8 +107,14 @@ async def ask(
     return told.read(found.status, found.exit, found.type, found.body) if found is not None else None
 
 
+async def _read(reader: asyncio.StreamReader, size: int) -> bytes:
+    """So many bytes at most. Not by wait_for, which in Python 3.11 can swallow that its task is canceled."""
+    async with asyncio.timeout(SILENCE):
+        return await reader.read(size)
+
+
 async def _refuse(head: bytes, reader: asyncio.StreamReader) -> None:
-    rest = await asyncio.wait_for(reader.read(), SILENCE)
+    rest = await _read(reader, -1)
     answer = wire.parse(head + rest)
     if answer is None:
         raise ConnectionResetError
