@@ -136,13 +136,17 @@ class World:
             folded = [number for number, place in enumerate(found) if row and place.key == row.get("group")]
             if folded:
                 return folded[0]
-        return next((number for number, place in enumerate(found) if place.kind != "group"), 0)
+        return next((number for number, place in enumerate(found) if place.kind not in ("group", "more")), 0)
 
     @cached_property
     def here(self) -> Place | None:
         """The place at the cursor."""
         found = self.places
         return found[self.at(found)] if found else None
+
+    def is_folded(self, group: str) -> bool:
+        """Whether not all of a group is listed."""
+        return any(place.is_folded or place.kind == "more" for place in self.places if place.group == group)
 
     @property
     def name(self) -> str | None:

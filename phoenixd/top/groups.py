@@ -14,7 +14,9 @@ from phoenixd.top.spans import Style
 Group = Literal["needs_you", "healing", "unknown", "working", "resting"]
 ORDER: tuple[Group, ...] = ("needs_you", "healing", "unknown", "working", "resting")
 FINE: tuple[Group, ...] = ("working", "resting")
-"""Groups that are counted where not all of the list fits."""
+"""Groups of which those are counted that have no room."""
+LEAST = 3
+"""Lines that a group gets at least, where not all of it is listed; with fewer it is a heading alone."""
 SIGNS: Mapping[str, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
 TITLES: Mapping[str, str] = {
     "needs_you": "NEEDS YOU",
@@ -34,13 +36,13 @@ STYLES: Mapping[str, Style] = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """One line of the list: a group's heading, an agent, or an alert that concerns no agent. key: who it is."""
+    """One line of the list: a group's heading, an agent, an alert of no agent, or the count of a group's others."""
 
-    kind: Literal["group", "agent", "alert"]
+    kind: Literal["group", "agent", "alert", "more"]
     key: str
     group: Group
     count: int = 0
-    """Of a heading: how many are in the group."""
+    """Of a heading: how many are in the group; else how many are not listed."""
     is_folded: bool = False
 
 
@@ -61,8 +63,8 @@ def subject_of(row: Json) -> Subject:
 def places(model: Model, chosen: Selector, folds: Mapping[str, bool], room: int, held: str = "") -> tuple[Place, ...]:
     """Every line of the list, from top to bottom. room: lines on the screen; folds: what a person has folded or opened.
 
-    What is not fine is always listed. Working and resting agents are listed where all of the list fits, else counted;
-    the group of the agent `held` stays open, so that nothing folds under the cursor.
+    What is not fine is always listed. Of working and resting agents as many are listed as have room, the others are
+    counted. Where the agent `held` were among these, its group stays open, so that nothing folds under the cursor.
     """
     members: dict[Group, list[Place]] = {group: [] for group in ORDER}
     takes_all = not chosen.terms
@@ -74,15 +76,24 @@ def places(model: Model, chosen: Selector, folds: Mapping[str, bool], room: int,
     for row in sorted(rows, key=_order):
         group = group_of(row)
         members[group].append(Place("agent", row["name"], group))
-    told_groups = [group for group in ORDER if members[group]]
-    fits = sum(len(members[group]) + 1 for group in told_groups) <= room
-    found: list[Place] = []
-    for group in told_groups:
-        is_held = any(place.key == held for place in members[group])
-        is_folded = folds.get(group, group in FINE and not fits and not is_held)
-        found.append(Place("group", group, group, len(members[group]), is_folded))
-        found += [] if is_folded else members[group]
-    return tuple(found)
+    left = room - sum(len(found) + 1 for group, found in members.items() if found and group not in FINE)
+    left -= sum(1 for group in FINE if members[group])
+    shown: list[Place] = []
+    for group in ORDER:
+        all_of = members[group]
+        if not all_of:
+            continue
+        is_auto = group in FINE and group not in folds
+        listed = all_of if not folds.get(group) else []
+        if is_auto and len(all_of) > left:
+            part = all_of[: left - 1] if left > LEAST else []
+            listed = part if all(place.key != held for place in all_of[len(part) :]) else all_of
+        left -= len(listed) if group in FINE else 0
+        shown += [Place("group", group, group, len(all_of), not listed), *listed]
+        if listed and len(listed) < len(all_of):
+            shown.append(Place("more", group, group, len(all_of) - len(listed)))
+            left = 0
+    return tuple(shown)
 
 
 def _order(row: Json) -> tuple[str, str]:

@@ -39,8 +39,8 @@ def _no_agent(world: World) -> str:
     here = world.here
     if here is None:
         return "the list is empty"
-    if here.kind == "group":
-        return "a heading is at the cursor: j and k go to an agent"
+    if here.kind in ("group", "more"):
+        return "no agent is at the cursor: j and k go to one"
     return "this alert is about no single agent: phoenixctl doctor tells more" if here.kind == "alert" else ""
 
 
@@ -173,10 +173,10 @@ def _uncovered(world: World) -> Face:
 
 def _short(key: Key, world: World) -> str:
     here = world.here
-    if key.action == "enter" and here is not None and here.kind == "group":
+    if key.action == "enter" and here is not None and here.kind in ("group", "more"):
         return "open"
     if key.action == "fold" and here is not None and here.group in FINE:
-        return "fold" if not any(one.is_folded for one in world.places if one.group == here.group) else "open"
+        return "open" if world.is_folded(here.group) else "fold"
     return WORDS.get(key.action, key.action)
 
 

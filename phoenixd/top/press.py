@@ -69,7 +69,7 @@ def _next(world: World, key: str) -> Done:
 def _enter(world: World, key: str) -> Done:
     here = world.here
     assert here is not None
-    if here.kind == "group":
+    if here.kind in ("group", "more"):
         return _fold(world, key)
     if here.kind == "alert":
         return world.face.says("Enter: this alert is about no single agent: phoenixctl doctor tells more"), ()
@@ -142,14 +142,13 @@ def _mark_all(world: World, key: str) -> Done:
 
 
 def _has_folded(world: World) -> bool:
-    return any(place.is_folded for place in world.places)
+    return any(world.is_folded(place.group) for place in world.places)
 
 
 def _fold(world: World, key: str) -> Done:
     here = world.here
     assert here is not None
-    is_folded = next(place.is_folded for place in world.places if place.kind == "group" and place.group == here.group)
-    folds = {**world.face.folds, here.group: not is_folded}
+    folds = {**world.face.folds, here.group: not world.is_folded(here.group)}
     return replace(world.face, folds=folds, cursor=("group", here.group)), ()
 
 

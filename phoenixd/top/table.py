@@ -26,6 +26,8 @@ def _place(world: World, place: Place, name: int, is_here: bool) -> Line:
     pointer = ">" if is_here else " "
     if place.kind == "group":
         return _heading(world, place, pointer)
+    if place.kind == "more":
+        return line(pointer, Span(f"... {place.count} more", "dim"), Span("  Tab opens the group", "dim"))
     if place.kind == "alert":
         alert = world.model.alerts[int(place.key)].body
         told = safe(f"{alert['kind']}: {alert['text']}")

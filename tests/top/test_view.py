@@ -87,10 +87,18 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
 def test_agents_that_are_fine_are_counted_where_not_all_fit() -> None:
     shown = paint(world("a_bad_night")).text
 
-    assert "WORKING (30)  Tab opens it" in shown
-    assert "worker-00" not in shown
+    assert "WORKING (30)\n" in shown
+    assert " ... 25 more  Tab opens the group" in shown
+    assert ("worker-02" in shown, "worker-03" in shown) == (True, False)
+    moved, _ = pressed(world("a_bad_night"), "G", "k")
+    assert (moved.name, "... 25 more" in paint(moved).text) == ("worker-02", True), "a look changes no list"
     opened, _ = pressed(world("a_bad_night"), "G", "tab")
-    assert "worker-0" in paint(replace(opened, height=60)).text
+    assert "worker-27" in paint(replace(opened, height=60)).text
+    folded, _ = pressed(opened, "tab")
+    assert "WORKING (30)  Tab opens it" in paint(folded).text
+    there, _ = pressed(opened, "G")
+    closed = replace(there, face=replace(there.face, folds={}))
+    assert closed.name == "worker-27", "nothing folds under the cursor"
 
 
 def test_every_state_has_its_word_and_sign_beside_its_colour() -> None:
