@@ -75,7 +75,9 @@ def _looked(face: Face, order: Order, body: Json) -> Face:
     found = body.get("agents") or []
     names = tuple(str(one["name"]) for one in found)
     what = ", ".join(dict.fromkeys(str(one["message"]) for one in found))
-    real = replace(order, given={"select": " ".join(names), "expect": list(names)}, names=names)
+    # The act that was looked at is what is taken back, whatever was done since.
+    which = {"act": body["act"]} if body.get("act") else {"select": " ".join(names)}
+    real = replace(order, given={**which, "expect": list(names)}, names=names)
     return replace(face, prompt=Prompt("confirm", question(f"undo ({what}):", names), order=real), message="")
 
 
