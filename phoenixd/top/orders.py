@@ -36,7 +36,7 @@ def order(given: Order) -> Call:
 
 def fetch(given: Fetch, width: int) -> Call:
     """A page about an agent. Its name is of the API's own alphabet."""
-    columns = min(1000, max(20, width - 2))
+    columns = min(999, max(20, width - 2))
     match given.kind:
         case "screen":
             return Call("GET", f"/v1/agents/{given.name}/pane?lines={SCREEN_LINES}")
