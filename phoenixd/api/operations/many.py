@@ -68,7 +68,7 @@ MANY_AGENTS: tuple[Operation, ...] = (
     ),
     Operation(
         "help", ("help",), "What a verb does and takes; help select: how agents are chosen",
-        (Parameter("verb", "local", "words", "the verb"),),
+        (Parameter("verb", "local", "words", "the verb", names="verbs"),),
     ),
 )
 # fmt: on
