@@ -568,7 +568,7 @@ def _changes(plan: config.Plan) -> tuple[Change, ...]:
         Change(
             change.spec.name,
             "change",
-            ", ".join(change.keys),
+            "; ".join(change.differences),
             restart=any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys),
         )
         for change in plan.changed

@@ -13,7 +13,7 @@ from phoenixd.api import exits
 from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.core.nearest import did_you_mean
-from phoenixd.ctl import wire
+from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
@@ -40,7 +40,10 @@ class Command:
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse whose complaints name the next thing to type."""
+    """argparse whose complaints name the next thing to type, and whose help can be read from its first line."""
+
+    def print_help(self, file: Any = None) -> None:
+        pager.show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         # What argparse adds is the list of all verbs, which is what --help is for.

@@ -10,6 +10,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,9 +42,12 @@ def tmux(runtime: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def on_a_terminal(command: list[str | Path], env: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """A command with a pseudo-terminal of its own; yields its pid and the master side."""
+def on_a_terminal(
+    command: list[str | Path], env: dict[str, str], size: tuple[int, int] = (24, 80)
+) -> Iterator[tuple[int, int]]:
+    """A command with a pseudo-terminal of its own; yields its pid and the master side. size: lines and columns."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(master, size)
     process = subprocess.Popen(["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave, env=env)
     os.close(slave)
     try:

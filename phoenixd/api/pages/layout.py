@@ -15,8 +15,8 @@ ELLIPSIS = "..."
 UNCUT = 1000
 """The widest page that a client can ask for: what goes to a pipe or a file, where nothing is to be cut."""
 WHOLE = 1_000_000
-WORD_END = 3
-"""A text that is cut ends with a whole word, unless a third of its room would be left empty by that."""
+NAME_COLUMNS = 12
+"""The usual width of a column of names."""
 SET_IN = "  "
 """Before what goes on below: where it breaks, an agent's words can choose, and none of them may begin a line."""
 
@@ -123,7 +123,8 @@ def clip(text: str, width: int) -> str:
     shown = "".join(kept)
     if text[len(shown)] != " ":
         words = shown.rpartition(" ")[0]
-        shown = words if columns(words) * WORD_END >= room * (WORD_END - 1) else shown
+        # Unless half of the room would be left empty by that.
+        shown = words if columns(words) * 2 >= room else shown
     return shown.rstrip() + ELLIPSIS
 
 
@@ -131,6 +132,11 @@ def pad(text: str, width: int) -> str:
     """The text clipped or filled to exactly `width` columns."""
     text = clip(text, width)
     return text + " " * (width - columns(text))
+
+
+def name_column(names: Iterable[str], here: Page, least: int = NAME_COLUMNS) -> int:
+    """How wide a column of names is: as the longest of them, but a third of the line at most."""
+    return min(max(least, max(map(columns, names), default=0)), here.name_columns)
 
 
 def wrap(words: str, width: int, indent: str = "") -> list[str]:
