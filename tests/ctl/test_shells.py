@@ -39,6 +39,7 @@ TYPED = [
     ("inb\t", ["inbox"]),
     ("stop sho\t", ["stop", "shop-api"]),
     ("stop docs sho\t", ["stop", "docs", "shop-api"]),
+    ("send docs sho\t", ["send", "docs", "sho"]),
     ("answer 1\t all\t", ["answer", "1", "all"]),
     ("inbox 1\t", ["inbox", "1"]),
     ("run x --harness cl\t", ["run", "x", "--harness", "claude"]),

@@ -239,3 +239,18 @@ def test_a_seats_name_leads_to_its_holder_and_a_generations_to_that_one(tmux: Pa
 
     found = {name: absence.pane_of(os.fspath(tmux), name) for name in ("boss", "boss-g1", "boss-g2", "boss-g3", "bos")}
     assert found == {"boss": second, "boss-g1": first, "boss-g2": second, "boss-g3": third, "bos": None}
+
+
+async def test_run_starts_an_agent_at_the_size_of_the_terminal_that_asks(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket), TERM="xterm")
+
+    def ask(name: str, *words: str) -> None:
+        with on_a_terminal(phoenixctl("run", name, *words, "--", "sleep", "1000"), env, (33, 101)) as (_, master):
+            read_until(master, name.encode() + b" ", 60)
+
+    await asyncio.to_thread(ask, "seen")
+    await asyncio.to_thread(ask, "unseen", "--detached")
+
+    assert daemon.sizes == {"seen": (101, 33)}
