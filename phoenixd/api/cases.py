@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.opening import SHARED
 from phoenixd.core.treatment.outcome import Figure, Trial, figures
@@ -24,14 +25,17 @@ def trials(rows: Iterable[KeptTreatment]) -> tuple[tuple[Figure, ...], tuple[Fig
     shared: list[Trial] = []
     for row in rows:
         took = row.productive - row.failed if row.productive is not None else None
+        if took is not None and took < 0:
+            # The clock was set back in between.
+            took = None
         group = (row.cause or "unknown", row.detail, row.action, row.treatment, row.harness)
         trial = Trial(group, _outcome(row.outcome), took)
         (shared if row.detail in SHARED else own).append(trial)
     return figures(own), figures(shared)
 
 
-def document(kept: KeptCase) -> clinic.Case:
-    """The Case with its four steps and its outcome (C2, C44)."""
+def document(kept: KeptCase, standing: Case | None = None) -> clinic.Case:
+    """The Case with its four steps and its outcome (C2, C44). standing: as the fleet has it, where it still does."""
     judged = _first_judged(kept.incidents)
     newest = kept.treatments[-1] if kept.treatments else None
     return clinic.Case(
@@ -39,15 +43,22 @@ def document(kept: KeptCase) -> clinic.Case:
         agents=tuple(dict.fromkeys(one.agent for one in kept.incidents))[:1000],
         harness=newest.harness if newest is not None else (judged[0].harness if judged else ""),
         opened_at=timestamp(kept.incidents[0].opened) if kept.incidents else None,
-        closed_at=_when(newest.decided) if newest is not None else None,
+        closed_at=_when(standing.closed if standing is not None else newest.decided if newest is not None else None),
         triage=tuple(_triage(one) for one in kept.incidents[-clinic.MOST_STEPS :]),
         diagnosis=_diagnosis(judged[1]) if judged else None,
         detail=judged[1].detail if judged else (newest.detail if newest is not None else None),
         rule=kept.incidents[0].rule if kept.incidents else "",
         prescription=_prescription(newest) if newest is not None else None,
         rehabilitation=tuple(_rehabilitation(one) for one in kept.treatments[-clinic.MOST_STEPS :]),
-        outcome=_outcome(newest.outcome) if newest is not None else "open",
+        outcome=_of_case(newest, standing),
     )
+
+
+def _of_case(newest: KeptTreatment | None, standing: Case | None) -> Outcome:
+    """The outcome of the newest treatment; a Case without any is over once the fleet has closed it."""
+    if newest is not None:
+        return _outcome(newest.outcome)
+    return standing.outcome if standing is not None else "moot"
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
@@ -153,9 +153,24 @@ class Rechecked:
 class LogReader(Protocol):
     """What agents' transcripts say. What a reader was given of an agent, it is not given again."""
 
-    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
-        """Of an agent that is new to the reader the newest `most` lines, none older than `since` (wall seconds); of
-        others what was added. Agent by agent, each in order."""
+    async def newest(self, names: Sequence[str], most: int, since: float | None, now: float) -> list[LogLine]:
+        """The newest `most` lines of all together in the order of time, none older than `since`; all in wall seconds.
+
+        now: no line can be newer.
+        """
+        ...
+
+    async def added(self, names: Sequence[str], since: float, most: int) -> tuple[list[LogLine], bool]:
+        """What was added, agent by agent, each in order, and whether there is more of it. Of an agent that is new to
+        the reader the newest `most` lines, none older than `since` (wall seconds)."""
+        ...
+
+    def resume(self, places: Mapping[str, str]) -> None:
+        """Begin where another reader was."""
+        ...
+
+    def places(self) -> dict[str, str]:
+        """Where reading goes on, by agents, in words for `resume`; those that said something last come first."""
         ...
 
 
@@ -335,6 +350,10 @@ class Service(Protocol):
 
     async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
         """End what the agent's runs left over, and what its rules choose of the living one; strangers are listed."""
+        ...
+
+    def without_secrets(self, body: dict[str, Any]) -> dict[str, Any]:
+        """What is told of files that any agent may have written, without the secrets of any."""
         ...
 
     async def recheck(self) -> tuple[Rechecked, ...]:

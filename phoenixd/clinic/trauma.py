@@ -125,7 +125,12 @@ def _call(call: ToolCallPart, injury: Injury, answered: Mapping[str, str], clean
 def arguments(call: ToolCallPart) -> str:
     """A call's arguments as the model wrote them."""
     args: Any = call.args
-    return args if isinstance(args, str) else json.dumps(args, default=str, ensure_ascii=False)
+    if isinstance(args, str):
+        return args
+    try:
+        return json.dumps(args, default=str, ensure_ascii=False)
+    except Exception as failure:  # noqa: BLE001 - values of somebody else, and the first error matters more
+        return f"[its arguments cannot be shown: {type(failure).__name__}]"
 
 
 def _history_summary(messages: Sequence[ModelMessage], clean: Cleaner) -> str:

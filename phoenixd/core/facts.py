@@ -165,6 +165,18 @@ class ProposalAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class TreatmentDropped:
+    """A person has allowed a treatment of the clinic's, and it is not done. incarnation: that had failed."""
+
+    incarnation: int
+    case: str
+    treatment: Treatment
+    by: str = ""
+    why: str = ""
+    name: Literal["treatment_dropped"] = "treatment_dropped"
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerNoted:
     """What became of the marker of a run's session; rows of the table `markers`, and never a code.
 
@@ -206,5 +218,6 @@ Fact = (
     | MarkerNoted
     | Treating
     | ProposalAnswered
+    | TreatmentDropped
     | HandoffEnded
 )

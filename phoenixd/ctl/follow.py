@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -16,6 +17,8 @@ SILENCE = 30.0
 PATIENCE = 60.0
 """Seconds that a daemon which was there may be away."""
 RETRY = 0.25
+
+Frame = tuple[str | None, str, str]
 
 
 def events(command: Command) -> int:
@@ -55,16 +58,22 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def follow(command: Command, show: Callable[[str], None], *extra: str, last: str | None = None) -> int:
-    """Show each frame of a stream, over restarts of the daemon. last: the id after which it begins."""
+def follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
+    """Show each frame of a stream, over restarts of the daemon."""
+    return follow_named(command, lambda event, data: show(data), *extra)
+
+
+def follow_named(command: Command, show: Callable[[str, str], None], *extra: str) -> int:
+    """The same for frames that bear the name of an event."""
+    last: str | None = None
     given = dict(command.given)
     stream = _open(command, given, last, extra)
     if stream is None:
         return absence.explain(calls.places(command))
     while not isinstance(stream, int):
-        for row, data in stream:
+        for row, event, data in stream:
             last = row or last
-            show(data)
+            show(event, data)
         if last is not None:
             # What was asked for at first has been shown; from now on the row number says where to go on.
             given = {key: value for key, value in given.items() if key not in ("since", "lines")}
@@ -79,7 +88,7 @@ def follow(command: Command, show: Callable[[str], None], *extra: str, last: str
 
 def _open(
     command: Command, given: dict[str, Any], last: str | None, extra: tuple[str, ...]
-) -> Iterator[tuple[str | None, str]] | int | None:
+) -> Iterator[Frame] | int | None:
     """A stream of frames, the exit code of a refusal (which is told), or None when no daemon answers."""
     target, _ = calls.spell(command.operation, given, extra)
     headers = (f"last-event-id: {last}",) if last is not None else ()
@@ -96,26 +105,28 @@ def _open(
             return _frames(connection, rest)
         while chunk := connection.recv(65536):
             received += chunk
+        connection.close()
     except OSError:
         return None
     answer = wire.parse(received)
     return calls.tell(command, answer) if answer is not None else None
 
 
-def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]]:
-    """Row number and data of each frame; ends when the daemon does, or says nothing for too long."""
+def _frames(connection: Any, received: bytes) -> Iterator[Frame]:
+    """Row number, event and data of each frame; ends when the daemon does, or says nothing for too long.
+
+    Raises BrokenPipeError once nobody reads any more what is shown.
+    """
+    held, searched = bytearray(received), 0
     while True:
-        while b"\n\n" in received:
-            frame, _, received = received.partition(b"\n\n")
-            row, data = None, None
-            for line in frame.decode("utf-8", "replace").split("\n"):
-                name, _, value = line.partition(": ")
-                if name == "id":
-                    row = value
-                elif name == "data":
-                    data = value
-            if data is not None:
-                yield row, data
+        begin = 0
+        while (end := held.find(b"\n\n", max(begin, searched))) >= 0:
+            frame = _told(bytes(held[begin:end]))
+            begin = end + 2
+            if frame is not None:
+                yield frame
+        del held[:begin]
+        searched = max(0, len(held) - 1)
         try:
             chunk = connection.recv(65536)
         except OSError:
@@ -123,4 +134,26 @@ def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]
         if not chunk:
             connection.close()
             return
-        received += chunk
+        if _reader_gone():
+            raise BrokenPipeError
+        held += chunk
+
+
+def _told(frame: bytes) -> Frame | None:
+    row, event, data = None, "message", None
+    for line in frame.decode("utf-8", "replace").split("\n"):
+        name, _, value = line.partition(": ")
+        if name == "id":
+            row = value
+        elif name == "event":
+            event = value
+        elif name == "data":
+            data = value
+    return (row, event, data) if data is not None else None
+
+
+def _reader_gone() -> bool:
+    """Whether standard output is a pipe that its reader has closed; who only writes notices it at the next line."""
+    watched = select.poll()
+    watched.register(1, 0)
+    return any(seen & (select.POLLERR | select.POLLHUP) for _, seen in watched.poll(0))

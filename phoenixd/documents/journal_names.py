@@ -52,6 +52,7 @@ from phoenixd.core.events.orders import (
     UndoRequested,
 )
 from phoenixd.core.events.resonance import (
+    AnchorSeen,
     CheckRequested,
     CodesPlanted,
     CodesSeen,
@@ -130,6 +131,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     ArmedUsed: "armed_used",
     CodesPlanted: "codes_planted",
     PlantingFailed: "planting_failed",
+    AnchorSeen: "anchor_seen",
     CodesSeen: "codes_seen",
     FooterSeen: "footer_seen",
     SeedRead: "seed_read",

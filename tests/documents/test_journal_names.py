@@ -103,6 +103,7 @@ task_requested
 task_cancel_requested
 task_collected
 undo_requested
+anchor_seen
 """
 ACTIONS = """
 take_session

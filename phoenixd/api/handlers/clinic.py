@@ -24,7 +24,8 @@ async def clinic_list(ask: Ask) -> Reply:
 
 
 async def clinic_show(ask: Ask) -> Reply:
-    found = cases.document(await _kept(ask))
+    kept = await _kept(ask)
+    found = cases.document(kept, ask.service.fleet().cases.find(kept.id))
     return Reply({"case": found.model_dump(mode="json")}, lambda here: pages.case(found, here))
 
 

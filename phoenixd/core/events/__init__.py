@@ -17,7 +17,7 @@ from phoenixd.core.events.fleet import (
 )
 from phoenixd.core.events.handoffs import HandoffWork
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent
-from phoenixd.core.events.resonance import CodesSeen, FooterSeen, ResonanceEvent
+from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen, ResonanceEvent
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -100,6 +100,7 @@ def is_journaled(event: Event) -> bool:
             | LinkLost()
             | HooksRefused()
             | ArmedUsed()
+            | AnchorSeen()
             | CodesSeen()
             | FooterSeen()
         ):

@@ -10,6 +10,7 @@ import pytest
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.documents.transcript import Prompted
 from phoenixd.harness.gemini import transcript as gemini_transcript
+from phoenixd.planting import challenge_text
 from tests.transcripts.samples import GEMINI_SESSION as SESSION
 
 
@@ -64,6 +65,15 @@ def test_only_what_a_person_submitted_is_a_prompt() -> None:
                        "And now"]  # fmt: skip
 
 
+def test_r3_a_check_at_a_turns_end_is_no_prompt_though_it_is_written_as_one() -> None:
+    """The CLI writes the reason for which its turn goes on as what its user said."""
+    asked = [{"text": "Build the shop."}]
+    check = [{"text": challenge_text(1, "builder")}]
+    told = facts_of(gemini("user", content=asked) + gemini("user", content=check, displayContent=asked))
+    assert told.prompt is not None
+    assert told.prompt.text == "Build the shop."
+
+
 def test_what_hooks_put_around_a_prompt_is_not_the_prompt() -> None:
     added = {"text": "<hook_context>THE BRIEF, &lt;b&gt;</hook_context>"}
     assert facts_of(gemini("user", content=[added])).prompt is None
@@ -116,3 +126,12 @@ def test_a_record_of_another_shape_says_nothing_wrong(value: Any) -> None:
             gemini_transcript.said(damaged)
             gemini_transcript.record(damaged)
             gemini_transcript.beginning(damaged)
+
+
+def test_what_hooks_told_is_shown_with_the_prompt_that_it_stands_before() -> None:
+    added = {"text": '<hook_context>salt &amp; "bread" — 7f3a9c</hook_context>'}
+    shown = gemini_transcript.given(gemini("user", content=[added, {"text": "Go."}]))
+
+    assert shown is not None
+    assert 'salt & "bread" — 7f3a9c' in shown.text
+    assert gemini_transcript.given(gemini("user", content=[{"text": "Why <hook_context> here?"}])) is None
