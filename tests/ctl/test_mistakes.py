@@ -100,7 +100,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("add new --harness cluade -- true", 2, "phoenixctl add: --harness cannot be 'cluade'; did you mean claude? it "),
     ("add new --env X -- true", 2, "--env X sets nothing"),
     ("add new --env =x -- true", 2, "--env =x sets nothing"),
-    ("add aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -- true", 2, "it has 1 to 32 of a-z"),
+    ("add aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -- true", 2, "a name has 1 to 32 of a-z"),
     ("add new --cwd", 2, "phoenixctl add: argument --cwd: expected one argument"),
     ("run", 2, "say what to run"),
     ("run docs claude", 2, "phoenixctl run: 'claude' stands where no argument can; the command to run"),
