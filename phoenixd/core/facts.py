@@ -219,7 +219,7 @@ Fact = (
     | MarkerNoted
     | Treating
     | ProposalAnswered
-    | FailureRead
     | TreatmentDropped
+    | FailureRead
     | HandoffEnded
 )

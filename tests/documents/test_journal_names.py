@@ -103,8 +103,8 @@ task_requested
 task_cancel_requested
 task_collected
 undo_requested
-case_examined
 anchor_seen
+case_examined
 """
 ACTIONS = """
 take_session
