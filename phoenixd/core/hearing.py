@@ -123,6 +123,7 @@ from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
 from phoenixd.core.treatment import acting, casebook
 from phoenixd.core.turn import calls, liveness
+from phoenixd.core.undo import age as undo_age
 from phoenixd.core.undo import orders as undoing
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -317,7 +318,7 @@ TABLE: dict[type[Any], Row] = {
     StateEdited: (fleet.watch, *SHARED),
     Tick: (fleet.tick, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
-    JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
+    JournalBehind: (fleet.face_the_world, lost.found_again, undo_age.forget, *SHARED),
     EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),

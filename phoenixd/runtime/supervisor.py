@@ -206,7 +206,7 @@ class Supervisor:
                 answered.set()
 
         for number, event in enumerate(events):
-            self._put(_Waiting(event, partial(done, number)))
+            self._put(_Waiting(cleaned(event, self._clean), partial(done, number)))
         if events:
             await answered.wait()
         return [answers[number] for number in range(len(events))]

@@ -129,7 +129,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
     shared = SharedMemory(
-        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean, lambda: clock.now().wall
+        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean_of_all, lambda: clock.now().wall
     )
     handover = Handover(
         ProjectFiles(),
@@ -138,7 +138,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         lambda: clock.now().wall,
         lambda: secrets.token_hex(6),
         papers.heard_out,
-        papers.clean,
+        papers.clean_of_all,
         Addenda(
             ProjectFiles(),
             ListingFiles(directories, plain_files),
@@ -147,7 +147,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
                 one for one in supervisor.everybody() if one.spec.seat == seat or one.spec.cwd == workspace
             ),
             lambda: clock.now().wall,
-            papers.clean,
+            papers.clean_of_all,
         ),
         in_hand=lambda project, workspace: frozenset(
             one.plan
@@ -248,7 +248,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
 
-    sights = Sights(find, house.papers.clean, clock)
+    sights = Sights(find, house.papers.clean, clock, known=house.papers.known_secrets)
     sighting = Sighting(sights, clock, house.transcripts.last_words, branch_of)
     status = StatusLines(ground.directories.agent_runtime)
     metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.look)
