@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.moment import Moment
-from phoenixd.core.typing.clearing import TAKEN_OUT_LATER
+from phoenixd.core.typing.clearing import TAKEN_OUT, TAKEN_OUT_LATER
 from phoenixd.core.typing.delivery import LONGEST, Delivery, begin, begin_again
 from phoenixd.core.typing.lines import can_show, which
 from phoenixd.core.typing.machine import HEARS, hear
@@ -157,8 +157,7 @@ def test_a_text_that_is_taken_is_delivered_with_one_enter() -> None:
 def test_what_nothing_takes_is_taken_out_again() -> None:
     terminal, delivery, done = played(Fate(swallowed=(True,) * 9))
 
-    assert done.verdict == "not delivered"
-    assert "taken out of the input line again" in done.why
+    assert (done.verdict, done.why) == ("not delivered", TAKEN_OUT)
     assert (terminal.lines, delivery.left) == ([], ())
     assert [key for key in terminal.keys if isinstance(key.order, ClearLine)]
 
