@@ -121,10 +121,10 @@ def _frames(connection: Any, received: bytes) -> Iterator[Frame]:
     while True:
         begin = 0
         while (end := held.find(b"\n\n", max(begin, searched))) >= 0:
-            row, event, data = _told(bytes(held[begin:end]))
+            frame = _told(bytes(held[begin:end]))
             begin = end + 2
-            if data is not None:
-                yield row, event, data
+            if frame is not None:
+                yield frame
         del held[:begin]
         searched = max(0, len(held) - 1)
         try:
@@ -139,7 +139,7 @@ def _frames(connection: Any, received: bytes) -> Iterator[Frame]:
         held += chunk
 
 
-def _told(frame: bytes) -> tuple[str | None, str, str | None]:
+def _told(frame: bytes) -> Frame | None:
     row, event, data = None, "message", None
     for line in frame.decode("utf-8", "replace").split("\n"):
         name, _, value = line.partition(": ")
@@ -149,7 +149,7 @@ def _told(frame: bytes) -> tuple[str | None, str, str | None]:
             event = value
         elif name == "data":
             data = value
-    return row, event, data
+    return (row, event, data) if data is not None else None
 
 
 def _reader_gone() -> bool:

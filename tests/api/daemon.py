@@ -112,7 +112,7 @@ class MemoryJournal:
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -124,7 +124,7 @@ class MemoryJournal:
             row
             for row in self.rows[after:]
             if (before is None or row.seq < before)
-            and (agent is None or row.entry.agent == agent)
+            and (agent is None or row.entry.agent in ((agent,) if isinstance(agent, str) else agent))
             and (since_wall is None or row.entry.wall >= since_wall)
             and (not story or row.entry.weight == "story")
         ]

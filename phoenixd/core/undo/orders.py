@@ -56,7 +56,7 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     return Undoable(
         act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation,
         spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
-        spec.labels, launch_of(spec), at=now.at,
+        spec.labels, launch_of(spec), now.at,
     )  # fmt: skip
 
 
