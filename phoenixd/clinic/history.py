@@ -17,8 +17,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.trauma import arguments, prompt_text
+from phoenixd.documents.cleaner import Cleaner
 
 LINE_LIMIT = 400
 

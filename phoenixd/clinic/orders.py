@@ -16,13 +16,13 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import PydanticSerializationError
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.history import last_turn, newest_prompt, prompts
 from phoenixd.clinic.observing import Injury
 from phoenixd.clinic.prescribing import Remedy
 from phoenixd.clinic.runs import Order
 from phoenixd.clinic.summarizer import Summarizer
 from phoenixd.clinic.trauma import Prompt
+from phoenixd.documents.cleaner import Cleaner
 
 LOG = logging.getLogger("phoenixd.clinic")
 

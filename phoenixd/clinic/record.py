@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from pydantic_ai.usage import RunUsage
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.prescribing import Remedy
 from phoenixd.clinic.treatment import Verdict
 from phoenixd.core.treatment.words import Outcome
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import MOST_STEPS, Case, Prescription, Rehabilitation, TraumaContext, Triage
 from phoenixd.documents.times import timestamp
 

@@ -21,8 +21,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.observing import Injury
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import ToolCall, TraumaContext
 
 PROMPT_LIMIT, MESSAGE_LIMIT, STACK_LIMIT, CALL_LIMIT, SUMMARY_LIMIT = 4500, 4000, 2500, 5000, 1000

@@ -14,6 +14,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.causes import CutHow
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.words import Treatment
 
 Weight = Literal["story", "detail", "noise"]
@@ -219,5 +220,6 @@ Fact = (
     | Treating
     | ProposalAnswered
     | TreatmentDropped
+    | FailureRead
     | HandoffEnded
 )

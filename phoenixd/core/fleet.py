@@ -134,6 +134,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         limit_marks.next_due(roster, fleet.gates, now),
         handoffs.next_due(fleet.seats, fleet.agents, now),
         queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
+        fleet.cases.examinations.due,
     )
     return min((at for at in found if at is not None), default=None)
 

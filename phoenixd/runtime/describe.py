@@ -19,7 +19,7 @@ from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
 
-NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link"}) | MEANINGS
+NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
 OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""

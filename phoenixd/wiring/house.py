@@ -44,6 +44,7 @@ from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.drivers.writers.project_command import ProjectCommand
+from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
 from phoenixd.memory.addenda import Addenda
@@ -158,7 +159,12 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
-    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover, shared)
+    reader = ClinicReader(
+        lambda: programs.job_runner, variables.environment_of, end_writer, directories.runtime / "readers",
+        ground.configuration.settings.redaction.marks,
+    )  # fmt: skip
+    screens = Screens(lambda: clock.now().wall)
+    return House(variables, transcripts, papers, starter, screens, handover, shared, reader)
 
 
 def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
@@ -206,6 +212,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
         cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
         handover=house.handover,
         markers=house.papers.resonance,
+        reader=house.reader,
         jobs=Collection(
             directories,
             gathered,

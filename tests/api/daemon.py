@@ -112,7 +112,7 @@ class MemoryJournal:
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -124,7 +124,7 @@ class MemoryJournal:
             row
             for row in self.rows[after:]
             if (before is None or row.seq < before)
-            and (agent is None or row.entry.agent == agent)
+            and (agent is None or row.entry.agent in ((agent,) if isinstance(agent, str) else agent))
             and (since_wall is None or row.entry.wall >= since_wall)
             and (not story or row.entry.weight == "story")
         ]
@@ -211,6 +211,7 @@ class FakeDaemon:
     agents_cgroup: str | None = None
     agents_dir: str = ""
     panes: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)
     changes: tuple[Change, ...] = ()
@@ -552,6 +553,9 @@ class FakeDaemon:
 
     async def doctor(self) -> tuple[Finding, ...]:
         return self.findings
+
+    def size_next(self, name: str, columns: int, lines: int) -> None:
+        self.sizes[name] = (columns, lines)
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])

@@ -8,9 +8,13 @@ from typing import get_args
 
 import pytest
 
+from phoenixd.core.events.clinic import CaseExamined
+from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import StopRequested
-from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
+from phoenixd.core.spec import FleetLimits
+from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import Opinion, ReaderRules
 from phoenixd.core.treatment.words import Occasion
 from phoenixd.documents import clinic
 from phoenixd.documents.codec import encode
@@ -232,3 +236,42 @@ async def test_what_was_allowed_and_is_not_done_is_told_to_who_answered(live: Li
     shown = clinic.Case.model_validate((await live.ask("GET", "/v1/clinic/c1")).json["case"])
     assert [one.outcome for one in shown.rehabilitation][-1] == "moot"
     assert "allowed by" in shown.rehabilitation[-1].why
+
+
+OPINION = Opinion("logic_error", "It asks for a library.", 0.9, "modify_prompt", "Install it first.")
+READER = Caps(reader=ReaderRules(model="test:reader"))
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+async def test_c44_show_says_what_a_model_read_of_it_and_what_it_cost(
+    live: Live, daemon: FakeDaemon, is_forgotten: bool
+) -> None:
+    """Also once the fleet has forgotten the Case: the journal's rows tell it."""
+    daemon.happen(LimitsDeclared(FleetLimits(), clinic=READER))
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "session-start", source="startup")
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.die("docs")
+    assert "in force: the model test:reader; today 1 of 24 questions and 0 of 200000 tokens" in await _page(live)
+    assert "the rules alone: the model test:reader was asked 1 times: it has not answered yet" in await _page(live)
+    daemon.happen(CaseExamined("docs", 1, "c1", 1, OPINION, tokens=321))
+    if is_forgotten:
+        daemon.state = replace(daemon.state, cases=replace(daemon.state.cases, cases=()))
+
+    case = (await live.ask("GET", "/v1/clinic/c1")).json
+    assert case["case"]["reading"]["diagnosis"]["root_cause"] == "logic_error"
+    assert case["case"]["reading"]["tokens"] == case["reader"]["tokens_today"] == 321
+    assert (
+        "the model test:reader (321 tokens) says logic_error, confidence 0.9, prescribes modify_prompt: "
+        "It asks for a library. It would add: Install it first." in await _page(live)
+    )
+
+
+async def _page(live: Live) -> str:
+    answer = await live.ask("GET", "/v1/clinic/c1", text=True)
+    assert max(map(len, answer.text.splitlines())) <= 80
+    return " ".join(answer.text.split())
+
+
+async def test_without_a_reader_the_rules_are_alone_and_that_is_told(live: Live, ill: FakeDaemon) -> None:
+    assert "reading nobody was asked about it in force: the rules alone" in await _page(live)

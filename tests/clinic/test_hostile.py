@@ -20,9 +20,9 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo
 
 from phoenixd.clinic import Summarizer, recoverable_run
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.orders import weight
 from phoenixd.clinic.trauma import arguments
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import Case
 from tests.clinic.agents import Script, Watched, calls, http, says
 

@@ -23,6 +23,7 @@ from phoenixd.core.transitions import close_items
 from phoenixd.core.treatment import advice, casebook, choosing, effects, proposals
 from phoenixd.core.treatment.case import Case, Cases, Noticed
 from phoenixd.core.treatment.effects import CASE
+from phoenixd.core.treatment.words import Treatment
 
 
 def act(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
@@ -64,6 +65,13 @@ def _treat(found: Step, cases: Cases, noticed: Noticed, now: Moment) -> Step:
             return found
         told = f"Case {case.id}, {case.detail}: what was proposed for an earlier failure is over"
         return put(found, Decision(agent, reason=told, weight="detail"), now)
+    return prescribe(found, agent, cases, case, noticed, treatment, now)
+
+
+def prescribe(
+    found: Step, agent: Agent, cases: Cases, case: Case, noticed: Noticed, treatment: Treatment, now: Moment
+) -> Step:
+    """Order one treatment, or propose it: within owner, caps and authority, and with the reason where it is dropped."""
     prescribed = f"Case {case.id}, {case.detail}: {treatment}"
     if why_not := _why_not(found.fleet, agent, cases, noticed, now):
         return put(found, Decision(agent, reason=f"{prescribed} is dropped: {why_not}", weight="detail"), now)

@@ -11,6 +11,7 @@ from typing import Literal
 from phoenixd.core.hooks import Failure
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import Examinations, FailureRead
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.core.treatment.words import Occasion, Outcome, RootCause, Treatment
 
@@ -85,6 +86,8 @@ class Case:
     closed: float | None = None
     outcome: Outcome = "open"
     seen: Instant = 0.0
+    examined: FailureRead | None = None
+    """What came of asking a model about it, where no rule knows it."""
 
     @property
     def is_treated(self) -> bool:
@@ -140,6 +143,8 @@ class Cases:
     patients: tuple[Patient, ...] = ()
     prescribed: tuple[Prescribed, ...] = ()
     """What the clinic ordered for these Cases, and within the newest six hours."""
+    examinations: Examinations = Examinations()  # noqa: RUF009 - frozen
+    """What a model is asked about Cases that no rule knows, and what that has cost."""
 
     def find(self, number: str) -> Case | None:
         """The Case of that id, as long as it stands here."""
