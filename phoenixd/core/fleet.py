@@ -60,7 +60,7 @@ from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
-from phoenixd.core.undo.state import Undoable
+from phoenixd.core.undo.state import Undoable, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,6 +134,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         limit_marks.next_due(roster, fleet.gates, now),
         handoffs.next_due(fleet.seats, fleet.agents, now),
         queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
+        fleet.cases.examinations.due,
     )
     return min((at for at in found if at is not None), default=None)
 
@@ -447,7 +448,9 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         over = tuple(alerts.reassure(seats.shown(fleet.seats, agent.spec), one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
-        gone = replace(fleet, agents=rest, retired=retired, seats=seats.without(fleet.seats, agent.spec))
+        left = seats.without(fleet.seats, agent.spec)
+        acts = fleet.undoable if agent.spec.seat in left else without(fleet.undoable, agent.spec.seat or agent.name)
+        gone = replace(fleet, agents=rest, retired=retired, seats=left, undoable=acts)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if any(item.id == 0 for item in agent.items):

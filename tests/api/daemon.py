@@ -66,7 +66,7 @@ from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.log_lines import LogLine, merged
 from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
-from phoenixd.documents.redact import redact
+from phoenixd.documents.redact import redact, redact_json
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
@@ -112,7 +112,7 @@ class MemoryJournal:
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -124,7 +124,7 @@ class MemoryJournal:
             row
             for row in self.rows[after:]
             if (before is None or row.seq < before)
-            and (agent is None or row.entry.agent == agent)
+            and (agent is None or row.entry.agent in ((agent,) if isinstance(agent, str) else agent))
             and (since_wall is None or row.entry.wall >= since_wall)
             and (not story or row.entry.weight == "story")
         ]
@@ -211,6 +211,7 @@ class FakeDaemon:
     agents_cgroup: str | None = None
     agents_dir: str = ""
     panes: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)
     changes: tuple[Change, ...] = ()
@@ -270,6 +271,10 @@ class FakeDaemon:
 
     async def look_at_terminals(self) -> None:
         return None
+
+    def without_secrets(self, body: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = redact_json(body, redact)
+        return found
 
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()
@@ -548,6 +553,9 @@ class FakeDaemon:
 
     async def doctor(self) -> tuple[Finding, ...]:
         return self.findings
+
+    def size_next(self, name: str, columns: int, lines: int) -> None:
+        self.sizes[name] = (columns, lines)
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])

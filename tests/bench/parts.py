@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.bench import (
     brief,
     crowd,
+    faces,
     flood,
     hooks,
     hostile,
@@ -53,5 +54,6 @@ PARTS: dict[str, Part] = {
         recovery.report,
         usual=False,
     ),
+    "faces": Part("phoenixctl top at 1,000 agents: first paint, a key, memory", faces.report, usual=False),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
 }

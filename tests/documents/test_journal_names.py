@@ -103,6 +103,8 @@ task_requested
 task_cancel_requested
 task_collected
 undo_requested
+anchor_seen
+case_examined
 """
 ACTIONS = """
 take_session
@@ -136,6 +138,7 @@ collect_task
 plant_codes
 read_seed
 interrupt_turn
+examine_case
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

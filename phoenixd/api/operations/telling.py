@@ -11,7 +11,7 @@ TELLING: tuple[Operation, ...] = (
     Operation(
         "list_events", ("events",), "What happened, from the journal",
         (
-            Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN), FOLLOW,
+            Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN, names="agents"), FOLLOW,
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
             Parameter(
                 "all", "query", "boolean", "notes too, not only what a person would tell", flag="--all", default=False,
