@@ -134,9 +134,8 @@ def _check_text(operation: Operation, parameter: Parameter, value: Any) -> None:
     if parameter.choices and value not in parameter.choices:
         raise _wrong(operation, parameter, f"is none of: {', '.join(parameter.choices)}")
     if parameter.pattern == NAME_PATTERN and not re.fullmatch(NAME_PATTERN, value):
-        raise _wrong(
-            operation, parameter, f"cannot be {value[:40]!r}: it has 1 to 32 of a-z, 0-9, - and _, no sign first"
-        )
+        name = "a name has 1 to 32 of a-z, 0-9, - and _, and begins with neither sign"
+        raise _wrong(operation, parameter, f"cannot be {value[:40]!r}: {name}")
     if parameter.pattern and not re.fullmatch(parameter.pattern, value):
         raise _wrong(operation, parameter, f"does not match {parameter.pattern}")
 

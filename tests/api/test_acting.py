@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.api.idempotency import IdempotentReplies
@@ -179,17 +181,21 @@ def texts(daemon: FakeDaemon) -> list[tuple[str, str]]:
     return [(one.agent, one.message_id) for one in daemon.orders if isinstance(one, SendRequested)]
 
 
-async def test_a_fleet_of_more_than_a_thousand_is_confirmed_and_acted_on(live: Live, daemon: FakeDaemon) -> None:
+async def test_a_fleet_of_more_than_a_thousand_can_be_confirmed(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs", start=False)
+    docs = daemon.state.agents["docs"]
     names = [f"agent-{number:04}-of-a-fleet-as-long" for number in range(1100)]
-    for name in names:
-        daemon.declare(name, start=False)
+    fleet = {name: replace(docs, spec=replace(docs.spec, name=name)) for name in names}
+    daemon.state = replace(daemon.state, agents=fleet)
 
-    shown = await live.ask("POST", "/v1/act", {"verb": "stop", "select": "*", "dry_run": True})
-    answer = await live.ask("POST", "/v1/act", {"verb": "stop", "select": "*", "expect": names})
+    # Whom it means is judged before it is only shown; a thousand stops of this daemon take seconds.
+    body = {"verb": "stop", "select": "*", "dry_run": True, "expect": names}
+    answer = await live.ask("POST", "/v1/act", body)
+    less = await live.ask("POST", "/v1/act", {**body, "expect": names[1:]})
 
-    assert [one["name"] for one in shown.json["agents"]] == names
     assert answer.exit == 0, answer.text[:300]
-    assert len(answer.json["agents"]) == 1100
+    assert [one["name"] for one in answer.json["agents"]] == names
+    assert (less.exit, less.json["remedy"]) == (6, "phoenixctl stop '*' --dry-run")
     undone = await live.ask("POST", "/v1/undo", {"expect": [name * 3 for name in names]})
     assert undone.status == 404, "a list as long is read"
 
