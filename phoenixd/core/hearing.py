@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from phoenixd.core import (
+    acknowledging,
     answers,
     armed,
     cleanup,
@@ -40,6 +41,7 @@ from phoenixd.core.events import RUN_EVENTS, Event
 from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
 from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import (
+    AlertAcknowledged,
     EpochBegun,
     JournalBehind,
     LimitsDeclared,
@@ -69,6 +71,7 @@ from phoenixd.core.events.orders import (
     BreakerEdited,
     BreakerReset,
     HandoffRequested,
+    MuteRequested,
     OperatorEvent,
     RestartRequested,
     RollbackRequested,
@@ -76,6 +79,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
     UndoRequested,
+    UnmuteRequested,
 )
 from phoenixd.core.events.resonance import (
     CheckRequested,
@@ -114,6 +118,7 @@ from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
+from phoenixd.core.mutes import orders as muting
 from phoenixd.core.parts import Signal, View
 from phoenixd.core.resonance import checks, exchange, moves
 from phoenixd.core.seat import door, lost
@@ -285,6 +290,9 @@ TABLE: dict[type[Any], Row] = {
         undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     UndoRequested: (undoing.undo, fleet.renew_plan, fleet.take_up_turns, *SHARED),
+    MuteRequested: (muting.mute, *SHARED),
+    UnmuteRequested: (muting.unmute, *SHARED),
+    AlertAcknowledged: (acknowledging.acknowledge, *SHARED),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
@@ -313,7 +321,7 @@ TABLE: dict[type[Any], Row] = {
     TroubleSeen: (fleet.watch, *SHARED),
     TroubleGone: (fleet.watch, *SHARED),
     StateEdited: (fleet.watch, *SHARED),
-    Tick: (fleet.tick, *SHARED),
+    Tick: (fleet.tick, muting.expire, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
     JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
     EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),

@@ -13,8 +13,14 @@ from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
-CARRIED = ("fresh", "after_iteration", "wait", "timeout", "text")
+CARRIED = ("fresh", "after_iteration", "wait", "timeout", "text", "for", "why")
 """What a verb for many takes over of the verb for one."""
+VERBS: dict[tuple[str, ...], str] = {
+    ("breaker", "reset"): "breaker_reset",
+    ("resonance", "check"): "check",
+    ("resonance", "restore"): "restore",
+}
+"""How the verbs of two words are called where they are for many."""
 NAMED = 20
 """Agents that a question names; of more it tells the number."""
 YES = ("y", "yes")
@@ -29,7 +35,7 @@ def act(command: Command) -> int:
     carried = {key: command.given[key] for key in CARRIED if command.given.get(key) is not None}
     if "text" in carried:
         carried["text"] = calls.text_of(command)
-    asked = {"verb": command.words[0], "select": " ".join(words), **carried}
+    asked = {"verb": VERBS.get(command.words, command.words[0]), "select": " ".join(words), **carried}
     return _confirmed(command, "act", asked, dry=dry)
 
 
@@ -64,7 +70,7 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
 
 def _asked(command: Command, asked: dict[str, Any], names: list[str]) -> int | None:
     """None where a person agrees; else the exit code."""
-    verb = command.words[0]
+    verb = " ".join(command.words)
     shown = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
     again = f"phoenixctl {verb} {_quoted(asked['select'])}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):

@@ -10,13 +10,15 @@ from typing import Any
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply
-from phoenixd.api.handlers import commands
+from phoenixd.api.handlers import commands, quiet, resonance
 from phoenixd.api.pages import acting as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core import selection
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Refusal
+from phoenixd.core.mutes.orders import MUTES
+from phoenixd.core.mutes.state import standing
 from phoenixd.core.projection import Row, project
 from phoenixd.core.seat.finding import meant
 from phoenixd.core.selection import Selector, Subject
@@ -33,8 +35,17 @@ VERBS: Mapping[str, Handler] = {
     "restart": commands.restart_agent,
     "remove": commands.remove_agent,
     "send": commands.send_text,
+    "mute": quiet.mute_agent,
+    "unmute": quiet.unmute_agent,
+    "breaker_reset": commands.breaker_reset,
+    "check": resonance.check_resonance,
+    "restore": resonance.restore_resonance,
 }
 """Verbs that act on several agents, and how each does on one."""
+
+
+GIVEN: Mapping[str, dict[str, Any]] = {"check": {"wait": False}, "restore": {"from_transcript": False}}
+"""Arguments of a verb that are always so where several agents are meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +71,8 @@ async def act(ask: Ask) -> Reply:
     if ask.arguments["dry_run"]:
         return _dry(verb, [(name, _now(rows[name])) for name in chosen])
     key = secrets.token_hex(6)
-    each = [replace(ask, arguments={**ask.arguments, "name": name, "act": key}, key=_key(ask, name)) for name in chosen]
+    given = {**ask.arguments, **GIVEN.get(verb, {}), "act": key}
+    each = [replace(ask, arguments={**given, "name": name}, key=_key(ask, name)) for name in chosen]
     results = await asyncio.gather(*(_one(VERBS[verb], one) for one in each))
     return _reply(verb, key, results)
 
@@ -77,7 +89,9 @@ async def undo(ask: Ask) -> Reply:
     )
     acts = undoing.newest(fleet.undoable, wall, names)
     if not acts:
-        raise Problem("not_found", "nothing was stopped, removed or begun afresh within 7 days", "phoenixctl events")
+        raise Problem(
+            "not_found", "nothing was stopped, removed, begun afresh or muted within 7 days", "phoenixctl events"
+        )
     if any(one.verb == "remove" for one in acts) and ask.caller.role < Role.ADMIN:
         raise Problem("denied", f"uid {ask.caller.uid} may not declare agents", "ask as root or as the daemon's user")
     _expected(ask, [one.agent for one in acts])
@@ -141,7 +155,11 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     if refusal is not None:
         told = problems.of_refusal(refusal)
         return Result(one.agent, told.exit_code, told.detail, told.remedy)
-    agent = meant(ask.service.fleet(), one.agent)
+    fleet = ask.service.fleet()
+    agent = meant(fleet, one.agent)
+    if one.verb in MUTES:
+        mute = standing(fleet.mutes, agent.spec, ask.service.now().wall) if agent is not None else None
+        return Result(one.agent, exits.OK, f"{one.agent} is {'muted again' if mute else 'not muted any more'}")
     session = f", in its session {one.session.session_id[:8]}" if one.session is not None else ""
     is_up = agent is not None and (one.was_up or isinstance(agent.state, Running))
     words = f"is on its way back{session}" if is_up else f"is declared as it was{session}; it was not running"

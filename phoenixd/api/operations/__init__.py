@@ -10,12 +10,14 @@ from phoenixd.api.operations.agents import AGENTS
 from phoenixd.api.operations.many import MANY_AGENTS
 from phoenixd.api.operations.operation import Operation
 from phoenixd.api.operations.papers import PAPERS
+from phoenixd.api.operations.past import PAST
+from phoenixd.api.operations.quiet import QUIET
 from phoenixd.api.operations.seats import SEATS
 from phoenixd.api.operations.telling import TELLING
 from phoenixd.api.operations.upkeep import UPKEEP
 from phoenixd.api.operations.work import WORK
 
-OPERATIONS: tuple[Operation, ...] = (*AGENTS, *MANY_AGENTS, *TELLING, *PAPERS, *SEATS, *WORK, *UPKEEP)
+OPERATIONS: tuple[Operation, ...] = (*AGENTS, *MANY_AGENTS, *TELLING, *QUIET, *PAST, *PAPERS, *SEATS, *WORK, *UPKEEP)
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 

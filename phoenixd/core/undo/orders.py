@@ -18,6 +18,7 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
+from phoenixd.core.mutes import orders as muting
 from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import is_passing, shown
 from phoenixd.core.undo.state import Undoable, UndoVerb, find, kept
@@ -36,7 +37,7 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
     name, acts = shown(before, agent), found.fleet.undoable
     if isinstance(event, StopRequested | AgentWithdrawn):
         # What somebody wants down since then, by whatever face, no earlier act brings up.
-        acts = tuple(one for one in acts if one.agent != name or one.verb == "fresh")
+        acts = tuple(one for one in acts if one.agent != name or one.verb not in ("stop", "remove"))
     verb = _verb(event, agent)
     if event.act and verb is not None:
         acts = kept((*acts, _act(agent, name, event.act, verb, event.by, now)), now.wall)
@@ -62,6 +63,8 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if act is None:
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
+    if act.verb in muting.MUTES:
+        return muting.restore(found, event, agent, act, now)
     if why := _held(before, agent, act):
         return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", f"phoenixctl status {name}"), now)
     decision = _back(agent, act, event.by, now)

@@ -8,7 +8,7 @@ from typing import Literal
 
 from phoenixd.core.agent.run import Session
 
-UndoVerb = Literal["stop", "remove", "fresh"]
+UndoVerb = Literal["stop", "remove", "fresh", "mute", "unmute"]
 
 KEPT = 7 * 86400.0
 """Seconds for which an act can be taken back."""
@@ -22,6 +22,7 @@ class Undoable:
 
     was_up: it was to run before. session: the one that its next start would have gone back to. cannot: why this one
     cannot be taken back; empty where it can. incarnation, generation: which run and which holder of its seat it met.
+    muted_until: of a mute or its end, until when (wall) the agent was muted before; 0 where it was not.
     """
 
     act: str
@@ -34,6 +35,7 @@ class Undoable:
     cannot: str = ""
     incarnation: int = 0
     generation: int = 0
+    muted_until: float = 0.0
 
 
 def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:

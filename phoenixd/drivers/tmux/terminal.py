@@ -164,6 +164,12 @@ class TmuxTerminal(Keyboard):
         output = await self._call("capture-pane", "-p", *back, "-t", (await self._pane_of(agent)).id)
         return await asyncio.to_thread(readable, _end_of(output))
 
+    async def capture_raw(self, agent: str, history: int = 0) -> str:
+        """The same with the sequences that set colours, and whatever else the pane holds: for documents.screen."""
+        back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
+        output = await self._call("capture-pane", "-p", "-e", *back, "-t", (await self._pane_of(agent)).id)
+        return _end_of(output).decode("utf-8", "replace")
+
     async def tell_attached(self, agent: str, words: str) -> None:
         """Show words on the status line of everybody who is attached; nobody is no failure."""
         if not WORDS.fullmatch(words):
