@@ -16,8 +16,15 @@ from phoenixd.api.feed.following import Follower
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
-from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested, StartRequested, StopRequested
+from phoenixd.core.events.fleet import AlertAcknowledged, TerminalSeen
+from phoenixd.core.events.orders import (
+    AgentWithdrawn,
+    AnswerRequested,
+    MuteRequested,
+    StartRequested,
+    StopRequested,
+    UnmuteRequested,
+)
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -202,7 +209,7 @@ def any_step(daemon: FakeDaemon, chance: random.Random) -> None:
     if agent is None:
         daemon.declare(name, harness="claude", start=chance.random() < 0.8)
         return
-    match chance.randrange(10):
+    match chance.randrange(13):
         case 0:
             daemon.happen(AgentWithdrawn(name))
         case 1:
@@ -217,6 +224,12 @@ def any_step(daemon: FakeDaemon, chance: random.Random) -> None:
             daemon.wait(name, text=f"npm {chance.randrange(3)}", held=True)
         case 7 if agent.run is not None:
             daemon.hook(name, chance.choice(("tool-start", "tool-end", "stop")), tool="Bash")
+        case 10:
+            daemon.happen(MuteRequested(name, chance.choice((1.0, 60.0))))
+        case 11:
+            daemon.happen(UnmuteRequested(name))
+        case 12 if agent.alerts:
+            daemon.happen(AlertAcknowledged(agent.alerts[0].id))
         case 8:
             doing = Doing("Bash", f"make {chance.randrange(9)}", daemon.stands_at)
             daemon.see(name, Sight(agent.incarnation, doing=doing, has_calls=True))
@@ -238,7 +251,9 @@ async def test_kill_the_daemon_or_the_link_between_any_two_frames(seed: int) -> 
     await play(seed, steps=250)
 
 
-async def play(seed: int, steps: int) -> None:
+async def play(seed: int, steps: int) -> tuple[int, int]:
+    """So many steps; how often the link was cut, and how often the daemon died of it."""
+    cuts = deaths = 0
     chance, daemon, model = random.Random(seed), standing(), Model()
     feed = Feed(daemon)
     follower = Follower(feed, daemon)
@@ -251,7 +266,9 @@ async def play(seed: int, steps: int) -> None:
         whole = await told(follower, model, texts, chance.choice((10_000, 10_000, 0, 1, 2, 3, 5)))
         if not whole:
             # The link is cut in the middle; in half of the cases because the daemon died.
+            cuts += 1
             if chance.random() < 0.5:
+                deaths += 1
                 daemon.attendants.clear()
                 feed = Feed(daemon)
             follower = Follower(feed, daemon)
@@ -269,6 +286,7 @@ async def play(seed: int, steps: int) -> None:
     story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
     await told(follower, model, [*texts, *await follower._next()], 10_000)
     assert [one for one in story if one >= model.notes[0]] == sorted(set(model.notes))
+    return cuts, deaths
 
 
 def require_equal(daemon: FakeDaemon, model: Model) -> None:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.bench import (
     brief,
     crowd,
+    faces,
     flood,
     hooks,
     hostile,
@@ -51,6 +52,11 @@ PARTS: dict[str, Part] = {
     "recovery": Part(
         "how long a failed agent of each real CLI is away, by cause, on an API that answers at once",
         recovery.report,
+        usual=False,
+    ),
+    "faces": Part(
+        "an event to a client of the feed, 50 followers of 1,000 agents, status and prompt beside a bare python",
+        faces.report,
         usual=False,
     ),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
