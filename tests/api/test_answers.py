@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from phoenixd.api import openapi
+from phoenixd.api import arguments, examples, openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
@@ -114,6 +114,43 @@ def test_the_description_is_valid_openapi_3_1() -> None:
 
     validate(document)
     assert document["openapi"].startswith("3.1")
+
+
+def test_every_question_and_every_answer_has_an_example_that_its_schema_holds() -> None:
+    document = openapi.document("1.2.3")
+    whole = {"components": {"schemas": SCHEMAS}}
+    checked = jsonschema.FormatChecker()
+    for paths in document["paths"].values():
+        for told in paths.values():
+            for parameter in told["parameters"]:
+                if parameter["in"] != "header":
+                    jsonschema.validate(parameter["example"], {**parameter["schema"], **whole}, format_checker=checked)
+            for content in [told["responses"]["200"], told.get("requestBody", {"content": {}})]:
+                found = content["content"].get("application/json")
+                if found is not None:
+                    jsonschema.validate(found["example"], {**found["schema"], **whole}, format_checker=checked)
+            if told["operationId"] != "openapi":
+                assert told["responses"]["200"]["content"]["application/json"]["example"], told["operationId"]
+    assert {tag for paths in document["paths"].values() for told in paths.values() for tag in told["tags"]} == {
+        one["name"] for one in document["tags"]
+    }
+
+
+@pytest.mark.parametrize(("operation", "events"), openapi.STREAMED.items(), ids=lambda one: str(one)[:12])
+def test_the_example_of_a_stream_has_each_event_as_its_schema_says(operation: str, events: dict[str, str]) -> None:
+    found = [dict(line.split(": ", 1) for line in block.splitlines())
+             for block in examples.frames(events).strip().split("\n\n")]  # fmt: skip
+    assert [one.get("event", "message") for one in found] == list(events)
+    for frame, schema in zip(found, events.values(), strict=True):
+        whole = {"$ref": f"#/components/schemas/{schema}", "components": {"schemas": SCHEMAS}}
+        jsonschema.validate(json.loads(frame["data"]), whole, format_checker=jsonschema.FormatChecker())
+
+
+async def test_the_examples_of_questions_are_understood(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("shop-api")
+    for operation in served():
+        if operation.at("body") and operation.method == "POST":
+            assert arguments.from_body(operation, json.dumps(examples.body(operation)).encode()), operation.name
 
 
 def test_every_operation_is_served_described_and_tried_here() -> None:

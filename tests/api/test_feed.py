@@ -73,6 +73,7 @@ async def test_a_client_hears_each_change_of_a_row_an_item_and_an_alert(quick: L
     await until(model, heard, lambda: bool(model.alerts))
     daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
     await until(model, heard, lambda: not model.items)
+    assert model.closed[item["id"]][0] == "uid 7"
     assert model.closed[item["id"]][1]
     daemon.happen(AgentWithdrawn("docs"))
     await until(model, heard, lambda: "docs" not in model.agents)

@@ -1,4 +1,4 @@
-"""A fleet in memory behind the real API, in a process of its own: `python -m tests.bench.fleet_server AGENTS DIRECTORY RATE`.
+"""A fleet in memory behind the real API, in a process of its own: `-m tests.bench.fleet_server AGENTS DIRECTORY RATE`.
 
 RATE rows change in each second. It ends with its standard input.
 """

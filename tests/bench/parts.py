@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tests.bench import (
     brief,
     crowd,
-    faces,
+    feed,
     flood,
     hooks,
     hostile,
@@ -54,9 +54,9 @@ PARTS: dict[str, Part] = {
         recovery.report,
         usual=False,
     ),
-    "faces": Part(
+    "feed": Part(
         "an event to a client of the feed, 50 followers of 1,000 agents, status and prompt beside a bare python",
-        faces.report,
+        feed.report,
         usual=False,
     ),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
