@@ -153,8 +153,10 @@ async def _follow(pid: int, socket: Path, followers: int, seconds: float) -> tup
                 begun.release()
             got[number] += 0 if first else len(chunk)
 
-    tasks = [asyncio.create_task(follow(number)) for number in range(followers)]
-    for _ in range(followers):
+    tasks = []
+    for number in range(followers):
+        # One after the other: what each is told at first is not what is measured.
+        tasks.append(asyncio.create_task(follow(number)))
         async with asyncio.timeout(PATIENCE):
             await begun.acquire()
     before, sent = cpu_seconds([pid]), sum(got)
@@ -162,6 +164,7 @@ async def _follow(pid: int, socket: Path, followers: int, seconds: float) -> tup
     used, each = cpu_seconds([pid]) - before, (sum(got) - sent) // followers
     for task in tasks:
         task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
     return used, each
 
 
