@@ -113,7 +113,15 @@ class Knowledge(Protocol):
 
 
 class AgentLog(Protocol):
-    async def lines(self, agents: Sequence[Agent], most: int, since: float | None) -> list[LogLine]: ...
+    """LogReader of the API, of agents in the place of names."""
+
+    async def newest(self, agents: Sequence[Agent], most: int, since: float | None, now: float) -> list[LogLine]: ...
+
+    async def added(self, agents: Sequence[Agent], since: float, most: int) -> tuple[list[LogLine], bool]: ...
+
+    def resume(self, places: Mapping[str, str]) -> None: ...
+
+    def places(self) -> dict[str, str]: ...
 
 
 class Transcripts(Protocol):
@@ -384,24 +392,38 @@ class DaemonService:
 
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
         async with self._declaring:
-            if meant(self.fleet(), name) is None:
-                try:
-                    found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
-                except ConfigurationError as error:
-                    return Refusal("conflict", error.message, error.remedy)
-                after = await self._read()
-                spec = after.agents.get(name)
-                told = "; ".join(str(one) for one in after.errors if one.agent == name) or "its file is not kept"
-                refused: Refusal | None = Refusal("conflict", f"{name} cannot be declared again: {told}", "")
-                if spec is not None:
-                    (refused,) = await self._declare([AgentDeclared(spec)])
-                if refused is not None:
-                    if found:
-                        await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+            there = meant(self.fleet(), name)
+            if there is None:
+                if (refused := await self._declare_again(name, act)) is not None:
                     return refused
             elif await anyio.to_thread.run_sync(config.is_kept, self.directories.state, name, act):
-                return Refusal("conflict", f"there is an agent {name} again", f"phoenixctl remove {name}, then undo")
+                if there.removing:
+                    return Refusal("conflict", f"{name} is still being removed", f"phoenixctl undo {name}, once more")
+                again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
+                return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
         return await self.order(UndoRequested(name, act, by))
+
+    async def _declare_again(self, name: str, act: str) -> Refusal | None:
+        """Declare an agent as it was before this act; where that is refused or fails, its file is kept as before."""
+        found = False
+        try:
+            found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
+            after = await self._read()
+            spec = after.agents.get(name)
+            if spec is not None:
+                (refused,) = await self._declare([AgentDeclared(spec)])
+                return refused
+            wrong = "; ".join(str(one) for one in after.errors if one.agent == name or (found and one.agent is None))
+        except ConfigurationError as error:
+            return Refusal("conflict", f"{name} cannot be declared again: {error.message}", error.remedy)
+        finally:
+            if found and meant(self.fleet(), name) is None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+        if wrong:
+            return Refusal("conflict", f"{name} cannot be declared again: {wrong}", "phoenixctl config check")
+        why = f"{name} cannot be declared again: its declaration is kept nowhere any more"
+        return Refusal("conflict", why, f"phoenixctl add {name} -- COMMAND")
 
     async def plan(self) -> tuple[Change, ...]:
         return _changes(self._compare(await self._load()))
@@ -565,13 +587,31 @@ class _Log:
     meant: Callable[[str], Agent | None]
     clean: Callable[[str, str], str]
     reader: AgentLog
+    learnt: set[str] = field(default_factory=set)
 
-    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+    async def newest(self, names: Sequence[str], most: int, since: float | None, now: float) -> list[LogLine]:
+        known = self._known(names)
+        lines = await self.reader.newest([agent for _, agent in known.values()], most, since, now)
+        return [replace(line, agent=known[line.agent][0]) for line in lines]
+
+    async def added(self, names: Sequence[str], since: float, most: int) -> tuple[list[LogLine], bool]:
+        known = self._known(names)
+        lines, is_more = await self.reader.added([agent for _, agent in known.values()], since, most)
+        return [replace(line, agent=known[line.agent][0]) for line in lines], is_more
+
+    def resume(self, places: Mapping[str, str]) -> None:
+        self.reader.resume(places)
+
+    def places(self) -> dict[str, str]:
+        return self.reader.places()
+
+    def _known(self, names: Sequence[str]) -> dict[str, tuple[str, Agent]]:
+        """By the agents' own names: how people call them, and they themselves."""
         found = {agent.name: (name, agent) for name in names if (agent := self.meant(name)) is not None}
-        for name in found:
+        for name in found.keys() - self.learnt:
             self.clean(name, "")  # What is secret of an agent is learnt here, and not in the reader's thread.
-        lines = await self.reader.lines([agent for _, agent in found.values()], most, since)
-        return [replace(line, agent=found[line.agent][0]) for line in lines]
+            self.learnt.add(name)
+        return found
 
 
 def _changes(plan: config.Plan) -> tuple[Change, ...]:

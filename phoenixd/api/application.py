@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
+from functools import partial
 from urllib.parse import parse_qsl
 
 from starlette.applications import Starlette
@@ -15,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from phoenixd.api import arguments, openapi, problems, rights
+from phoenixd.api import arguments, idempotency, openapi, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
@@ -163,6 +164,7 @@ class Api:
             self.feed,
             request.headers.get("if-none-match"),
             _wants_text(request, operation),
+            partial(self.replies.once, caller),
         )
         if operation.name == "openapi":
             return _json(openapi.document(self.service.facts().version))
@@ -171,8 +173,11 @@ class Api:
         with self.places.take(_kind(operation, ask)):
             handling: Coroutine[None, None, Reply]
             if key is not None and operation.method == "POST":
-                asked = (operation.name.encode(), request.scope["path"].encode(), request.scope["query_string"], body)
-                handling = self.replies.once(caller, key, asked, lambda: _handle(operation, ask))
+                idempotency.check(key)
+                query = idempotency.shown_in_any_way(request.scope["query_string"])
+                asked = (operation.name.encode(), request.scope["path"].encode(), query, body)
+                apart = operation.name == "act"
+                handling = self.replies.once(caller, key, asked, lambda: _handle(operation, ask), apart=apart)
             else:
                 handling = _handle(operation, ask)
             if operation.method == "POST":

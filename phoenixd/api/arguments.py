@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phoenixd.api.operations.operation import Operation, Parameter
+from phoenixd.api.operations.operation import NAME_PATTERN, Operation, Parameter
 from phoenixd.api.problems import Problem
 from phoenixd.core.durations import parse_duration
 
@@ -46,11 +46,17 @@ def from_body(operation: Operation, body: bytes) -> Arguments:
 
 
 def from_path(operation: Operation, given: Mapping[str, str]) -> Arguments:
-    """Arguments in the path. A name that no agent can have is an agent that is not there."""
+    """Arguments in the path. A name that no agent can have is an agent that is not there, and so are other names."""
     for parameter in operation.at("path"):
         value = given.get(parameter.name, "")
         if parameter.pattern and not re.fullmatch(parameter.pattern, value):
-            raise Problem("not_found", f"there can be no agent {value[:40]!r}", "phoenixctl status")
+            if parameter.name != "name":
+                why = f"{parameter.help}: it cannot be {value[:40]!r}, but is written like {parameter.pattern}"
+                raise Problem("not_found", why, _help(operation))
+            why = f"there can be no agent {value[:40]!r}"
+            if re.fullmatch(parameter.pattern, value.lower()):
+                raise Problem("not_found", f"{why}: names are lower case", f"phoenixctl status {value.lower()}")
+            raise Problem("not_found", why, "phoenixctl status")
     return dict(given)
 
 
@@ -102,8 +108,9 @@ def _checked(operation: Operation, parameter: Parameter, value: Any) -> Any:
         case "duration":
             return _duration(operation, parameter, value)
         case "strings" | "words":
-            if not isinstance(value, list) or len(value) > MAX_ITEMS:
-                raise _wrong(operation, parameter, f"is not a list of at most {MAX_ITEMS} texts")
+            most = parameter.maximum or MAX_ITEMS
+            if not isinstance(value, list) or len(value) > most:
+                raise _wrong(operation, parameter, f"is not a list of at most {most} texts")
             for item in value:
                 _check_text(operation, parameter, item)
         case "pairs":
@@ -126,6 +133,10 @@ def _check_text(operation: Operation, parameter: Parameter, value: Any) -> None:
         raise _wrong(operation, parameter, "holds half a character (a lone surrogate)")
     if parameter.choices and value not in parameter.choices:
         raise _wrong(operation, parameter, f"is none of: {', '.join(parameter.choices)}")
+    if parameter.pattern == NAME_PATTERN and not re.fullmatch(NAME_PATTERN, value):
+        raise _wrong(
+            operation, parameter, f"cannot be {value[:40]!r}: it has 1 to 32 of a-z, 0-9, - and _, no sign first"
+        )
     if parameter.pattern and not re.fullmatch(parameter.pattern, value):
         raise _wrong(operation, parameter, f"does not match {parameter.pattern}")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,10 +21,15 @@ from phoenixd.core.projection import Row, row_of
 from phoenixd.core.seat.finding import meant, shown, written_by
 from phoenixd.core.selection import Selector, Subject, choose, parse
 
+Once = Callable[[str, tuple[bytes, ...], Callable[[], Coroutine[None, None, "Reply"]]], Coroutine[None, None, "Reply"]]
+
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """One question: who asks, what for, and whom to ask. key: the Idempotency-Key, if one came. feed: what changes."""
+    """One question: who asks, what for, and whom to ask. key: the Idempotency-Key, if one came. feed: what changes.
+
+    once: does what is asked once for a key and a request of this caller (see idempotency); None: as often as asked.
+    """
 
     service: Service
     chronicle: Chronicle
@@ -35,6 +40,7 @@ class Ask:
     known: str | None = None
     """The ETag of what the caller has already."""
     wants_text: bool = False
+    once: Once | None = None
 
     @property
     def name(self) -> str:
@@ -102,6 +108,8 @@ class Reply:
     afterwards: Callable[[], None] | None = None
     etag: str | None = None
     """What the body is of, for a caller that asks again."""
+    is_final: bool = True
+    """Whether the same Idempotency-Key gets this answer again; else asking again does what is left to be done."""
 
 
 def here(arguments: Arguments, now: Moment) -> Page:

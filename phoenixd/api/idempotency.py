@@ -14,6 +14,19 @@ from phoenixd.api.rights import Caller
 
 KEPT = 1024
 MAX_KEY = 128
+SHOWN_AS = frozenset({b"width", b"colour", b"look"})
+"""Parameters that say how an answer is shown: with others of them it is the same request."""
+
+
+def check(key: str) -> None:
+    """Raise Problem where this is no key."""
+    if not key.isprintable() or not 1 <= len(key) <= MAX_KEY:
+        raise Problem("invalid", f"an Idempotency-Key is 1 to {MAX_KEY} printable characters", "send a fresh UUID")
+
+
+def shown_in_any_way(query: bytes) -> bytes:
+    """A query without what says how the answer is to be shown: a terminal of another width asks the same."""
+    return b"&".join(part for part in query.split(b"&") if part.partition(b"=")[0] not in SHOWN_AS)
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,13 +46,20 @@ class IdempotentReplies:
         self._replies: OrderedDict[tuple[str, str], _Kept] = OrderedDict()
 
     async def once(
-        self, caller: Caller, key: str, request: tuple[bytes, ...], act: Callable[[], Coroutine[None, None, Reply]]
+        self,
+        caller: Caller,
+        key: str,
+        request: tuple[bytes, ...],
+        act: Callable[[], Coroutine[None, None, Reply]],
+        *,
+        apart: bool = False,
     ) -> Reply:
-        """Act, or return what acting has returned before; a second asker waits for the first one's answer."""
-        if not key.isprintable() or not 1 <= len(key) <= MAX_KEY:
-            raise Problem("invalid", f"an Idempotency-Key is 1 to {MAX_KEY} printable characters", "send a fresh UUID")
-        place = (f"{caller.uid} {caller.agent}", key)
+        """Act, or return what acting has returned before; a second asker waits for the first one's answer.
+
+        apart: another request may bear the same key, because what it acts on has keys of its own.
+        """
         digest = sha256(b"\0".join(request)).digest()
+        place = (f"{caller.uid} {caller.agent}", f"{key}\0{digest.hex()}" if apart else key)
         known = self._replies.get(place)
         if known is None:
             known = self._replies[place] = _Kept(digest, asyncio.create_task(act()))
@@ -49,8 +69,11 @@ class IdempotentReplies:
         return await asyncio.shield(known.acting)
 
     def _settle(self, place: tuple[str, str], acting: asyncio.Task[Reply]) -> None:
-        """A refusal frees the key: nothing was done. Old replies make room, never those still awaited."""
-        if acting.cancelled() or acting.exception() is not None:
+        """A refusal frees the key: nothing was done. So does an answer after which something is left to be done.
+
+        Old replies make room, never those still awaited.
+        """
+        if acting.cancelled() or acting.exception() is not None or not acting.result().is_final:
             self._replies.pop(place, None)
         for old in list(self._replies):
             if len(self._replies) <= self._kept:

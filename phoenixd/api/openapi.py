@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from phoenixd.api import examples
+from phoenixd.api.arguments import MAX_ITEMS
 from phoenixd.api.operations import CONCERNS, OPERATIONS
 from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.api.schemas import SCHEMAS
@@ -154,7 +155,7 @@ def schema(parameter: Parameter) -> Json:
     told: Json = {"description": parameter.help}
     match parameter.type:
         case "strings" | "words":
-            told |= {"type": "array", "items": {"type": "string"}, "maxItems": 1000}
+            told |= {"type": "array", "items": {"type": "string"}, "maxItems": parameter.maximum or MAX_ITEMS}
         case "pairs":
             told |= {"type": "object", "additionalProperties": {"type": "string"}}
         case "duration":
@@ -167,7 +168,7 @@ def schema(parameter: Parameter) -> Json:
         told["pattern"] = parameter.pattern
     if parameter.minimum is not None:
         told["minimum"] = parameter.minimum
-    if parameter.maximum is not None:
+    if parameter.maximum is not None and parameter.type == "integer":
         told["maximum"] = parameter.maximum
     if parameter.default is not None:
         told["default"] = parameter.default

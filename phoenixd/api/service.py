@@ -154,9 +154,24 @@ class Rechecked:
 class LogReader(Protocol):
     """What agents' transcripts say. What a reader was given of an agent, it is not given again."""
 
-    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
-        """Of an agent that is new to the reader the newest `most` lines, none older than `since` (wall seconds); of
-        others what was added. Agent by agent, each in order."""
+    async def newest(self, names: Sequence[str], most: int, since: float | None, now: float) -> list[LogLine]:
+        """The newest `most` lines of all together in the order of time, none older than `since`; all in wall seconds.
+
+        now: no line can be newer.
+        """
+        ...
+
+    async def added(self, names: Sequence[str], since: float, most: int) -> tuple[list[LogLine], bool]:
+        """What was added, agent by agent, each in order, and whether there is more of it. Of an agent that is new to
+        the reader the newest `most` lines, none older than `since` (wall seconds)."""
+        ...
+
+    def resume(self, places: Mapping[str, str]) -> None:
+        """Begin where another reader was."""
+        ...
+
+    def places(self) -> dict[str, str]:
+        """Where reading goes on, by agents, in words for `resume`; those that said something last come first."""
         ...
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
+import shlex
 from collections.abc import Coroutine
 from typing import Any
 
@@ -77,5 +78,8 @@ def not_yet(operation: Operation, ask: Ask, waited: float) -> Problem:
     )
     name = ask.arguments.get("name")
     if operation.name == "send_text" and ask.key is not None:
-        return Problem("timed_out", detail, f"phoenixctl send {name} TEXT --key {ask.key}", 504)
+        return Problem("timed_out", detail, f"phoenixctl send {name} TEXT --key {shlex.quote(ask.key)}", 504)
+    if ask.arguments.get("verb") == "send" and ask.key is not None:
+        again = f"phoenixctl send {shlex.quote(ask.arguments['select'])} TEXT --key {shlex.quote(ask.key)} --yes"
+        return Problem("timed_out", detail, again, 504)
     return Problem("timed_out", detail, f"phoenixctl status {name}" if name is not None else "phoenixctl status", 504)

@@ -65,7 +65,9 @@ def restore_agent(state: Path, name: str, act: str) -> bool:
         # A link, because a rename would take the place of what stands there.
         os.link(kept, path, follow_symlinks=False)
     except FileExistsError:
-        raise ConfigurationError(f"there is an agent {name} again", f"phoenixctl remove {name}, then undo") from None
+        raise ConfigurationError(
+            f"{path} stands in the place of its declaration", f"mv {path} {path}.other, then: phoenixctl undo {name}"
+        ) from None
     except FileNotFoundError:
         return False
     kept.unlink()

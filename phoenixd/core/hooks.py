@@ -18,7 +18,7 @@ Failure = Literal["limit", "overload", "login", "billing", "full", "request", "l
 cannot hold what was asked, in so many words. request: the request was refused; length: the answer was cut; either may
 be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
 
-Notice = Literal["idle", "permission", "question", "other"]
+Notice = Literal["idle", "permission", "question", "dialog", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""
 
 Compaction = Literal["auto", "manual", "other"]

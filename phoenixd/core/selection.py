@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from phoenixd.core.decision import Refusal
 from phoenixd.core.nearest import did_you_mean, nearest
-from phoenixd.core.patterns import Pattern, is_pattern, pattern
+from phoenixd.core.patterns import SIGNS, Pattern, is_pattern, pattern
 from phoenixd.core.spec import Kind
 
 MOST_CHARACTERS = 65_536
@@ -30,6 +30,13 @@ KEYS = {
     "l": "one of its labels",
     "needs": "you: what waits for a person",
 }
+NOBODY = {
+    NAME: "no agent is called so",
+    "h": "no agent has this harness",
+    "p": "no agent has this project",
+    "l": "no agent has this label",
+}
+"""Why a value leaves nobody out, of keys that may have any value."""
 STATES = (
     "stopped", "starting", "running", "stopping", "backing_off", "parked", "quarantined", "handing_off", "restoring",
     "working", "idle", "waiting", "needs_you", "healing", "resting", "unknown",
@@ -69,6 +76,11 @@ class Subject:
                 return ("you",) if self.needs else ()
             case _:
                 return (self.name,)
+
+
+def named(name: str) -> Subject:
+    """A subject for selectors that ask for nothing but names."""
+    return Subject(name, "", "", ())
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,8 +148,14 @@ def parse(words: str | Sequence[str]) -> Selector | Refusal:
     return Selector(" ".join(found), tuple(terms))
 
 
-def choose(selector: Selector, subjects: Iterable[Subject]) -> tuple[str, ...] | Refusal:
-    """The agents that a verb is to act on, by name; a name that is not there, and nothing at all, are refusals."""
+def choose(
+    selector: Selector, subjects: Iterable[Subject], others: Iterable[Subject] = ()
+) -> tuple[str, ...] | Refusal:
+    """The agents that a verb is to act on, by name.
+
+    Refused are a name that is not there, a `!` that leaves nobody out because of what it names, and nothing at all.
+    others: agents that are there and cannot be chosen; a `!` may name them.
+    """
     known = {subject.name: subject for subject in subjects}
     absent = [name for name in selector.names if name not in known]
     if absent:
@@ -146,8 +164,44 @@ def choose(selector: Selector, subjects: Iterable[Subject]) -> tuple[str, ...] |
         close = nearest(word, known)
         told = f"there is no agent {_short(word)}{more}{f'; did you mean {close}?' if close else ''}"
         return Refusal("not_found", told, f"phoenixctl status {close}" if close else "phoenixctl status --all")
+    if (idle := _idle_exclusion(selector, (*known.values(), *others))) is not None:
+        return idle
     taken = tuple(sorted(name for name, subject in known.items() if selector.takes(subject)))
     return taken or nothing(selector, len(known))
+
+
+def _idle_exclusion(selector: Selector, there: Sequence[Subject]) -> Refusal | None:
+    """Why a `!` cannot be meant as it stands: a slip in it takes in those whom it was to leave out.
+
+    A value of a closed key may have no agent now; a name, a project, a label or a CLI that no agent has is a slip.
+    """
+    for term in selector.terms:
+        if not term.is_out or term.key in CLOSED:
+            continue
+        values = list(dict.fromkeys(value for subject in there for value in subject.values(term.key)))
+        for value in sorted(term.exact):
+            if value not in values:
+                return _leaves_nobody_out(term.key, value, nearest(value, values))
+        for one in term.patterns:
+            if not any(map(one.matches, values)):
+                return _leaves_nobody_out(term.key, one.text, _like(one.text, values))
+    return None
+
+
+def _like(text: str, values: Sequence[str]) -> str | None:
+    """The value that a pattern was perhaps meant for: its plain characters are compared with as many of each value."""
+    plain = "".join(character for character in text if character not in SIGNS)
+    beginnings = {value[: len(plain) + 1]: value for value in reversed(values)}
+    close = nearest(plain, beginnings)
+    return beginnings[close] if close is not None else None
+
+
+def _leaves_nobody_out(key: str, value: str, close: str | None) -> Refusal:
+    what = f"!{_short(value)}" if key == NAME else f"!{key}:{_short(value)}"
+    told = f"{what} leaves nobody out: {NOBODY[key]}{f'; did you mean {close}?' if close else ''}"
+    if key == NAME and close:
+        return Refusal("not_found", told, f"phoenixctl status {close}")
+    return Refusal("not_found", told, "phoenixctl status --all")
 
 
 def nothing(selector: Selector, there: int) -> Refusal:
@@ -159,15 +213,18 @@ def nothing(selector: Selector, there: int) -> Refusal:
     return Refusal("not_found", f"{what}nothing matches; {are} there", "phoenixctl status --all")
 
 
-def broken(expected: Sequence[str], chosen: Sequence[str]) -> Refusal | None:
-    """Why a verb may not act: other agents match now than those that a person was shown; None where the same do."""
+def broken(expected: Sequence[str], chosen: Sequence[str], again: str = "phoenixctl status --all") -> Refusal | None:
+    """Why a verb may not act: other agents match now than those that a person was shown; None where the same do.
+
+    again: the command that shows whom the verb means now.
+    """
     gone = sorted({*expected} - {*chosen})
     new = sorted({*chosen} - {*expected})
     if not gone and not new:
         return None
     changes = [f"{_named(new)} matches too"] if new else []
     changes += [f"{_named(gone)} does not match any more"] if gone else []
-    return Refusal("conflict", f"nothing was done: {', and '.join(changes)}", "the same with --dry-run, then once more")
+    return Refusal("conflict", f"nothing was done: {', and '.join(changes)}", again)
 
 
 def _term(word: str) -> Term | Refusal:

@@ -18,7 +18,7 @@ MAX_TEXT = 2048
 MAX_QUESTIONS = 8
 """Questions at once that are remembered; an agent cannot make the daemon remember more."""
 
-ASKING: frozenset[Notice] = frozenset({"permission", "question"})
+ASKING: frozenset[Notice] = frozenset({"permission", "question", "dialog"})
 """Notifications of a dialog; what a person is asked then bears the same name."""
 FOR_PEOPLE: frozenset[Failure] = frozenset({"login", "billing"})
 """Failures that only a person can remove; what a person is asked then bears the same name."""
@@ -43,7 +43,9 @@ def waits_for(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | N
     if isinstance(event, Notified) and event.notice in ASKING:
         if activity.waiting is not None:
             return activity.waiting, None
-        asked = Waiting(event.notice, event.text[:MAX_TEXT], now.wall, since=since)
+        # The CLI tells of a dialog of its own seconds after it has drawn it: a screen without one proves it gone.
+        is_drawn = event.notice == "dialog"
+        asked = Waiting(event.notice, event.text[:MAX_TEXT], now.wall, seen=is_drawn, since=since)
         return asked, asked
     if isinstance(event, TurnFailed) and event.failure in FOR_PEOPLE:
         asked = Waiting(event.failure, event.text[:MAX_TEXT] or event.error or "", now.wall, since=since)

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.ctl import absence, calls
-from phoenixd.ctl.grammar import Command
+from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl.grammar import Command, spelled
 from phoenixd.ctl.refusal import refuse
 
-CARRIED = ("fresh", "after_iteration", "wait", "timeout", "text", "for", "why")
+CARRIED = ("fresh", "after_iteration", "wait", "timeout", "for", "why")
 """What a verb for many takes over of the verb for one."""
 VERBS: dict[tuple[str, ...], str] = {
     ("breaker", "reset"): "breaker_reset",
@@ -21,6 +22,9 @@ VERBS: dict[tuple[str, ...], str] = {
     ("resonance", "restore"): "restore",
 }
 """How the verbs of two words are called where they are for many."""
+LOOKS = 5
+"""How often it is looked anew who is meant, where others match each time that it is to be done."""
+CONFLICT = 409
 NAMED = 20
 """Agents that a question names; of more it tells the number."""
 YES = ("y", "yes")
@@ -29,64 +33,74 @@ YES = ("y", "yes")
 def act(command: Command) -> int:
     """`start|stop|restart|remove|send SELECT...`."""
     words = [str(command.given["name"]), *map(str, command.given.get("which") or ())]
-    dry = bool(command.given.get("only_show"))
+    verb, dry = command.words[0], bool(command.given.get("only_show"))
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
-        return _alone(command)
-    carried = {key: command.given[key] for key in CARRIED if command.given.get(key) is not None}
-    if "text" in carried:
-        carried["text"] = calls.text_of(command)
-    asked = {"verb": VERBS.get(command.words, command.words[0]), "select": " ".join(words), **carried}
+        return calls.send(command) if verb == "send" else calls.call(command)
+    asked = {"verb": VERBS.get(command.words, verb), "select": " ".join(words), **_carried(command)}
+    if verb == "send" and not dry:
+        asked["text"] = calls.text_of(command)
+        if not asked["text"].strip():
+            return calls.nothing_to_send(command)
     return _confirmed(command, "act", asked, dry=dry)
 
 
 def undo(command: Command) -> int:
     """`undo [SELECT...]`."""
-    asked = {"select": " ".join(map(str, command.given.get("which") or ()))}
+    asked = {"select": " ".join(map(str, command.given.get("which") or ())), "act": command.given.get("act")}
     return _confirmed(command, "undo", asked, dry=bool(command.given.get("only_show")))
 
 
-def _alone(command: Command) -> int:
-    return calls.send(command) if command.words[0] == "send" else calls.call(command)
+def _carried(command: Command) -> dict[str, Any]:
+    """What the verb for many is told of what the verb for one was given, or takes where nothing was given."""
+    defaults = {one.name: one.default for one in command.operation.parameters}
+    found = {key: command.given.get(key, defaults.get(key)) for key in CARRIED}
+    return {key: value for key, value in found.items() if value is not None}
 
 
 def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: bool) -> int:
     """Act at once where that was agreed to beforehand; else look who is meant, and ask where that are several."""
-    known = calls.operation(operation)
-    if dry or command.given.get("yes"):
-        return _told(command, operation, {**asked, "dry_run": dry})
-    found = calls.ask(command, known, {**asked, "dry_run": True}, as_json=True)
-    if found is None:
-        return absence.explain(calls.places(command))
-    if found.exit != exits.OK:
-        return calls.tell(command, found)
-    names = [str(one["name"]) for one in json.loads(found.body)["agents"]]
-    if len(names) > 1:
-        code = _asked(command, asked, names)
-        if code is not None:
-            return code
-    # Whom a person was shown is who is acted on, or nobody is.
-    return _told(command, operation, {**asked, "expect": names})
+    known, agreed = calls.operation(operation), bool(command.given.get("yes"))
+    if dry or (agreed and asked.get("verb") != "send"):
+        return _told(command, calls.ask(command, known, {**asked, "dry_run": dry}))
+    key = str(command.given.get("key") or os.urandom(16).hex())
+    for attempt in range(LOOKS):
+        found = calls.ask(command, known, {**asked, "dry_run": True}, as_json=True)
+        if found is None:
+            return absence.explain(calls.places(command))
+        if found.exit != exits.OK:
+            return calls.tell(command, found)
+        shown = json.loads(found.body)
+        names = [str(one["name"]) for one in shown["agents"]]
+        if len(names) > 1 and not agreed:
+            code = _asked(command, names)
+            if code is not None:
+                return code
+        # Whom a person was shown is who is acted on, or nobody is; and what was shown is what is taken back.
+        told = {**asked, "expect": names, **({"act": shown["act"]} if operation == "undo" else {})}
+        if asked.get("verb") != "send":
+            return _told(command, calls.ask(command, known, told))
+        answer = calls.insist(command, known, told, key)
+        # Who agrees beforehand means whoever matches when it is done.
+        if answer is None or answer.status != CONFLICT or not agreed or attempt == LOOKS - 1:
+            break
+    if answer is None:
+        return calls.not_known(command, key, "--yes")
+    return calls.tell(command, answer)
 
 
-def _asked(command: Command, asked: dict[str, Any], names: list[str]) -> int | None:
+def _asked(command: Command, names: list[str]) -> int | None:
     """None where a person agrees; else the exit code."""
     verb = " ".join(command.words)
     shown = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
-    again = f"phoenixctl {verb} {_quoted(asked['select'])}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        return refuse(exits.USAGE, f"{verb} means {len(names)} agents: {shown}; nothing was done", f"{again} --yes")
+        why = f"{verb} means {len(names)} agents: {shown}; nothing was done"
+        return refuse(exits.USAGE, why, spelled(command, "--yes"))
     print(f"{verb}: {len(names)} agents: {shown}", file=sys.stderr)
     print(f"{verb} all {len(names)}? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() in YES:
         return None
-    return refuse(exits.FAILED, "nothing was done", f"{again} --dry-run")
+    return refuse(exits.FAILED, "nothing was done", spelled(command, "--dry-run"))
 
 
-def _told(command: Command, operation: str, asked: dict[str, Any]) -> int:
-    answer = calls.ask(command, calls.operation(operation), asked)
+def _told(command: Command, answer: wire.Answer | None) -> int:
     return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))
-
-
-def _quoted(words: str) -> str:
-    """The words as a shell takes them."""
-    return " ".join(word if word.replace("-", "").replace("_", "").isalnum() else f"'{word}'" for word in words.split())

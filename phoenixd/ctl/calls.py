@@ -13,7 +13,7 @@ from phoenixd.api import exits
 from phoenixd.api.operations import BY_NAME
 from phoenixd.api.operations.operation import SEND_LIMIT, Operation
 from phoenixd.core.durations import parse_duration
-from phoenixd.ctl import absence, wire
+from phoenixd.ctl import absence, grammar, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
@@ -41,25 +41,37 @@ def send(command: Command) -> int:
     """`send NAME TEXT|-`: what stands on standard input for -."""
     text = text_of(command)
     if not text.strip():
-        example = f"phoenixctl send {command.given['name']} 'TEXT', or - for standard input"
-        return refuse(exits.USAGE, "there is nothing to send", example)
+        return nothing_to_send(command)
     key = str(command.given.get("key") or os.urandom(16).hex())
-    given = {**command.given, "text": text}
     if not _is_there(command):
         return absence.explain(places(command))
-    answer = ask(command, command.operation, given, key=key)
-    # A daemon that went away before it had answered may have typed it. The next one knows by the key what became of it.
+    answer = insist(command, command.operation, {**command.given, "text": text}, key)
+    return tell(command, answer) if answer is not None else not_known(command, key)
+
+
+def insist(command: Command, operation: Operation, given: dict[str, Any], key: str) -> wire.Answer | None:
+    """Ask until there is an answer, for as long as a daemon may take to come back.
+
+    A daemon that went away before it had answered may have acted. The next one knows by the key what became of it.
+    """
+    answer = ask(command, operation, given, key=key)
     deadline = time.monotonic() + COMES_BACK
     while answer is None and time.monotonic() < deadline:
         time.sleep(RETRY)
-        answer = ask(command, command.operation, given, key=key)
-    if answer is not None:
-        return tell(command, answer)
+        answer = ask(command, operation, given, key=key)
+    return answer
+
+
+def nothing_to_send(command: Command) -> int:
+    words = grammar.spelled(command, without=("text",))
+    return refuse(exits.USAGE, "there is nothing to send", f"{words} 'TEXT', or - for standard input")
+
+
+def not_known(command: Command, key: str, *more: str) -> int:
+    """The daemon went away and did not come back: it is asked by the same key what became of the text."""
     code = absence.explain(places(command))
-    name = command.given["name"]
-    return refuse(
-        code, "what became of the text is not known yet", f"the same once more: phoenixctl send {name} TEXT --key {key}"
-    )
+    again = grammar.spelled(command, "--key", key, *more)
+    return refuse(code, "what became of the text is not known yet", f"the same once more: {again}")
 
 
 def text_of(command: Command) -> str:

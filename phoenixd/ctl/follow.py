@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import select
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -98,6 +99,7 @@ def _open(
             return _frames(connection, rest)
         while chunk := connection.recv(65536):
             received += chunk
+        connection.close()
     except OSError:
         return None
     answer = wire.parse(received)
@@ -105,19 +107,20 @@ def _open(
 
 
 def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]]:
-    """Row number and data of each frame; ends when the daemon does, or says nothing for too long."""
+    """Row number and data of each frame; ends when the daemon does, or says nothing for too long.
+
+    Raises BrokenPipeError once nobody reads any more what is shown.
+    """
+    held, searched = bytearray(received), 0
     while True:
-        while b"\n\n" in received:
-            frame, _, received = received.partition(b"\n\n")
-            row, data = None, None
-            for line in frame.decode("utf-8", "replace").split("\n"):
-                name, _, value = line.partition(": ")
-                if name == "id":
-                    row = value
-                elif name == "data":
-                    data = value
+        begin = 0
+        while (end := held.find(b"\n\n", max(begin, searched))) >= 0:
+            row, data = _told(bytes(held[begin:end]))
+            begin = end + 2
             if data is not None:
                 yield row, data
+        del held[:begin]
+        searched = max(0, len(held) - 1)
         try:
             chunk = connection.recv(65536)
         except OSError:
@@ -125,4 +128,24 @@ def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]
         if not chunk:
             connection.close()
             return
-        received += chunk
+        if _reader_gone():
+            raise BrokenPipeError
+        held += chunk
+
+
+def _told(frame: bytes) -> tuple[str | None, str | None]:
+    row, data = None, None
+    for line in frame.decode("utf-8", "replace").split("\n"):
+        name, _, value = line.partition(": ")
+        if name == "id":
+            row = value
+        elif name == "data":
+            data = value
+    return row, data
+
+
+def _reader_gone() -> bool:
+    """Whether standard output is a pipe that its reader has closed; who only writes notices it at the next line."""
+    watched = select.poll()
+    watched.register(1, 0)
+    return any(seen & (select.POLLERR | select.POLLHUP) for _, seen in watched.poll(0))

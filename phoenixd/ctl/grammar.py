@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
+import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -12,11 +13,13 @@ from typing import Any, NoReturn
 from phoenixd.api import exits
 from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.api.operations.operation import Operation, Parameter
-from phoenixd.core.nearest import did_you_mean
+from phoenixd.core.nearest import did_you_mean, nearest
 from phoenixd.ctl.refusal import refuse
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 EPILOG_COLUMNS = 78
+LONGEST_TEXT = 100
+"""Characters of a text that a shown command repeats; of a longer one TEXT stands for it."""
 COMMON = {
     "--socket": "the daemon's socket",
     "--json": "print JSON, whose keys are stable",
@@ -34,16 +37,34 @@ class Command:
     as_json: bool = False
 
 
+HABITS = {
+    "ps": "status", "ls": "status", "list": "status", "stat": "status", "top": "status", "kill": "stop", "halt": "stop",
+    "rm": "remove", "delete": "remove", "del": "remove", "new": "add", "create": "add", "tail": "log", "say": "send",
+    "tell": "send", "message": "send", "msg": "send", "reload": "apply", "check": "doctor", "open": "attach",
+    "shell": "attach", "quit": "down", "exit": "down", "shutdown": "down",
+}  # fmt: skip
+"""Verbs as other tools call them, and what they are here."""
+
+
 class Parser(argparse.ArgumentParser):
-    """argparse whose complaints name the next thing to type."""
+    """argparse whose complaints name the next thing to type. An option is written out: `down --agent` is a slip."""
+
+    def __init__(self, **keys: Any) -> None:
+        super().__init__(**{"allow_abbrev": False, **keys})
 
     def error(self, message: str) -> NoReturn:
         # What argparse adds is the list of all verbs, which is what --help is for.
-        wrong = re.match(r"argument (?:VERB|WHAT): invalid choice: '([^']*)' \(choose from (.*)\)", message, re.DOTALL)
+        wrong = re.match(r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)", message, re.DOTALL)
         said = message
         if wrong is not None:
-            known = [word.strip(" '") for word in wrong[2].split(",")]
-            said = f"there is no verb {wrong[1]!r}{did_you_mean(wrong[1], known)}"
+            known = [word.strip(" '") for word in wrong[3].split(",")]
+            if wrong[1] in ("VERB", "WHAT"):
+                habit = HABITS.get(wrong[2]) if wrong[1] == "VERB" else None
+                close = f"; did you mean {habit}?" if habit in known else did_you_mean(wrong[2], known)
+                said = f"there is no verb {wrong[2]!r}{close}"
+            else:
+                meant = did_you_mean(wrong[2], known)
+                said = f"{wrong[1]} cannot be {wrong[2]!r}{meant or ';'} it is one of: {', '.join(known)}"
         raise SystemExit(refuse(exits.USAGE, f"{self.prog}: {said}", f"{self.prog} --help"))
 
 
@@ -70,6 +91,35 @@ def parse(arguments: Sequence[str]) -> Command:
     return Command(
         spoken, _meant(operations, given), given, namespace.get("socket"), bool(namespace.get("json", False))
     )
+
+
+def spelled(command: Command, *more: str, without: Sequence[str] = ()) -> str:
+    """The command as a shell takes it, with all that was given and these words more. without: arguments left out."""
+    left_out = {*without, *(word.removeprefix("--").replace("-", "_") for word in more if word.startswith("--"))}
+    words, flags = [], []
+    for parameter in _parameters((command.operation,)):
+        value = command.given.get(parameter.name)
+        if value is None or value is False or parameter.name in left_out:
+            continue
+        given = [str(one) for one in value] if isinstance(value, list) else [str(value)]
+        if parameter.flag is None:
+            words += [one if parameter.name != "text" or _fits(one) else "TEXT" for one in given]
+        elif parameter.type == "boolean":
+            flags.append(parameter.flag)
+        else:
+            flags += [word for one in given for word in (parameter.flag, one)]
+    flags += ["--socket", command.socket] if command.socket is not None else []
+    flags += ["--json"] if command.as_json else []
+    if any(word.startswith("-") and word != "-" for word in words):
+        told = [*flags, *more, "--", *words]
+    else:
+        told = [*words, *flags, *more]
+    return " ".join(("phoenixctl", *command.words, *map(shlex.quote, told)))
+
+
+def _fits(text: str) -> bool:
+    """Whether a text is short and plain enough to stand in a command that is shown."""
+    return len(text) <= LONGEST_TEXT and text.isprintable()
 
 
 def parser() -> Parser:
@@ -108,12 +158,20 @@ def _not_understood(
     option = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
     if option is not None:
         flags = [one.flag for one in _parameters(operations) if one.flag is not None]
-        why = f"{verb}: there is no option {option}{did_you_mean(option, [*flags, *COMMON, '--help'])}"
+        # Two dashes make any two options alike.
+        known = [flag.removeprefix("--") for flag in (*flags, *COMMON, "--help")]
+        close = nearest(option.lstrip("-"), known)
+        why = f"{verb}: there is no option {option}{f'; did you mean --{close}?' if close else ''}"
         return refuse(exits.USAGE, why, f"{verb} --help")
     if any(one.type == "strings" for operation in operations for one in operation.parameters):
         before = " ".join(words[: words.index(left[0])])
         why = f"{verb}: {left[0]!r} stands where no argument can; the command to run goes last, after --"
         return refuse(exits.USAGE, why, f"phoenixctl {before} -- {' '.join(left)}")
+    if any(one.name == "text" for one in _parameters(operations)):
+        at = words.index(left[0])
+        again = [*words[: at - 1], " ".join([words[at - 1], *left])]
+        why = f"{verb}: {left[0]!r} is one word too many; a text of several words is quoted"
+        return refuse(exits.USAGE, why, f"phoenixctl {' '.join(map(shlex.quote, again))}")
     return refuse(exits.USAGE, f"{verb}: unrecognized arguments: {' '.join(left)}", f"{verb} --help")
 
 

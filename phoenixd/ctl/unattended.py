@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -79,7 +80,8 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
     Raises Problem for a refusal, AlreadyRunning where a daemon holds the state directory, OSError and UnsafeFile.
     """
     if not one_line(reason, ID_SHOWN):
-        raise Problem("invalid", "the reason is empty: say why the loop is closed", 'phoenixctl resolve ID "REASON"')
+        again = f"phoenixctl resolve {shlex.quote(loop_id)} 'REASON'"
+        raise Problem("invalid", "the reason is empty: say why the loop is closed", again)
     agent = _meant(named, environ)
     # As long as this is held no daemon can start, so what is read here is what stands when the line is written.
     with DirectoryLock(state, passing=True):

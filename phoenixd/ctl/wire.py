@@ -141,22 +141,25 @@ def ask(
             connection.sendall(request(connection, method, target, body, accept=accept, headers=headers))
         except (BrokenPipeError, ConnectionResetError):
             pass  # It may have answered already: a body that is too large is refused before it is read.
-        received = b""
+        received, whole = bytearray(), 0
         while chunk := connection.recv(65536):
             received += chunk
-            if is_whole(received):
+            whole = whole or whole_length(received)
+            if 0 < whole <= len(received):
                 break
         connection.close()
     except OSError:
         return None
-    return parse(received)
+    return parse(bytes(received))
 
 
-def is_whole(received: bytes) -> bool:
-    """Whether the announced length has come, so that nobody waits for the connection's end."""
-    head, _, body = received.partition(b"\r\n\r\n")
-    announced = head.lower().partition(b"content-length:")[2].partition(b"\r\n")[0].strip()
-    return announced.isdigit() and len(body) >= int(announced)
+def whole_length(received: bytearray) -> int:
+    """How long the answer is with its head, so that nobody waits for the connection's end; 0 where that is unknown."""
+    end = received.find(b"\r\n\r\n")
+    if end < 0:
+        return 0
+    announced = received[:end].lower().partition(b"content-length:")[2].partition(b"\r\n")[0].strip()
+    return end + 4 + int(announced) if announced.isdigit() else 0
 
 
 def parse(received: bytes) -> Answer | None:

@@ -38,7 +38,10 @@ NOTICES: dict[str, Notice] = {
     "idle_prompt": "idle",
     "permission_prompt": "permission",
     "ToolPermission": "permission",
+    "worker_permission_prompt": "permission",
     "elicitation_dialog": "question",
+    # Claude Code 2.1.330 tells so of its own dialogs within a turn, such as that its auto mode can check nothing.
+    "agent_needs_input": "dialog",
 }
 COMPACTIONS: dict[str, Compaction] = {"auto": "auto", "manual": "manual"}
 

@@ -23,6 +23,7 @@ from phoenixd.documents.transcript import (
     Unended,
     Used,
 )
+from phoenixd.planting import is_ours
 
 TEXT_LIMIT = 32_768
 NAME_LIMIT = 200
@@ -144,6 +145,9 @@ class SessionReading:
             case Unended():
                 self.unended = fact.at
             case Checked():
+                self.checking = True
+            case Prompted() if is_ours(fact.text):
+                # Some CLIs write what held up a turn's end as a prompt.
                 self.checking = True
             case Prompted():
                 self.checking = False

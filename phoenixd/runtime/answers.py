@@ -1,8 +1,9 @@
-"""An operator's answer on its way to a held request: the screen before, the shim's word, and for a denial the proof."""
+"""The answer path: it carries out what `core.typing.answering` orders, tells it what was seen, and decides nothing."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
 import anyio
 import structlog
@@ -13,6 +14,21 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.answers import holds_of
 from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
+from phoenixd.core.typing.answering import (
+    DialogLooked,
+    HandOver,
+    HeldLetGo,
+    LetGo,
+    LookForDialog,
+    ProofSought,
+    SeekProof,
+    Seen,
+    Unreachable,
+    Verdict,
+    WordHeard,
+    begin,
+    hear,
+)
 from phoenixd.documents.hooks import permission_answer
 from phoenixd.errors import ShimFailed, TerminalFailed
 from phoenixd.ports import Clock
@@ -20,23 +36,24 @@ from phoenixd.ports.evidence import Transcripts
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Screens, Terminal
 
-APPEARS_WITHIN = 5.0
-"""Seconds that a dialog may take to be drawn after its hook."""
-WORD_WITHIN = 5.0
-"""Seconds in which a shim says whether an answer was taken."""
-DENIAL_WITHIN = 10.0
-"""Seconds in which a denial stands in the transcript, if it counted."""
-ALLOWANCE_WITHIN = 2.0
-"""Seconds in which a call that is over may tell who allowed it; what still runs then was allowed by whomever."""
-NEIGHBOUR_GRACE = 1.0
-"""Seconds in which the end of a call may be that of another one."""
-LOOK_INTERVAL = 0.05
 ATTEND_INTERVAL = 1.0
 """Seconds between two looks for somebody at the terminal, while a request is held whose dialog is not drawn."""
 
-TERMINAL_FIRST = "the terminal was first"
-
 log = structlog.get_logger()
+
+
+@dataclass(slots=True)
+class Giving:
+    """One answer under way. ends: where the agent's transcripts ended before it was given."""
+
+    agent: Agent
+    order: AnswerHold
+    ends: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def mark(self) -> str:
+        """By which a denial is found in the transcript."""
+        return f"(phoenixd #{self.order.item})"
 
 
 class Answerer:
@@ -68,10 +85,26 @@ class Answerer:
 
     async def answer(self, agent: Agent, order: AnswerHold) -> HoldAnswered:
         """Give one answer. Raises nothing: what fails leaves the question open."""
-        try:
-            return await self._answer(agent, order)
-        except (ShimFailed, TerminalFailed) as failure:
-            return _open(order, failure.message)
+        waiting = agent.state.activity.waiting if isinstance(agent.state, Running) else None
+        giving = Giving(agent, order)
+        answering, following, _ = begin(
+            self._clock.now(),
+            allow=order.allow,
+            shows=agent.spec.has_hooks and not agent.spec.hides_its_dialog,
+            was_seen=waiting is not None and waiting.seen,
+        )
+        while not isinstance(following, Verdict):
+            try:
+                seen = await self._do(giving, following)
+            except (ShimFailed, TerminalFailed) as failure:
+                seen = Unreachable(failure.message)
+            answering, following, reason = hear(answering, seen, self._clock.now())
+            log.debug("answering", agent=agent.name, order=type(following).__name__, reason=reason)
+        if following.taken:
+            await self._tell_attached(order)
+        return HoldAnswered(
+            order.agent, order.incarnation, order.hold, following.taken, following.why, still_held=following.held
+        )
 
     async def attend(self, order: AttendHold) -> HoldReleased | None:
         """Let go of a request when somebody sits down at the terminal; None when it was settled otherwise."""
@@ -87,61 +120,38 @@ class Answerer:
             await self._clock.sleep_until(self._clock.now().at + ATTEND_INTERVAL)
         return None
 
-    async def _answer(self, agent: Agent, order: AnswerHold) -> HoldAnswered:
-        shows = agent.spec.has_hooks and not agent.spec.hides_its_dialog
-        if shows and not await self._stands(agent):
-            self._shims.answer(order.agent, order.incarnation, order.hold, {})
-            return _lost(order, f"{TERMINAL_FIRST}: the dialog has left its screen")
-        ends = await self._transcripts.ends(agent)
-        mark = f"(phoenixd #{order.item})"
-        message = f"{order.reason or 'Denied by the operator.'} {mark}"
-        taken = await self._hand_over(order, permission_answer(order.allow, message, order.updated))
-        if taken is None:
-            return _open(order, f"its shim did not say within {WORD_WITHIN:.0f} s what became of it")
-        if not taken:
-            return _lost(order, f"{TERMINAL_FIRST}: the agent no longer waited for an answer")
-        if not await self._counted(agent, order, ends, mark):
-            return _lost(order, f"{TERMINAL_FIRST}: the agent's transcript says so")
-        await self._tell_attached(order)
-        return HoldAnswered(order.agent, order.incarnation, order.hold, taken=True)
+    async def _do(self, giving: Giving, following: LookForDialog | HandOver | SeekProof | LetGo) -> Seen:
+        """Carry out one order, and say what was seen; raises ShimFailed and TerminalFailed."""
+        order, agent = giving.order, giving.agent
+        match following:
+            case LookForDialog(at=at):
+                await self._clock.sleep_until(at)
+                screen = await self._terminal.capture(agent.name)
+                return DialogLooked(self._screens.classify(agent, screen) in SCREEN_DIALOGS)
+            case HandOver(within=within):
+                giving.ends = await self._transcripts.ends(agent)
+                message = f"{order.reason or 'Denied by the operator.'} {giving.mark}"
+                return WordHeard(
+                    await self._hand_over(order, permission_answer(order.allow, message, order.updated), within)
+                )
+            case SeekProof(at=at):
+                await self._clock.sleep_until(at)
+                counted = await self._transcripts.answer_counted(agent, giving.ends, giving.mark, allow=order.allow)
+                return ProofSought(counted, self._is_closed(order))
+            case LetGo():
+                self._shims.answer(order.agent, order.incarnation, order.hold, {})
+                return HeldLetGo()
 
-    async def _stands(self, agent: Agent) -> bool:
-        """Whether the dialog is on the screen; the request comes a moment before it is drawn."""
-        waiting = agent.state.activity.waiting if isinstance(agent.state, Running) else None
-        give_up = self._clock.now().at + (0.0 if waiting is not None and waiting.seen else APPEARS_WITHIN)
-        while True:
-            screen = await self._terminal.capture(agent.name)
-            if self._screens.classify(agent, screen) in SCREEN_DIALOGS:
-                return True
-            if self._clock.now().at >= give_up:
-                return False
-            await self._clock.sleep_until(self._clock.now().at + LOOK_INTERVAL)
-
-    async def _hand_over(self, order: AnswerHold, body: dict[str, object]) -> bool | None:
+    async def _hand_over(self, order: AnswerHold, body: dict[str, object], within: float) -> bool | None:
         key, said = (order.agent, order.hold), (anyio.Event(), list[bool]())
         self._words[key] = said
         try:
             self._shims.answer(order.agent, order.incarnation, order.hold, body)
-            with anyio.move_on_after(WORD_WITHIN):
+            with anyio.move_on_after(within):
                 await said[0].wait()
         finally:
             del self._words[key]
         return said[1][0] if said[1] else None
-
-    async def _counted(self, agent: Agent, order: AnswerHold, ends: Mapping[str, int], mark: str) -> bool:
-        """Whether the answer settled it: a Yes at the terminal leaves the agent waiting for ours, which goes unread."""
-        began = self._clock.now().at
-        within = ALLOWANCE_WITHIN if order.allow else DENIAL_WITHIN
-        while True:
-            counted = await self._transcripts.answer_counted(agent, ends, mark, allow=order.allow)
-            if counted is None and not order.allow and self._is_closed(order):
-                counted = False
-            waited = self._clock.now().at - began
-            if counted or (counted is False and waited >= NEIGHBOUR_GRACE):
-                return counted
-            if waited >= within:
-                return order.allow
-            await self._clock.sleep_until(self._clock.now().at + LOOK_INTERVAL)
 
     def _is_closed(self, order: AnswerHold) -> bool:
         """Whether a program of which no transcript tells has gone on, and so has written what it ever will."""
@@ -157,11 +167,3 @@ class Answerer:
             await self._terminal.tell_attached(order.agent, f"phoenixctl answered item {order.item}: {verdict}")
         except TerminalFailed as failure:
             log.info("attached_not_told", agent=order.agent, reason=failure.message)
-
-
-def _lost(order: AnswerHold, why: str) -> HoldAnswered:
-    return HoldAnswered(order.agent, order.incarnation, order.hold, taken=False, why=why)
-
-
-def _open(order: AnswerHold, why: str) -> HoldAnswered:
-    return HoldAnswered(order.agent, order.incarnation, order.hold, taken=False, why=why, still_held=True)

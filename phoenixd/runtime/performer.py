@@ -242,9 +242,7 @@ class Performer:
         if agent is None:
             return
         if action.opening:
-            words = await self._outside.papers.opening_words(agent)
-            await self._messenger.wait_until_drawn(action.agent)
-            action = replace(action, text=words)
+            action = replace(action, text=await self._outside.papers.opening_words(agent))
         self._tell(await self._messenger.deliver(agent, action))
 
     async def _answer(self, action: AnswerHold) -> None:

@@ -25,6 +25,7 @@ from phoenixd.ports import Clock, Outside
 from phoenixd.ports.journal import Saved, StoredEntry
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
+from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import Faced
 
@@ -135,18 +136,22 @@ async def why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -
     return why
 
 
-def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, str]:
-    """By agent: the text that an earlier daemon began to type, and of which it did not say what became."""
-    begun: dict[str, tuple[object, str]] = {}
+def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, tuple[Unfinished, ...]]:
+    """By agent: the texts that an earlier daemon was to type, and of which it did not say what became; oldest first."""
+    begun: dict[tuple[str, str], Unfinished] = {}
     for row in rows:
-        entry = row.entry
-        if entry.agent is None or (message := entry.detail.get("message_id")) is None:
+        entry, message = row.entry, row.entry.detail.get("message_id")
+        if entry.agent is None or not isinstance(message, str):
             continue
-        if any(action.startswith("deliver") for action in entry.actions):
-            begun[entry.agent] = message, str(entry.detail.get("text", ""))
-        elif begun.get(entry.agent, (None, ""))[0] == message:
-            del begun[entry.agent]
-    return {agent: text for agent, (_, text) in begun.items()}
+        text = str(entry.detail.get("text", ""))
+        if not text:
+            begun.pop((entry.agent, message), None)
+        elif any(action.startswith("deliver") for action in entry.actions):
+            begun[entry.agent, message] = Unfinished(entry.agent, entry.incarnation, message, text)
+    found: dict[str, tuple[Unfinished, ...]] = {}
+    for one in begun.values():
+        found[one.agent] = (*found.get(one.agent, ()), one)
+    return found
 
 
 async def relink(

@@ -9,8 +9,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
 from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.typing.people import was_touched
 from phoenixd.ports import Outside, Sink
-from phoenixd.runtime.clearance import was_touched
 from phoenixd.runtime.cut_answers import answer_cut
 
 REFUSAL_LATE = 3.0

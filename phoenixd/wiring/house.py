@@ -240,8 +240,8 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     find, tell, loop = supervisor.find, supervisor.tell, asyncio.get_running_loop()
     answerer = Answerer(find, world.terminal, world.shims, house.screens, house.transcripts, clock)
     messenger = Messenger(world.terminal, house.screens, house.transcripts, clock, find, tell)
-    for name, text in unfinished_texts(await ground.journal.read(newest=True)).items():
-        messenger.left_behind(name, text)
+    for texts in unfinished_texts(await ground.journal.read(newest=True)).values():
+        messenger.left_behind(texts)
     sweeper = StraySweeper(cgroups, lambda: world.shims.living().values())
     strays = Strays(sweeper, clock, find, tell, world.shims.swept)
 

@@ -64,7 +64,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
-from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.log_lines import LogLine, merged
 from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact
@@ -170,7 +170,19 @@ class SpokenLog:
     daemon: FakeDaemon
     given: dict[str, int] = field(default_factory=dict)
 
-    async def lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
+    async def newest(self, names: Sequence[str], most: int, since: float | None, now: float) -> list[LogLine]:
+        return merged(self._lines(names, most, since), most, now)
+
+    async def added(self, names: Sequence[str], since: float, most: int) -> tuple[list[LogLine], bool]:
+        return self._lines(names, most, since), False
+
+    def resume(self, places: Mapping[str, str]) -> None:
+        self.given.update({name: int(place, 16) for name, place in places.items()})
+
+    def places(self) -> dict[str, str]:
+        return {name: f"{number:x}" for name, number in self.given.items()}
+
+    def _lines(self, names: Sequence[str], most: int, since: float | None) -> list[LogLine]:
         found: list[LogLine] = []
         for name in names:
             known = [line for line in self.daemon.spoken if line.agent == name]

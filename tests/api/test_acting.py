@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import pytest
 
+from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Stopped
-from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.events.orders import SendRequested, StartRequested, StopRequested
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -171,3 +172,130 @@ async def test_prompt_tells_what_is_not_fine_and_nothing_else(live: Live, daemon
 
     assert answer.text == "!1 ~1\n"
     assert (await live.ask("GET", "/v1/prompt")).json["needs_you"] == 1
+
+
+def texts(daemon: FakeDaemon) -> list[tuple[str, str]]:
+    """Every text that was ordered, with the name that it bears."""
+    return [(one.agent, one.message_id) for one in daemon.orders if isinstance(one, SendRequested)]
+
+
+async def test_a_fleet_of_more_than_a_thousand_is_confirmed_and_acted_on(live: Live, daemon: FakeDaemon) -> None:
+    names = [f"agent-{number:04}-of-a-fleet-as-long" for number in range(1100)]
+    for name in names:
+        daemon.declare(name, start=False)
+
+    shown = await live.ask("POST", "/v1/act", {"verb": "stop", "select": "*", "dry_run": True})
+    answer = await live.ask("POST", "/v1/act", {"verb": "stop", "select": "*", "expect": names})
+
+    assert [one["name"] for one in shown.json["agents"]] == names
+    assert answer.exit == 0, answer.text[:300]
+    assert len(answer.json["agents"]) == 1100
+    undone = await live.ask("POST", "/v1/undo", {"expect": [name * 3 for name in names]})
+    assert undone.status == 404, "a list as long is read"
+
+
+async def test_a_text_under_a_key_is_typed_once_into_each_and_what_was_refused_is_tried_again(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    fleet(daemon)
+    daemon.happen(StopRequested("docs"))
+    body = {"verb": "send", "select": "*", "text": "hello"}
+    key = "k" * 120
+
+    first = await live.ask("POST", "/v1/act", body, idempotency_key=key)
+    assert first.exit == 6
+    daemon.happen(StartRequested("docs"))
+    second = await live.ask("POST", "/v1/act?width=120", body, idempotency_key=key)
+    third = await live.ask("POST", "/v1/act", {**body, "select": "shop-*", "timeout": "2m"}, idempotency_key=key)
+
+    assert second.exit == 0, second.text
+    assert third.exit == 0, third.text
+    assert texts(daemon) == [
+        ("docs", f"{key}.docs"), ("shop-api", f"{key}.shop-api"), ("shop-web", f"{key}.shop-web"),
+        ("docs", f"{key}.docs"),
+    ]  # fmt: skip
+    other = await live.ask("POST", "/v1/act", {**body, "text": "another"}, idempotency_key=key)
+    assert {one["exit"] for one in other.json["agents"]} == {6}
+    assert "belongs to another request" in other.json["agents"][0]["message"]
+    assert len(texts(daemon)) == 4
+
+
+async def test_the_next_daemon_knows_by_the_key_whom_a_text_was_for(live: Live, daemon: FakeDaemon) -> None:
+    """Those who took it match no more: `s:idle` means others by then, and nothing was done would be a lie."""
+    fleet(daemon)
+    for name in ("shop-api", "shop-web"):
+        daemon.report(name)
+    idle = sorted(name for name, one in daemon.state.agents.items() if one.activity and not one.activity.turn_open)
+    select = "s:idle"
+    shown = (await live.ask("POST", "/v1/act", {"verb": "send", "select": select, "dry_run": True})).json["agents"]
+    names = [one["name"] for one in shown]
+    assert names
+    assert set(names) <= set(idle)
+    body = {"verb": "send", "select": select, "text": "hello", "expect": names}
+    assert (await live.ask("POST", "/v1/act", body, idempotency_key="k")).exit == 0
+    for name in names:
+        daemon.hook(name, "prompt-submit", text="hello")
+    live.api.replies = IdempotentReplies()  # Another life of the daemon has none in memory.
+
+    again = await live.ask("POST", "/v1/act", body, idempotency_key="k")
+    without = await live.ask("POST", "/v1/act", body, idempotency_key="other")
+
+    assert [one["name"] for one in again.json["agents"]] == names
+    assert all("not sent again" in one["message"] for one in again.json["agents"]), again.text
+    assert len(texts(daemon)) == len(names)
+    assert without.exit in (4, 6)
+
+
+@pytest.mark.parametrize("path", ["/v1/agents/docs/restart", "/v1/agents/docs/send"])
+async def test_a_terminal_of_another_width_asks_the_same(live: Live, daemon: FakeDaemon, path: str) -> None:
+    fleet(daemon)
+    body = {"text": "hello"} if path.endswith("send") else {"wait": True}
+
+    first = await live.ask("POST", path, body, idempotency_key="k")
+    second = await live.ask("POST", f"{path}?width=200&colour=1", body, text=True, idempotency_key="k")
+
+    assert (first.exit, second.exit) == (0, 0), second.text
+    assert len(daemon.orders) == 1
+
+
+async def test_undo_of_what_nothing_was_done_to_says_so(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+
+    answer = await live.ask("POST", "/v1/undo", {"select": "docs"})
+
+    assert (answer.status, answer.exit) == (404, 4)
+    assert answer.json["detail"].startswith("nothing of docs can be taken back")
+    assert answer.json["remedy"] == "phoenixctl events docs"
+    kept = await live.ask("POST", "/v1/undo", {"select": "shop-* !docs !shop-web", "dry_run": True})
+    assert [one["name"] for one in kept.json["agents"]] == ["shop-api"]
+
+
+async def test_an_agent_that_was_removed_is_found_by_its_project_and_its_labels(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs", project="web", labels=("prod",))
+    daemon.declare("shop", project="web")
+    await live.ask("POST", "/v1/act", {"verb": "remove", "select": "p:web l:prod"})
+
+    shown = await live.ask("POST", "/v1/undo", {"select": "l:prod", "dry_run": True})
+
+    assert [one["name"] for one in shown.json["agents"]] == ["docs"]
+
+
+async def test_two_operators_undo_at_once_and_each_takes_back_what_was_shown(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+    shown = (await live.ask("POST", "/v1/undo", {"dry_run": True})).json
+    names = [one["name"] for one in shown["agents"]]
+    for name in names:
+        daemon.happen(StartRequested(name))
+    await live.ask("POST", "/v1/act", {"verb": "restart", "select": "shop-*", "fresh": True})
+    before = daemon.state
+
+    answer = await live.ask("POST", "/v1/undo", {"expect": names, "act": "0123456789ab"})
+    assert (answer.status, answer.json["remedy"]) == (404, "phoenixctl undo --dry-run")
+    assert daemon.state is before
+    answer = await live.ask("POST", "/v1/undo", {"expect": names, "act": shown["act"]})
+    assert all("runs already" in one["message"] for one in answer.json["agents"]), answer.text
+    newest = (await live.ask("POST", "/v1/undo", {"dry_run": True})).json
+    assert newest["act"] != shown["act"]
+    assert "fresh by" in newest["agents"][0]["message"]

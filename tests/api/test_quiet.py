@@ -45,7 +45,7 @@ async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_a
     assert [item["agent"] for item in (await live.ask("GET", "/v1/inbox")).json["items"]] == ["shop-api"]
 
     shown = await live.ask("POST", "/v1/undo", {"dry_run": True})
-    assert [(one["name"], one["message"]) for one in shown.json["agents"]] == [
+    assert [(one["name"], one["message"].partition(",")[0]) for one in shown.json["agents"]] == [
         ("shop-api", "mute by operator"), ("shop-web", "mute by operator")
     ]  # fmt: skip
     done = await live.ask("POST", "/v1/undo", {})

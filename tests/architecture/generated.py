@@ -10,6 +10,7 @@ from phoenixd.clinic import states
 from phoenixd.core import alert_kinds, hearing, hooks
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.typing import machine
 
 ROOT = Path(__file__).parents[2]
 
@@ -52,6 +53,15 @@ def hearing_parts() -> str:
     return "\n".join(("| part | does |", "|---|---|", *lines))
 
 
+def typing_steps() -> str:
+    """What a text waits for at each step, and the rule that judges a look there: the first sentences of both."""
+    lines = (
+        f"| `{step.__name__}` | {_first_sentence(step)} | `{name_of(rule)}` | {_first_sentence(rule)} |"
+        for step, rule in machine.HEARS.items()
+    )
+    return "\n".join(("| step | where the text is | rule | what it does |", "|---|---|---|---|", *lines))
+
+
 def diagram(kind: type) -> Callable[[], str]:
     """The way of one event through its row."""
 
@@ -88,6 +98,7 @@ PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/how-to/heal-failed-runs.md", "```mermaid\nstateDiagram-v2"): states.mermaid,
     (STATES, "| event | the agent's parts"): hearing_table,
     (STATES, "| part | does"): hearing_parts,
+    (STATES, "| step | where the text is"): typing_steps,
     (STATES, "```mermaid\nflowchart LR\n  event([ToolStarted])"): diagram(hooks.ToolStarted),
     (STATES, "```mermaid\nflowchart LR\n  event([TurnEnded])"): diagram(hooks.TurnEnded),
     (STATES, "```mermaid\nflowchart LR\n  event([AgentExited])"): diagram(AgentExited),

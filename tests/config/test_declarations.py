@@ -101,7 +101,7 @@ def test_what_comes_back_takes_no_other_agents_place(tmp_path: Path) -> None:
     remove_agent(tmp_path, "a", act="1f")
     write_agent(tmp_path, "a", {"argv": ["true"], "cwd": "/tmp"})
 
-    with pytest.raises(ConfigurationError, match="there is an agent a again"):
+    with pytest.raises(ConfigurationError, match="stands in the place of its declaration"):
         restore_agent(tmp_path, "a", "1f")
 
     assert load_configuration(None, tmp_path, {}).agents["a"].cwd == "/tmp"

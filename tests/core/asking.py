@@ -175,11 +175,12 @@ def fails(error: str, details: str = "") -> Step:
     return hook("StopFailure", error=error, error_details=details)
 
 
-def draws(name: str) -> Step:
-    """From now on its screen is this one of the harness's captures; nobody looks yet."""
+def draws(name: str, version: str | None = None) -> Step:
+    """From now on its screen is this one of the harness's captures, of another tested version where one is named."""
 
     def step(day: Day) -> None:
-        text = (SCREENS / VERSIONS[day.harness] / f"{name}.txt").read_text(encoding="utf-8")
+        folder = VERSIONS[day.harness] if version is None else f"{day.harness}-{version}"
+        text = (SCREENS / folder / f"{name}.txt").read_text(encoding="utf-8")
         day.shown = HARNESSES[day.harness].screen_says(text)
 
     return step

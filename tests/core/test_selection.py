@@ -130,8 +130,60 @@ def test_a_name_that_is_not_there_stops_the_whole_verb() -> None:
     )
 
 
-def test_what_is_to_be_left_out_need_not_be_there() -> None:
-    assert choose(understood("shop-* !shop-old"), FLEET) == ("shop-api", "shop-web")
+@pytest.mark.parametrize(
+    ("words", "told", "remedy"),
+    [
+        ("* !shp-*", "!shp-* leaves nobody out: no agent is called so; did you mean shop-api?", "status shop-api"),
+        ("!shp-*", "!shp-* leaves nobody out: no agent is called so; did you mean shop-api?", "status shop-api"),
+        ("* !shop-wb", "!shop-wb leaves nobody out: no agent is called so; did you mean shop-web?", "status shop-web"),
+        ("* !docs,plannr", "!plannr leaves nobody out: no agent is called so; did you mean planner?", "status planner"),
+        ("* !docs !zzz", "!zzz leaves nobody out: no agent is called so", "status --all"),
+        ("* !xx?", "!xx? leaves nobody out: no agent is called so", "status --all"),
+        ("* !p:shp", "!p:shp leaves nobody out: no agent has this project; did you mean shop?", "status --all"),
+        ("* !l:pord", "!l:pord leaves nobody out: no agent has this label; did you mean prod?", "status --all"),
+        ("* !h:cluade", "!h:cluade leaves nobody out: no agent has this harness; did you mean claude?", "status --all"),
+        ("* !" + "q" * 100, "!" + "q" * 60 + "... leaves nobody out: no agent is called so", "status --all"),
+        ("* !*\x1b]x", "leaves nobody out: no agent is called so", "status --all"),
+    ],
+)  # fmt: skip
+def test_an_exclusion_that_leaves_nobody_out_is_refused_with_the_nearest_name(
+    words: str, told: str, remedy: str
+) -> None:
+    found = choose(understood(words), FLEET)
+
+    assert isinstance(found, Refusal), "a slip in it would take in those whom it was to leave out"
+    assert told in found.message
+    assert found.message.isprintable()
+    assert (found.code, found.remedy) == ("not_found", f"phoenixctl {remedy}")
+
+
+@pytest.mark.parametrize(
+    ("words", "chosen"),
+    [
+        ("p:shop !docs", "shop-api shop-web"),
+        ("* !s:stopped !k:loop", "builder planner shop-api shop-web"),
+        ("shop-* !docs !*-api", "shop-web"),
+    ],
+)
+def test_an_exclusion_may_name_who_is_not_chosen_anyway_and_states_that_nobody_is_in(words: str, chosen: str) -> None:
+    assert choose(understood(words), FLEET) == tuple(chosen.split())
+
+
+def test_an_exclusion_may_name_an_agent_that_cannot_be_chosen() -> None:
+    assert choose(understood("shop-* !docs"), FLEET[:2], FLEET) == ("shop-api", "shop-web")
+    assert isinstance(choose(understood("shop-* !docs"), FLEET[:2]), Refusal)
+
+
+def test_a_thousand_agents_and_as_many_exclusions_are_judged_one_by_one() -> None:
+    fleet = [
+        Subject(f"agent-{number:04}-of-a-thousand-of-them", "loop", "codex", ("running",)) for number in range(1000)
+    ]
+    words = ["*", *(f"!{one.name}" for one in fleet[1:])]
+
+    assert choose(understood(*words), fleet) == (fleet[0].name,)
+    slip = choose(understood(*words[:-1], "!agent-0998-of-a-thuosand-of-them"), fleet)
+    assert isinstance(slip, Refusal)
+    assert "did you mean agent-0998-of-a-thousand-of-them?" in slip.message
 
 
 @pytest.mark.parametrize(

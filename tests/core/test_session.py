@@ -257,7 +257,13 @@ def test_f_proc_16_the_notification_of_the_same_dialog_is_no_second_question() -
 
 
 @pytest.mark.parametrize(
-    ("notification", "kind"), [("permission_prompt", "permission"), ("elicitation_dialog", "question")]
+    ("notification", "kind"),
+    [
+        ("permission_prompt", "permission"),
+        ("worker_permission_prompt", "permission"),
+        ("elicitation_dialog", "question"),
+        ("agent_needs_input", "dialog"),
+    ],
 )
 def test_a_notification_alone_is_a_question_too(notification: str, kind: str) -> None:
     story = Story(claude()).works()

@@ -14,6 +14,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
 from phoenixd.core.undo.state import KEPT, MOST, Undoable, kept, newest
+from phoenixd.core.undo.telling import told
 from phoenixd.documents.codec import decode, encode
 from tests.core.story import Story, claude, spec
 
@@ -193,9 +194,94 @@ def test_a_quarantine_is_not_lifted_by_taking_back_an_older_stop() -> None:
     story.exited(127)
     assert isinstance(story.state, Quarantined)
 
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert "it was given up since (quarantined" in refused.message
+    assert refused.remedy == "phoenixctl start a"
+    assert isinstance(story.state, Quarantined)
+    assert [one.act for one in story.fleet.undoable] == ["1"]
+
+
+@pytest.mark.parametrize("verb", ["stop", "fresh"])
+def test_a_session_of_another_cli_is_not_gone_back_to(verb: str) -> None:
+    """It says why and what to type, and is taken back once the harness is what it was."""
+    story = Story(claude()).works()
+    session = story.run.session_id
+    if verb == "stop":
+        story.stop(act="1")
+        gone(story)
+    else:
+        story.restart(fresh=True, act="1")
+        gone(story).respawned()
+        story.works()
+    story.tell(AgentDeclared(replace(claude(), harness="codex", argv=("codex",))))
+
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert "it was of the harness claude, and so is its session; since then it is codex" in refused.message
+    assert refused.remedy == ("phoenixctl start a" if verb == "stop" else "phoenixctl explain a")
+    assert story.agent.returns_to is None
+    if verb == "fresh":
+        return
+    story.tell(AgentDeclared(claude()))
+    undo(story)
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_what_is_told_of_an_agent_that_came_back_is_what_became_of_it() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop(act="1")
+    gone(story)
+    (act,) = story.fleet.undoable
+    story.tell(AgentDeclared(claude(resume=replace(claude().resume, enabled=False), prompt="Something else.")))
     undo(story)
 
-    assert isinstance(story.state, Quarantined)
+    words = told(story.agent, act, story.now)
+
+    assert story.run.session_id != session
+    assert words == (
+        "a is on its way back, in a new session: this agent does not resume; its configuration is another one than "
+        "then: phoenixctl config show"
+    )
+    story.works()
+    assert told(story.agent, replace(act, launch=""), story.now) == "a runs already"
+    same = replace(act, launch="", session=story.agent.session)
+    assert told(story.agent, same, story.now) == f"a runs already, in its session {story.run.session_id[:8]}"
+    story.stop()
+    gone(story)
+    assert told(story.agent, same, story.now).endswith("; it was not running")
+
+
+def test_an_act_knows_what_selectors_ask_for() -> None:
+    story = Story(claude(project="web", labels=("prod",)))
+    story.works()
+    story.stop(act="1")
+    (act,) = story.fleet.undoable
+
+    assert (act.kind, act.harness, act.project, act.labels) == ("resident", "claude", "web", ("prod",))
+    older = {key: value for key, value in encode(act).items() if key not in ("kind", "harness", "launch", "labels")}
+    assert decode(Undoable, older).harness == ""
+
+
+def test_the_removal_of_an_earlier_agent_can_still_be_taken_back_after_that_of_a_later_one() -> None:
+    story = Story(claude()).works()
+    first = story.run.session_id
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    gone(story)
+    story.tell(AgentDeclared(claude()))
+    story.start()
+    story.works()
+    story.tell(AgentWithdrawn("a", "ada", "2"))
+    gone(story)
+    story.tell(AgentDeclared(claude()))
+
+    undo(story, "1")
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, first)
+    assert [one.act for one in story.fleet.undoable] == ["2"]
 
 
 def test_another_agent_of_a_removed_ones_name_is_left_alone() -> None:
@@ -300,6 +386,9 @@ def test_the_newest_act_is_taken_back_as_a_whole_and_of_named_agents_the_newest_
 
     assert [one.agent for one in newest(acts, 30.0)] == ["a", "c"]
     assert [(one.agent, one.act) for one in newest(acts, 30.0, frozenset("ab"))] == [("a", "2"), ("b", "1")]
+    assert [(one.agent, one.act) for one in newest(acts, 30.0, frozenset("ab"), "1")] == [("a", "1"), ("b", "1")]
+    assert [one.agent for one in newest(acts, 30.0, act="1")] == ["a", "b"]
+    assert newest(acts, 30.0, act="3") == ()
     assert newest(acts, 30.0 + KEPT) == ()
     assert newest((), 30.0) == ()
 

@@ -12,15 +12,25 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.agent.state import Stopped
+from phoenixd.core.events.orders import SendRequested
 from phoenixd.core.selection import KEYS, STATES
 from phoenixd.ctl.grammar import parse
-from tests.api.conftest import Live
+from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
-from tests.ctl.conftest import ROOT, Ctl, environment
+from tests.ctl.conftest import ROOT, Ctl, environment, run_ctl
 
 
 def stopped(daemon: FakeDaemon) -> list[str]:
     return sorted(name for name, agent in daemon.state.agents.items() if isinstance(agent.state, Stopped))
+
+
+async def is_heard(socket: Path) -> bool:
+    try:
+        _, writer = await asyncio.open_unix_connection(socket)
+    except OSError:
+        return False
+    writer.close()
+    return True
 
 
 def fleet(daemon: FakeDaemon) -> None:
@@ -102,6 +112,94 @@ async def test_a_mistake_is_answered_by_what_to_type(
     assert (ran.code, ran.out) == (code, ""), ran.err
     assert told in ran.err
     assert stopped(daemon) == []
+
+
+@pytest.mark.parametrize(
+    "typed",
+    [
+        "stop 'shop-*' --timeout 3m --after-iteration",
+        "restart 'shop-*' docs --wait --fresh",
+        "start s:running '!docs' --timeout 2m",
+        "remove 'shop-*' --json",
+        "send 'shop-*' 'What is left?' --timeout 5m --key 'my key'",
+        "send 'shop-*' -",
+        "send --key k1 -- 'shop-*' '-v is not it'",
+    ],
+)
+async def test_what_is_told_to_type_has_all_that_was_typed(ctl: Ctl, daemon: FakeDaemon, typed: str) -> None:
+    fleet(daemon)
+    words = shlex.split(typed)
+
+    refused = await ctl(*words, stdin=b"hello")
+
+    assert refused.code == 2, refused.err
+    told = shlex.split(refused.err.partition("do: phoenixctl ")[2])
+    meant, known = parse(told), parse([*words[:1], "--yes", *words[1:]])
+    assert (meant.given, meant.as_json) == (known.given, known.as_json)
+    assert (await ctl(*told, stdin=b"hello")).code == 0
+
+
+async def test_a_text_that_cannot_be_shown_in_a_line_is_told_as_text(ctl: Ctl, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+
+    refused = await ctl("send", "shop-*", "one\ntwo \x1b[2J", "--key", "k")
+
+    assert refused.err.splitlines()[1] == "do: phoenixctl send 'shop-*' TEXT --key k --yes"
+
+
+async def test_a_key_of_yours_goes_along_to_many(ctl: Ctl, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+
+    for _ in range(2):
+        sent = await ctl("send", "shop-*", "hello", "--key", "k1", "--yes")
+        assert sent.code == 0, sent.err
+
+    texts = [one for one in daemon.orders if isinstance(one, SendRequested)]
+    assert [(one.agent, one.message_id) for one in texts] == [("shop-api", "k1.shop-api"), ("shop-web", "k1.shop-web")]
+
+
+async def test_many_are_waited_for_where_one_would_be(ctl: Ctl, daemon: FakeDaemon) -> None:
+    for name in ("a", "b"):
+        daemon.declare(name, start=False)
+    daemon.performs = False
+
+    started = await ctl("start", "a", "b", "--yes", "--timeout", "1h")
+
+    assert started.code == 0, started.err
+    assert "a is starting. See: phoenixctl status a" in started.out
+
+
+async def test_a_text_for_many_outlives_the_daemon_that_took_it(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    """The next one is asked by the same key, for those whom it was for, and types nothing twice."""
+    fleet(daemon)
+    for name in ("docs", "shop-api", "shop-web"):
+        daemon.report(name)
+    daemon.performs = False
+    words = ["send", "s:idle", "hello", "--yes", "--timeout", "2m"]
+    env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket))
+    sending = asyncio.create_task(run_ctl(*words, env=env))
+    async with asyncio.timeout(90):
+        while len(texts := [one for one in daemon.orders if isinstance(one, SendRequested)]) < 3:
+            await asyncio.sleep(0.02)
+        live.server.end()
+        while live.server.server_state.tasks or await is_heard(live.socket):
+            await asyncio.sleep(0.02)
+    for one in texts:
+        daemon.happen(daemon.delivered(one.agent, one.message_id))
+        daemon.hook(one.agent, "prompt-submit", text="hello")
+    async with serving(daemon, live.socket.parent):
+        sent = await sending
+
+    assert sent.code == 0, sent.err
+    assert sent.out.splitlines()[0] == "send: 3 of 3 agents as asked."
+    assert "delivered to docs before" in sent.out
+    assert len([one for one in daemon.orders if isinstance(one, SendRequested)]) == 3
+
+
+async def test_a_text_for_many_whose_daemon_stays_away_says_how_to_ask_for_it(alone: Ctl) -> None:
+    gone = await alone("send", "a", "b c", "--key", "k")
+    assert gone.code == 7
+    assert "what became of" not in gone.err, "nothing was sent"
 
 
 @pytest.mark.parametrize(("answer", "code", "down"), [("y", 0, 2), ("n", 1, 0), ("", 1, 0)])

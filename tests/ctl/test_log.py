@@ -86,6 +86,72 @@ async def test_log_follows_over_a_restart_of_the_daemon(live: Live, daemon: Fake
             assert await text(lines) == "docs       Second."
 
 
+async def test_nothing_is_lost_or_doubled_over_a_restart_whatever_the_times(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    spoken(daemon)
+    wall = daemon.now().wall
+    async with running(live, home, ["log", "-f", "-n", "1"]) as (lines, beside):
+        assert await text(lines) == "shop-api ! Bash: 2 failed"
+        daemon.spoken.append(LogLine("docs", "said", "Far ahead.", wall + 1e8))
+        assert await text(lines) == "docs       Far ahead."
+        daemon.spoken.append(LogLine("docs", "said", "No time."))
+        assert await text(lines) == "docs       No time."
+        live.server.end()
+        assert b"waiting for it to come back" in await beside.readline()
+        # More than a look shows at first, at one time, and that long ago.
+        daemon.spoken += [LogLine("shop-api", "said", f"{number}.", wall - 500) for number in range(700)]
+        daemon.spoken += [LogLine("docs", "said", "Behind.", None)]
+        async with serving(daemon, live.socket.parent):
+            told = [await text(lines) for _ in range(701)]
+            daemon.spoken.append(LogLine("docs", "said", "After.", wall))
+            assert await text(lines) == "docs       After."
+    assert [one for one in told if one.startswith("shop")] == [f"shop-api   {number}." for number in range(700)]
+    assert [one for one in told if one.startswith("docs")] == ["docs       Behind."]
+
+
+async def test_a_follower_ends_with_its_reader_though_nothing_is_said(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    spoken(daemon)
+    ours, theirs = os.pipe()
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", "phoenixd.ctl", "log", "-f", "-n", "1", stdout=theirs, stderr=asyncio.subprocess.PIPE,
+        env=environment(home, PHOENIX_SOCKET=os.fspath(live.socket)),
+    )  # fmt: skip
+    os.close(theirs)
+    try:
+        async with asyncio.timeout(PATIENCE):
+            assert await asyncio.to_thread(os.read, ours, 4096)
+            os.close(ours)
+            _, said = await process.communicate()
+    finally:
+        if process.returncode is None:
+            process.kill()
+    assert (process.returncode, said) == (0, b"")
+
+
+async def test_whom_a_selector_means_is_looked_at_anew(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    spoken(daemon)
+    async with running(live, home, ["log", "-f", "d*", "!docs-old,doc?", "shop-api"]) as (_, beside):
+        assert b"!docs-old leaves nobody out" in await beside.readline()
+    async with running(live, home, ["log", "-f", "-n", "1", "d*", "!shop-*"]) as (lines, _):
+        assert (await text(lines)).endswith("long.")
+        daemon.declare("dawn")
+        daemon.spoken += [LogLine("dawn", "said", "Hello.", daemon.now().wall), LogLine("shop-api", "said", "No.")]
+        assert await text(lines) == "dawn   Hello."
+
+
+async def test_an_answer_of_many_megabytes_is_read_whole(ctl: Ctl, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.spoken = [LogLine("docs", "said", f"{number} " + "x" * 4000, 1000.0 + number) for number in range(5000)]
+
+    told = (await ctl("log", "-n", "5000")).out.splitlines()
+
+    assert len(told) == 5000
+    assert [" 0 x" in told[0], " 4999 x" in told[-1]] == [True, True]
+
+
 async def test_a_change_is_a_line_and_nothing_else_is(live: Live, daemon: FakeDaemon, home: Path) -> None:
     daemon.declare("docs")
     daemon.declare("web")

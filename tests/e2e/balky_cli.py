@@ -7,6 +7,7 @@ LOG gets a JSON line for each prompt that it took ({"submitted": text}) and for 
 
     swallows   3 of 10 Enters do nothing
     stale      after a change, frames of before are drawn again for up to a quarter of a second
+    deaf       no Enter does anything
     stalls     now and then it reads nothing for up to two seconds
     asks       now and then a dialog takes the keyboard, which half of the time no hook tells of
 """
@@ -80,7 +81,7 @@ class Cli:
         self.draw()
 
     def _enter(self) -> None:
-        if self.has("swallows", SWALLOWED):
+        if self.has("deaf") or self.has("swallows", SWALLOWED):
             self.did["swallowed"] += 1
         else:
             self._submit()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import subprocess
 import sys
@@ -10,6 +11,7 @@ import time
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests.e2e import balky_cli
 from tests.proof.prompts import TERMINALS, Terminal, correspond
 
 
@@ -46,3 +48,32 @@ def test_a_text_under_way_when_the_daemon_is_killed_is_typed_once_or_not_deliver
     one.said |= {text: sending.returncode == 0, "once": True, last: True}
     one.why |= {text: said, "once": "", last: ""}
     assert one.wrong == []
+
+
+def test_what_a_killed_daemon_left_in_an_input_line_is_taken_out_by_the_next(stage: Stage) -> None:
+    """Nobody sends anything more: the next daemon looks by itself, and says what became of the text."""
+    log, text = stage.root / "deaf.log", "a half line"
+    (stage.root / "home").mkdir()
+    argv = json.dumps([sys.executable, balky_cli.__file__, str(log), "1", "deaf"])
+    env = f'{{ HOME = "{stage.root}/home" }}'
+    stage.declare("deaf", f'[agent.deaf]\nharness = "claude"\nargv = {argv}\ncwd = "{stage.root}"\nenv = {env}\n')
+    stage.up()
+    stage.until("it runs", lambda: stage.row("deaf")["state"] == "running")
+    ctl = [sys.executable, "-m", "phoenixd.ctl", "--socket", str(stage.runtime / "api.sock"), "send", "deaf", text]
+    sending = subprocess.Popen(ctl, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=stage.environ)
+    stage.until("the text stands there", lambda: text in shown(stage))
+
+    stage.kill()
+    stage.up()
+
+    said = "".join(sending.communicate(timeout=60))
+    assert (sending.returncode, "taken out of the input line again" in said) == (1, True), said
+    assert text not in shown(stage)
+    assert not log.exists() or "submitted" not in log.read_text()
+
+
+def shown(stage: Stage) -> str:
+    """What stands on the agent's screen."""
+    socket = str(stage.runtime / "tmux.sock")
+    capture = ["tmux", "-N", "-S", socket, "capture-pane", "-p", "-t", "=phx-deaf:0.0"]
+    return subprocess.run(capture, capture_output=True, text=True, check=False).stdout

@@ -34,6 +34,34 @@ def test_stop_and_remove_are_taken_back_after_kill_9_of_the_daemon(stage: Stage)
     assert stage.ctl("undo").returncode == 4
 
 
+def test_an_agent_whose_name_was_given_away_comes_back_as_the_refusal_says(stage: Stage) -> None:
+    stage.up()
+    stage.ask("add", "docs", "--cwd", "/", "--env", "N=1", "--", "sleep", "100000")
+    stage.ask("start", "docs", "--wait")
+    declared = (stage.state / "agents.d" / "docs.toml").read_text()
+    before = kept(stage.row("docs"))
+    stage.ask("remove", "docs")
+    stage.ask("add", "docs", "--cwd", "/", "--", "sleep", "200000")
+    stage.ask("start", "docs", "--wait")
+
+    refused = stage.ctl("undo", "docs")
+
+    assert refused.returncode == 6
+    assert "there is an agent docs again, which is another one" in refused.stdout + refused.stderr
+    first, second = (
+        (refused.stdout + refused.stderr).partition("do: phoenixctl ")[2].strip().split(", then: phoenixctl ")
+    )
+    stage.ask(*first.split())
+    # Nothing is left behind by a declaration that cannot be read.
+    (stage.state / "agents.d" / "docs.toml").write_text("[agent.docs]\nargv = []\n")
+    assert stage.ctl(*second.split()).returncode == 6
+    (stage.state / "agents.d" / "docs.toml").unlink()
+    stage.ask(*second.split())
+    assert (stage.state / "agents.d" / "docs.toml").read_text() == declared
+    row = stage.until_running("docs", 3, ["resume"])
+    assert kept(row) == before
+
+
 def test_a_fresh_start_is_taken_back_into_the_session_before(stage: Stage) -> None:
     stage.up()
     stage.ask("add", "docs", "--cwd", "/", "--", "sleep", "100000")

@@ -29,7 +29,7 @@ def _module(*words: str) -> tuple[str, ...]:
     return (sys.executable, "-m", *words)
 
 
-ELSEWHERE = ("contract", "cut_answers", "cut_reports", "opencode")
+ELSEWHERE = ("claude_clinic", "contract", "cut_answers", "cut_reports", "opencode")
 """Files of tests/real that are proofs of their own."""
 
 PROOFS = (
@@ -87,8 +87,8 @@ PROOFS = (
     ),
     Proof(
         "clinic",
-        "the clinic's library with the oldest pydantic-ai that its extra allows, and with the newest",
-        _pytest("-m", "proof", "tests/clinic"),
+        "the clinic's library with the oldest and the newest pydantic-ai; failures of the real Claude Code",
+        _pytest("-m", "proof", "tests/clinic", "tests/real/test_claude_clinic.py"),
     ),
     Proof(
         "opencode",

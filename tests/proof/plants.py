@@ -33,7 +33,7 @@ class Plant:
 
 
 SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
-MESSAGES = "phoenixd/runtime/messages.py"
+TYPING, TYPES = "phoenixd/core/typing", "tests/core/test_typing.py"
 
 ACTS = "            for action in due.actions:\n                self._act(action)\n"
 ANSWERS = "            for answer in due.answers:\n                answer(None)\n"
@@ -139,14 +139,84 @@ PLANTS = (
         ("tests/e2e/test_attacks.py", "-k", "is_told_no_order"),
     ),
     Plant(
-        "presses Enter again though a permission was asked",
-        ((MESSAGES, "if is_due and stands and not sending.asked and", "if is_due and stands and"),),
-        ("tests/runtime/test_messages.py",),
+        "presses Enter though a hook has told of a dialog",
+        ((f"{TYPING}/enter.py", "    if delivery.asked or sight.asks:\n", "    if sight.asks:\n"),),
+        (TYPES,),
     ),
     Plant(
-        "presses Enter again though a permission was asked, where no input line is known",
-        ((MESSAGES, "if after != GIVE_UP and not sending.asked and", "if after != GIVE_UP and"),),
-        ("tests/runtime/test_messages.py",),
+        "presses Enter on a dialog",
+        (
+            (f"{TYPING}/enter.py", "or (line is not None and screen.line != line):\n", "or False:\n"),
+            (f"{TYPING}/enter.py", "    if screen.dialog is not None:\n", "    if False:\n"),
+            (f"{TYPING}/after.py", "    stands = sight.screen.line == step.line\n", "    stands = True\n"),
+        ),
+        (TYPES,),
+    ),
+    Plant(
+        "presses Enter on what a person typed meanwhile",
+        ((f"{TYPING}/enter.py", "    if delivery.touched:\n", "    if False:\n"),),
+        (TYPES,),
+    ),
+    Plant(
+        "presses Enter a second time though a hook has told that the text was taken",
+        (
+            (
+                f"{TYPING}/machine.py",
+                "    return delivered(delivery, TAKEN)\n",
+                "    return Outcome(delivery, delivery.order, TAKEN)\n",
+            ),
+        ),
+        (TYPES,),
+    ),
+    Plant(
+        "finds no verdict on a text that stays where it is",
+        (
+            (
+                f"{TYPING}/after.py",
+                "    if is_over and (is_still or not stands):\n",
+                "    if is_over and not stands:\n",
+            ),
+            (f"{TYPING}/machine.py", "    if now.at >= delivery.deadline:\n", "    if False:\n"),
+        ),
+        (TYPES,),
+    ),
+    Plant(
+        "takes out what a person wrote while no daemon lived",
+        (
+            (
+                f"{TYPING}/orphans.py",
+                "    found = which(step.line, step.texts) if step.line and is_alone else None\n",
+                "    found = step.texts[-1] if step.line else None\n",
+            ),
+            (f"{TYPING}/clearing.py", "or not is_ours:\n", "or False:\n"),
+        ),
+        (TYPES,),
+    ),
+    Plant(
+        "leaves a half line after the daemon's death",
+        ((f"{TYPING}/orphans.py", "    if is_settled and found is not None:\n", "    if False:\n"),),
+        (TYPES,),
+    ),
+    Plant(
+        "gives an answer though its dialog has left the screen",
+        (
+            (
+                f"{TYPING}/answering.py",
+                "        case Standing(), DialogLooked(stands=True):\n",
+                "        case Standing(), DialogLooked():\n",
+            ),
+        ),
+        ("tests/core/test_answering.py",),
+    ),
+    Plant(
+        "waits for ever for the proof of an answer",
+        ((f"{TYPING}/answering.py", "        counted = answering.allow\n", "        counted = None\n"),),
+        ("tests/core/test_answering.py",),
+    ),
+    Plant(
+        "takes a person's line out",
+        ((f"{TYPING}/clearing.py", "or not is_ours:\n", "or False:\n"),),
+        (TYPES,),
     ),
     Plant(
         "leaves a dead daemon's client at tmux",

@@ -142,6 +142,18 @@ def test_the_newer_one_starts_asks_is_resumed_and_stops(newer: ClaudeStage) -> N
     assert newer.row()["state"] == "stopped"
 
 
+def test_the_newer_ones_auto_mode_that_can_check_nothing_waits_for_a_person(newer: ClaudeStage) -> None:
+    """It asks by a dialog of its own, with an open call and without a request for permission: only a notice tells."""
+    newer.settings = {"permissions": {"defaultMode": "auto"}}
+    newer.scenario.add(bash("curl -s http://127.0.0.1:9/x"))
+    newer.up()
+    newer.asked()
+    eventually_sync(lambda: [kind for kind, _ in asks(newer)] == ["dialog"], 60, "it waits for a person")
+    assert newer.row()["group"] == "needs_you"
+    newer.type("Escape")
+    until_asked(newer)
+
+
 def test_what_the_newer_one_suggests_after_a_turn_that_failed_keeps_no_text_out(newer: ClaudeStage) -> None:
     """It stands in the input line like something typed, and the agent would never be told to go on."""
     newer.scenario.add(Step(error=Rejection(529, "overloaded_error", "Overloaded"), match="docs/plan.md", times=4))

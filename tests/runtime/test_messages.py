@@ -15,10 +15,10 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.moment import Moment
+from phoenixd.core.typing.after import ENTER_AGAIN
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
-from phoenixd.runtime import messages
-from phoenixd.runtime.messages import ENTER_AGAIN, Messenger
+from phoenixd.runtime.messages import Messenger, Unfinished
 from tests.core.story import Story, claude, spec
 
 BOX = "─" * 40
@@ -455,11 +455,7 @@ async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_
     assert post.pane.typed == ["go on", "Enter"]
 
 
-async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_and_no_input_line_is_known(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setattr(messages, "ENTER_AGAIN_UNSEEN", (0.01, 0.02))
-    monkeypatch.setattr(messages, "GIVE_UP", 0.05)
+async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_and_no_input_line_is_known() -> None:
     story = Story(spec()).runs()
     story.hook("session-start")
     story.hook("stop")
@@ -468,3 +464,70 @@ async def test_f_tmux_9_enter_is_not_pressed_again_where_a_permission_was_asked_
 
     assert isinstance(await post.send("go on"), NotDelivered)
     assert post.pane.typed == ["go on", "Enter"]
+
+
+def left_behind(post: Post, *texts: str, incarnation: int = 1) -> None:
+    """An earlier daemon was to type these, and died."""
+    post.messenger.left_behind([Unfinished("a", incarnation, f"m {text}", text) for text in texts])
+
+
+async def test_what_a_killed_daemon_left_half_typed_is_taken_out_and_told(post: Post) -> None:
+    post.pane.line = "one"
+    post.pane.on_clear = lambda: setattr(post.pane, "line", "")
+    left_behind(post, "one", "two")
+
+    await post.messenger.run()
+
+    (told,) = post.told
+    assert isinstance(told, NotDelivered)
+    assert (told.message_id, "restarted" in told.reason) == ("m one", True)
+    assert post.pane.typed == ["Ctrl-U"]
+
+
+async def test_a_text_that_was_taken_while_no_daemon_listened_is_told_as_delivered(post: Post) -> None:
+    left_behind(post, "one", "two")
+    post.hook("prompt-submit", "two")
+
+    await post.messenger.run()
+
+    (told,) = post.told
+    assert isinstance(told, Delivered)
+    assert (told.message_id, post.pane.typed) == ("m two", [])
+
+
+async def test_of_a_text_of_which_nothing_is_to_be_seen_nothing_is_told(post: Post) -> None:
+    left_behind(post, "one")
+
+    await post.messenger.run()
+
+    assert (post.told, post.pane.typed) == ([], [])
+
+
+async def test_the_next_text_waits_until_it_is_known_what_stands_there(post: Post) -> None:
+    post.pane.line = "one"
+    post.pane.on_clear = lambda: setattr(post.pane, "line", "")
+    post.pane.on_enter = post.taken("two")
+    left_behind(post, "one")
+
+    assert isinstance(await post.send("two"), Delivered)
+    await post.messenger.run()
+
+    assert post.pane.typed == ["Ctrl-U", "two", "Enter"]
+    assert [type(one) for one in post.told] == [NotDelivered]
+
+
+@pytest.mark.parametrize("incarnation", [1, 2])
+async def test_a_persons_line_and_another_runs_are_left_alone(post: Post, incarnation: int) -> None:
+    post.pane.line = "one more thing" if incarnation == 1 else "one"
+    left_behind(post, "one", incarnation=incarnation)
+
+    await post.messenger.run()
+
+    assert (post.told, post.pane.typed) == ([], [])
+
+
+async def test_a_text_for_an_earlier_run_is_not_typed_into_this_one(post: Post) -> None:
+    answer = await post.messenger.deliver(post.agent, Deliver("a", 0, "m", "go on"))
+
+    assert isinstance(answer, NotDelivered)
+    assert (answer.reason, post.pane.typed) == ("the run that it was meant for is over", [])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.recovery import unfinished_texts
 
 
@@ -25,4 +26,14 @@ def test_only_texts_without_an_outcome_are_unfinished() -> None:
         row(6, "send_requested", "m4", "c", text="refused"),
     ]
 
-    assert unfinished_texts(rows) == {"a": "two"}
+    assert unfinished_texts(rows) == {"a": (Unfinished("a", 1, "m2", "two"),)}
+
+
+def test_all_texts_that_waited_are_remembered_for_any_may_stand_in_the_input_line() -> None:
+    rows = [
+        row(1, "send_requested", "m1", actions=("deliver #1",), text="one"),
+        row(2, "send_requested", "m2", actions=("deliver #1",), text="two"),
+        row(3, "delivered", "m0", actions=("deliver #1",)),
+    ]
+
+    assert [one.message_id for one in unfinished_texts(rows)["a"]] == ["m1", "m2"]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import secrets
+import shlex
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply
@@ -15,7 +16,6 @@ from phoenixd.api.pages import acting as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core import selection
-from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Refusal
 from phoenixd.core.mutes.orders import MUTES
 from phoenixd.core.mutes.state import standing
@@ -24,6 +24,7 @@ from phoenixd.core.seat.finding import meant
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import state as undoing
+from phoenixd.core.undo import telling
 from phoenixd.core.undo.state import Undoable
 from phoenixd.errors import PhoenixdError
 
@@ -42,9 +43,16 @@ VERBS: Mapping[str, Handler] = {
     "restore": resonance.restore_resonance,
 }
 """Verbs that act on several agents, and how each does on one."""
+SAME = ("text", "fresh", "after_iteration", "for")
+"""What makes two requests under one key the same act on an agent."""
+LOOKED_AT = 20
+"""Agents of which it is asked whether a text was sent to them under the same key."""
+SHOWN = 20
+"""Words of a selector that a remedy repeats; half of one would mean others."""
 
-
-GIVEN: Mapping[str, dict[str, Any]] = {"check": {"wait": False}, "restore": {"from_transcript": False}}
+SPOKEN = {"breaker_reset": "breaker reset", "check": "resonance check", "restore": "resonance restore"}
+"""How phoenixctl spells the verbs that are called otherwise there."""
+GIVEN: Mapping[str, dict[str, object]] = {"check": {"wait": False}, "restore": {"from_transcript": False}}
 """Arguments of a verb that are always so where several agents are meant."""
 
 
@@ -62,32 +70,27 @@ async def act(ask: Ask) -> Reply:
     verb = str(ask.arguments["verb"])
     if verb == "remove" and ask.caller.role < Role.ADMIN:
         raise Problem("denied", f"uid {ask.caller.uid} may not remove agents", "ask as root or as the daemon's user")
-    if verb == "send" and not str(ask.arguments["text"] or "").strip():
+    if verb == "send" and not ask.arguments["dry_run"] and not str(ask.arguments["text"] or "").strip():
         raise Problem("invalid", "there is nothing to send", "phoenixctl send --help")
     if not str(ask.arguments["select"]).strip():
         raise Problem("invalid", f"nothing says which agents to {verb}; all of them are '*'", "phoenixctl help select")
     rows = {row.name: row for row in project(ask.service.fleet(), ask.service.now())}
-    chosen = _chosen(ask, subjects(rows.values()))
+    chosen = await _meant(ask, verb, subjects(rows.values()))
     if ask.arguments["dry_run"]:
         return _dry(verb, [(name, _now(rows[name])) for name in chosen])
     key = secrets.token_hex(6)
     given = {**ask.arguments, **GIVEN.get(verb, {}), "act": key}
     each = [replace(ask, arguments={**given, "name": name}, key=_key(ask, name)) for name in chosen]
-    results = await asyncio.gather(*(_one(VERBS[verb], one) for one in each))
+    results = await asyncio.gather(*(_one(verb, one) for one in each))
     return _reply(verb, key, results)
 
 
 async def undo(ask: Ask) -> Reply:
-    fleet, wall = ask.service.fleet(), ask.service.now().wall
-    known = {one.agent: Subject(one.agent, "", "", ()) for one in undoing.kept(fleet.undoable, wall)}
-    live = {one.name: one for one in subjects(project(fleet, ask.service.now())) if one.name in known}
-    words = str(ask.arguments["select"])
-    names = (
-        frozenset(_chosen(replace(ask, arguments={**ask.arguments, "expect": None}), {**known, **live}.values()))
-        if words.strip() and known
-        else None
-    )
-    acts = undoing.newest(fleet.undoable, wall, names)
+    fleet, wall, act = ask.service.fleet(), ask.service.now().wall, ask.arguments["act"]
+    kept = undoing.kept(fleet.undoable, wall)
+    acts = undoing.newest(kept, wall, _undone(ask, kept) if str(ask.arguments["select"]).strip() else None, act)
+    if not acts and act is not None and kept:
+        raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:
         raise Problem(
             "not_found", "nothing was stopped, removed, begun afresh or muted within 7 days", "phoenixctl events"
@@ -96,9 +99,29 @@ async def undo(ask: Ask) -> Reply:
         raise Problem("denied", f"uid {ask.caller.uid} may not declare agents", "ask as root or as the daemon's user")
     _expected(ask, [one.agent for one in acts])
     if ask.arguments["dry_run"]:
-        return _dry("undo", [(one.agent, f"{one.verb} by {one.by}") for one in acts])
+        same = {one.act for one in acts}
+        told = [(one.agent, f"{one.verb} by {one.by}, act {one.act}") for one in acts]
+        return _dry("undo", told, same.pop() if len(same) == 1 else None)
     results = await asyncio.gather(*(_back(ask, one) for one in acts))
     return _reply("undo", "", results)
+
+
+def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
+    """Of which agents something is to be taken back; raises Problem where of one that is named nothing can be."""
+    live = {one.name: one for one in subjects(project(ask.service.fleet(), ask.service.now()))}
+    known = {
+        one.agent: live.get(one.agent) or Subject(one.agent, one.kind, one.harness, (), False, one.project, one.labels)
+        for one in kept
+    }
+    selector = selected(str(ask.arguments["select"]))
+    idle = next((name for name in selector.names if name in live and name not in known), None)
+    if idle is not None:
+        why = f"nothing of {idle} can be taken back: nothing was stopped, begun afresh or muted within 7 days"
+        raise Problem("not_found", why, f"phoenixctl events {idle}")
+    found = selection.choose(selector, known.values(), live.values()) if known else ()
+    if isinstance(found, Refusal):
+        raise problems.of_refusal(found)
+    return frozenset(found)
 
 
 def selected(words: str) -> Selector:
@@ -109,7 +132,7 @@ def selected(words: str) -> Selector:
     return found
 
 
-def _chosen(ask: Ask, known: Sequence[Subject] | Any) -> tuple[str, ...]:
+def _chosen(ask: Ask, known: Sequence[Subject]) -> tuple[str, ...]:
     """The agents that are meant; raises Problem where there are none, or others than were expected."""
     found = selection.choose(selected(str(ask.arguments["select"])), known)
     if isinstance(found, Refusal):
@@ -120,23 +143,58 @@ def _chosen(ask: Ask, known: Sequence[Subject] | Any) -> tuple[str, ...]:
 
 def _expected(ask: Ask, chosen: Sequence[str]) -> None:
     expected = ask.arguments["expect"]
-    broken = selection.broken(expected, chosen) if expected is not None else None
+    verb = str(ask.arguments.get("verb", "undo"))
+    spoken = SPOKEN.get(verb, verb)
+    text = " TEXT" if verb == "send" else ""
+    words = str(ask.arguments["select"]).split()
+    again = " ".join((f"phoenixctl {spoken}", *map(shlex.quote, words))) + f"{text} --dry-run"
+    if len(words) > SHOWN:
+        again = "phoenixctl status --all"
+    broken = selection.broken(expected, chosen, again) if expected is not None else None
     if broken is not None:
         raise problems.of_refusal(broken)
 
 
+async def _meant(ask: Ask, verb: str, known: Sequence[Subject]) -> tuple[str, ...]:
+    """The agents that are meant. A text that is sent once more under its key is for those whom it was for at first.
+
+    Some of them may match no more because they took it, and a daemon may have gone before it could say so.
+    """
+    try:
+        return _chosen(ask, known)
+    except Problem:
+        expected = sorted(set(ask.arguments["expect"] or ()))
+        if verb != "send" or ask.key is None or not expected or not await _was_begun(ask, expected[:LOOKED_AT]):
+            raise
+        return tuple(expected)
+
+
+async def _was_begun(ask: Ask, names: Sequence[str]) -> bool:
+    for name in names:
+        one = replace(ask, arguments={**ask.arguments, "name": name})
+        if meant(ask.service.fleet(), name) is not None and await commands.sent_before(one, f"{ask.key}.{name}"):
+            return True
+    return False
+
+
 def _key(ask: Ask, name: str) -> str | None:
     """Each agent's own key: a text that was typed into one of them is not to be taken for typed into all."""
-    return f"{ask.key}.{name}"[:128] if ask.key is not None else None
+    return f"{ask.key}.{name}" if ask.key is not None else None
 
 
 def _now(row: Row) -> str:
     return f"{row.state.replace('_', ' ')}{f', {row.activity}' if row.activity else ''}"
 
 
-async def _one(handler: Handler, ask: Ask) -> Result:
+async def _one(verb: str, ask: Ask) -> Result:
+    """What becomes of one agent; with a key what became of it before, where that was not refused."""
     try:
-        reply = await handler(ask)
+        if ask.key is None or ask.once is None:
+            reply = await VERBS[verb](ask)
+        else:
+            told = {name: ask.arguments[name] for name in SAME if name in ask.arguments}
+            request = (verb.encode(), json.dumps(told, sort_keys=True).encode())
+            reply = await ask.once(ask.key, request, lambda: _brief(VERBS[verb], ask))
     except Problem as problem:
         return Result(ask.name, problem.exit_code, problem.detail, problem.remedy)
     except PhoenixdError as error:
@@ -144,6 +202,13 @@ async def _one(handler: Handler, ask: Ask) -> Result:
         return Result(ask.name, found.exit_code, found.detail, found.remedy)
     body = reply.body() if callable(reply.body) else reply.body
     return Result(ask.name, reply.exit, str(body["message"]))
+
+
+async def _brief(handler: Handler, ask: Ask) -> Reply:
+    """An answer without what a result does not tell: a thousand of them are kept."""
+    reply = await handler(ask)
+    body = reply.body() if callable(reply.body) else reply.body
+    return Reply({"message": body["message"]}, reply.text, reply.exit)
 
 
 async def _back(ask: Ask, one: Undoable) -> Result:
@@ -160,16 +225,14 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     if one.verb in MUTES:
         mute = standing(fleet.mutes, agent.spec, ask.service.now().wall) if agent is not None else None
         return Result(one.agent, exits.OK, f"{one.agent} is {'muted again' if mute else 'not muted any more'}")
-    session = f", in its session {one.session.session_id[:8]}" if one.session is not None else ""
-    is_up = agent is not None and (one.was_up or isinstance(agent.state, Running))
-    words = f"is on its way back{session}" if is_up else f"is declared as it was{session}; it was not running"
-    return Result(one.agent, exits.OK, f"{one.agent} {words}")
+    told_of_it = telling.told(agent, one, ask.service.now()) if agent is not None else f"{one.agent} was removed since"
+    return Result(one.agent, exits.OK, told_of_it)
 
 
-def _dry(verb: str, found: Sequence[tuple[str, str]]) -> Reply:
+def _dry(verb: str, found: Sequence[tuple[str, str]], act: str | None = None) -> Reply:
     body = {
         "verb": verb,
-        "act": None,
+        "act": act,
         "dry_run": True,
         "agents": [{"name": name, "exit": 0, "message": state, "remedy": ""} for name, state in found],
     }
@@ -188,4 +251,4 @@ def _reply(verb: str, key: str, results: Sequence[Result]) -> Reply:
         ],
     }
     told = [(one.name, one.exit == exits.OK, one.message, one.remedy) for one in results]
-    return Reply(body, lambda here: pages.done(verb, told, here), code)
+    return Reply(body, lambda here: pages.done(verb, told, here), code, is_final=code == exits.OK)

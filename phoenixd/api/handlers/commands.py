@@ -104,7 +104,7 @@ async def stop_agent(ask: Ask) -> Reply:
 async def send_text(ask: Ask) -> Reply:
     ask.agent()
     message_id = ask.key or secrets.token_hex(16)
-    if ask.key is not None and (earlier := await _sent_before(ask, ask.key)) is not None:
+    if ask.key is not None and (earlier := await sent_before(ask, ask.key)) is not None:
         return await _outcome_of(ask, earlier)
     newest = await ask.service.journal.read(newest=True, limit=1)
     after = newest[-1].seq if newest else 0
@@ -242,7 +242,7 @@ async def _started(ask: Ask, previous: int) -> Reply:
     return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
 
 
-async def _sent_before(ask: Ask, key: str) -> StoredEntry | None:
+async def sent_before(ask: Ask, key: str) -> StoredEntry | None:
     """The journal's row of a text that was sent under this key, be it by an earlier daemon: it is not typed again."""
     rows = await ask.service.journal.read(agent=ask.written_by(ask.name), newest=True, limit=KEYS_REMEMBERED)
     # A refusal typed nothing, and frees its key.

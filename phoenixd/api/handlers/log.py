@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import AsyncIterator, Sequence
+import re
+from collections.abc import AsyncIterator, Mapping, Sequence
 
 from phoenixd.api import problems
 from phoenixd.api.exchange import Ask, Reply
@@ -13,63 +14,138 @@ from phoenixd.api.pages import log as pages
 from phoenixd.api.pages.layout import Page, page
 from phoenixd.api.problems import Problem
 from phoenixd.api.representation import Json
+from phoenixd.api.service import LogReader
 from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import project
+from phoenixd.core.seat.finding import is_other, shown
+from phoenixd.core.selection import Selector
 from phoenixd.core.subjects import subjects
 from phoenixd.documents.log_lines import LogLine, merged
 
 LINES = 50
 EVERY = 1.0
 """Seconds between two looks at what was added, as long as somebody follows."""
+CHOSEN_EVERY = 5.0
+"""Seconds between two looks at whom a selector means that asks for more than names."""
 MOST_ADDED = 5_000
-"""Lines that one frame holds: of more that came between two looks, the newest."""
+"""Lines of one session that is new to a follower, or that it comes back to where nobody knows the place."""
+IN_A_FRAME = 500
 BEAT_AFTER = 2.0
 BEAT_FRAME = ": beat\n\n"
+LONGEST_ID = 8_000
+"""Characters of an event's id: it comes back as a header, with others."""
+ID = re.compile(r"(\d{1,12}(?:\.\d{1,6})?)(?: ([a-z0-9_,:.-]{0,8000}))?", re.ASCII)
 
 
 async def read_log(ask: Ask) -> Reply:
-    names = _chosen(ask, strict=True)
+    names = _chosen(ask)
     most, since = _most(ask), _since(ask)
-    told = merged(await ask.service.log().lines(names, most, since), most)
+    told = await ask.service.log().newest(names, most, since, ask.service.now().wall)
     return Reply({"lines": [document(one) for one in told]}, lambda here: _page(told, names, here))
 
 
 async def follow(ask: Ask, last_event_id: str | None, closing: asyncio.Event) -> AsyncIterator[str]:
-    """Frames of lines: those that there are, then what is added; an id is the newest line's time in wall seconds."""
+    """Frames of lines: those that there are, then what is added.
+
+    An event's id says when it was told, and up to which place of each transcript: a follower that comes back, be it to
+    another daemon, is told what came since, whatever times the agents write.
+    """
     after = _after(last_event_id)
-    names = _chosen(ask, strict=True)
+    names = _Names(ask, _chosen(ask))
     reader, most = ask.service.log(), _most(ask)
-    since = after if after is not None else _since(ask)
     began = ask.service.now().wall
-    first = merged(await reader.lines(names, most, since), most)
+    first: list[LogLine] = []
+    if after is None:
+        first = await reader.newest(names.now(), most, _since(ask), began)
+    else:
+        began = after[0]
+        reader.resume(after[1])
 
     async def frames() -> AsyncIterator[str]:
-        newest, silent, lines = after or 0.0, 0.0, first
+        silent, is_more, lines = 0.0, after is not None, first
         yield BEAT_FRAME
+        looked = began
         while not closing.is_set():
-            # What was given before the connection broke has the time of its id, or an earlier one.
-            lines = [one for one in lines if after is None or one.at is None or one.at > after]
             if lines:
-                newest, silent = max(newest, *(one.at or 0.0 for one in lines)), 0.0
-                yield f"id: {newest!r}\ndata: {json.dumps({'lines': [document(one) for one in lines]})}\n\n"
+                silent = 0.0
+                for frame in _frames(lines, looked, reader):
+                    yield frame
+                lines.clear()
             elif silent >= BEAT_AFTER:
                 silent = 0.0
                 yield BEAT_FRAME
-            silent += EVERY
-            try:
-                await asyncio.wait_for(closing.wait(), EVERY)
-            except TimeoutError:
-                # Anew each time: whom a selector means changes, and agents come and go.
-                known = _chosen(ask, strict=False)
-                lines = merged(await reader.lines(known, most, began), MOST_ADDED)
+            if not is_more:
+                silent += EVERY
+                await _unless(closing, EVERY)
+            looked = ask.service.now().wall
+            found, is_more = await reader.added(names.now(), began, MOST_ADDED)
+            lines += merged(found, len(found), looked)
 
     return frames()
 
 
 def document(one: LogLine) -> Json:
     return {"at": rfc3339(one.at), "agent": one.agent, "kind": one.kind, "tool": one.tool or None, "text": one.text}
+
+
+class _Names:
+    """Whom a follower's selector means as time goes on: agents come and go."""
+
+    def __init__(self, ask: Ask, chosen: tuple[str, ...]) -> None:
+        self._ask = ask
+        self._selector = selected(str(ask.arguments["select"]))
+        self._by_name = all(term.key == selection.NAME for term in self._selector.terms)
+        self._names = chosen
+        self._agents: object = None
+        self._due = 0.0
+
+    def now(self) -> tuple[str, ...]:
+        fleet, now = self._ask.service.fleet(), self._ask.service.now()
+        if self._by_name:
+            if fleet.agents is not self._agents:
+                self._agents = fleet.agents
+                self._names = _by_name(fleet, self._selector)
+        elif now.at >= self._due:
+            self._due = now.at + CHOSEN_EVERY
+            known = subjects(project(fleet, now))
+            self._names = tuple(one.name for one in known if self._selector.takes(one))
+        return self._names
+
+
+def _by_name(fleet: Fleet, selector: Selector) -> tuple[str, ...]:
+    names = {shown(fleet, agent) for agent in fleet.agents.values() if not is_other(fleet, agent)}
+    return tuple(sorted(name for name in names if selector.takes(selection.named(name))))
+
+
+def _frames(lines: Sequence[LogLine], looked: float, reader: LogReader) -> list[str]:
+    """Lines as frames; the last one bears the id, so that who comes back in between lacks none."""
+    chunks = [lines[at : at + IN_A_FRAME] for at in range(0, len(lines), IN_A_FRAME)]
+    told = [f"data: {json.dumps({'lines': [document(one) for one in chunk]})}\n\n" for chunk in chunks]
+    return [*told[:-1], f"id: {_id(looked, reader.places())}\n{told[-1]}"]
+
+
+def _id(looked: float, places: Mapping[str, str]) -> str:
+    """When was looked, and the places of those that said something last, as many as there is room for."""
+    found, length = [], 0
+    for agent, place in places.items():
+        length += len(agent) + len(place) + 2
+        if length > LONGEST_ID - 30:
+            break
+        found.append(f"{agent}:{place}")
+    return f"{looked:.3f} {','.join(found)}".strip()
+
+
+def _after(last_event_id: str | None) -> tuple[float, dict[str, str]] | None:
+    if last_event_id is None:
+        return None
+    found = ID.fullmatch(last_event_id)
+    if found is None:
+        raise Problem("invalid", "Last-Event-ID is no place in the log", "leave it out to begin with the newest lines")
+    places = (one.partition(":") for one in (found[2] or "").split(",") if one)
+    return float(found[1]), {agent: place for agent, _, place in places}
 
 
 def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
@@ -79,14 +155,10 @@ def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
     return "".join(f"{pages.line(one, width, here, cut=False)}\n" for one in lines)
 
 
-def _chosen(ask: Ask, *, strict: bool) -> tuple[str, ...]:
-    """Whom it is about; strict: a name that is not there is refused, as is nothing at all."""
-    fleet = ask.service.fleet()
-    known = subjects(project(fleet, ask.service.now()))
-    selector = selected(str(ask.arguments["select"]))
-    if not strict:
-        return tuple(one.name for one in known if selector.takes(one))
-    found = selection.choose(selector, known)
+def _chosen(ask: Ask) -> tuple[str, ...]:
+    """Whom it is about; a name that is not there is refused, as is nothing at all."""
+    known = subjects(project(ask.service.fleet(), ask.service.now()))
+    found = selection.choose(selected(str(ask.arguments["select"])), known)
     if isinstance(found, Refusal):
         raise problems.of_refusal(found)
     return found
@@ -107,10 +179,8 @@ def _since(ask: Ask) -> float | None:
         raise Problem("invalid", str(error), "phoenixctl log --since 8h") from None
 
 
-def _after(last_event_id: str | None) -> float | None:
-    if last_event_id is None:
-        return None
+async def _unless(closing: asyncio.Event, seconds: float) -> None:
     try:
-        return float(last_event_id[:40])
-    except ValueError:
-        raise Problem("invalid", "Last-Event-ID is no time", "leave it out to begin with the newest lines") from None
+        await asyncio.wait_for(closing.wait(), seconds)
+    except TimeoutError:
+        return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import shlex
 from collections.abc import Iterable, Sequence
 
 from phoenixd.api import problems
@@ -54,7 +55,8 @@ async def list_loops(ask: Ask) -> Reply:
 async def resolve_loop(ask: Ask) -> Reply:
     loop_id, reason = str(ask.arguments["id"]), str(ask.arguments["reason"])
     if not one_line(reason, ID_SHOWN):
-        raise Problem("invalid", "the reason is empty: say why the loop is closed", 'phoenixctl resolve ID "REASON"')
+        again = f"phoenixctl resolve {shlex.quote(loop_id)} 'REASON'"
+        raise Problem("invalid", "the reason is empty: say why the loop is closed", again)
     named = _agent_meant(ask)
     name, done = await _close(ask, named, loop_id, reason) if named else await _close_only(ask, loop_id, reason)
     shown = one_line(loop_id, ID_SHOWN)

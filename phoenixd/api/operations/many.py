@@ -16,11 +16,13 @@ from phoenixd.api.operations.parameters import (
     wait,
 )
 
+MOST_EXPECTED = 10_000
+"""Agents that one act may be confirmed for."""
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
 EXPECT = Parameter(
     "expect", "body", "words", "the agents that a person was shown: where others match by now, nothing is done",
-    hidden=True,
+    maximum=MOST_EXPECTED, hidden=True,
 )
 MANY = (
     Parameter("select", "body", "string", "names and selectors: see help select", default="", hidden=True),
@@ -51,8 +53,16 @@ MANY_AGENTS: tuple[Operation, ...] = (
     ),
     Operation(
         "undo", ("undo",), "Take the newest stop, removal, fresh start or mute back, or the newest of these; 7 days",
-        (WHICH, *MANY, ONLY_SHOW, YES, *TEXT_FORM), method="POST", path="/v1/undo", rights="operate",
-        response="Acted", idempotent=False, exits=(CHANGED,),
+        (
+            WHICH, *MANY,
+            Parameter(
+                "act", "body", "string", "the very act, as --dry-run names it; default: the newest", flag="--act",
+                pattern=r"^[0-9a-z-]{1,40}$",
+            ),
+            ONLY_SHOW, YES, *TEXT_FORM,
+        ),
+        method="POST", path="/v1/undo", rights="operate",
+        response="Acted", idempotent=False, body_limit=SEND_LIMIT, exits=(CHANGED,),
     ),
     Operation(
         "read_log", ("log",), "What agents said and did, a line each, out of their transcripts",

@@ -25,7 +25,8 @@ class Parameter:
 
     Type `strings` is a list; on the command line it is what follows `--`. `words` is one too, of what follows the
     other arguments. `pairs` is a table, given as repeated K=V.
-    A hidden parameter is set by the client itself and has no spelling.
+    A hidden parameter is set by the client itself and has no spelling. minimum, maximum: of a number; maximum of a
+    list is how many texts it may hold, where that differs from what lists may hold in general.
     """
 
     name: str

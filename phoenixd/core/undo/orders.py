@@ -21,7 +21,10 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import is_passing, shown
+from phoenixd.core.seat.state import project_of
+from phoenixd.core.spec import Kind
 from phoenixd.core.undo.state import Undoable, UndoVerb, find, kept
+from phoenixd.core.undo.telling import launch_of
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
 
@@ -36,8 +39,9 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
         return found
     name, acts = shown(before, agent), found.fleet.undoable
     if isinstance(event, StopRequested | AgentWithdrawn):
-        # What somebody wants down since then, by whatever face, no earlier act brings up.
-        acts = tuple(one for one in acts if one.agent != name or one.verb not in ("stop", "remove"))
+        # What somebody wants down since then, by whatever face, no earlier act brings up. An agent that was removed
+        # before this one was declared is another one.
+        acts = tuple(one for one in acts if one.agent != name or one.verb != "stop")
     verb = _verb(event, agent)
     if event.act and verb is not None:
         acts = kept((*acts, _act(agent, name, event.act, verb, event.by, now)), now.wall)
@@ -48,9 +52,12 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     generation, cannot = agent.spec.generation, ""
     if verb == "remove" and generation > 1:
         cannot = f"its seat was held by generation {generation}, and a seat begins with generation 1"
+    spec = agent.spec
     return Undoable(
-        act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation
-    )
+        act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation,
+        spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
+        spec.labels, launch_of(spec),
+    )  # fmt: skip
 
 
 def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
@@ -65,8 +72,9 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:
         return muting.restore(found, event, agent, act, now)
-    if why := _held(before, agent, act):
-        return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", f"phoenixctl status {name}"), now)
+    if (held := _held(before, agent, act)) is not None:
+        why, remedy = held
+        return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", remedy), now)
     decision = _back(agent, act, event.by, now)
     found = answer(found, weights.ordered(event, agent, decision), now)
     if found.refusal is not None:
@@ -82,27 +90,35 @@ def _other_way(act: str) -> str:
     return act.removesuffix(BACK) if act.endswith(BACK) else act + BACK
 
 
-def _held(fleet: Fleet, agent: Agent, act: Undoable) -> str:
-    """Why nothing may be taken back now: whose it is, or that it is another than the act met."""
+def _held(fleet: Fleet, agent: Agent, act: Undoable) -> tuple[str, str] | None:
+    """Why nothing may be taken back now, and what to type: whose it is, or that it is another than the act met."""
+    name, begin = act.agent, f"phoenixctl start {act.agent}"
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if agent.spec.task:
-        return f"it is the worker of task {agent.spec.task}"
+        return f"it is the worker of task {agent.spec.task}", f"phoenixctl task status {agent.spec.task}"
     if act.cannot:
-        return act.cannot
+        return act.cannot, begin
     if act.verb != "remove" and agent.spec.generation != act.generation:
-        return f"its seat has passed to generation {agent.spec.generation} since"
+        return f"its seat has passed to generation {agent.spec.generation} since", f"phoenixctl handoff status {name}"
     if seat is not None and is_passing(fleet, seat):
-        return "its seat is being passed on"
-    if act.verb == "remove" and agent.incarnation != act.incarnation:
-        return "another agent of this name has run since"
+        return "its seat is being passed on", f"phoenixctl handoff status {name}"
+    if act.verb == "remove" and agent.incarnation != act.incarnation and agent.session is not None:
+        return "another agent of this name has run since", f"phoenixctl status {name}"
     if agent.found is not None:
-        return "it has to be confirmed first what was found of it (phoenixctl recover)"
-    return "its context is being restored" if agent.is_restoring else ""
+        return "it has to be confirmed first what was found of it", "phoenixctl recover"
+    if agent.is_restoring:
+        return "its context is being restored", f"phoenixctl resonance status {name}"
+    if act.session is not None and act.harness and act.harness != agent.spec.harness:
+        why = f"it was of the harness {act.harness}, and so is its session; since then it is {agent.spec.harness}"
+        return why, begin if act.verb != "fresh" else f"phoenixctl explain {name}"
+    if act.verb != "fresh" and isinstance(agent.state, Quarantined) and agent.desired is Desired.RUNNING:
+        return f"it was given up since ({agent.reason})", begin
+    return None
 
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
     if agent.removing:
-        return _refused(agent, f"{act.agent} is still being removed", "phoenixctl undo, once more")
+        return _refused(agent, f"{act.agent} is still being removed", f"phoenixctl undo {act.agent}, once more")
     by = f"{by}, who took the {act.verb} back"
     returning = _returning(agent, act)
     match agent.state:

@@ -23,6 +23,8 @@ class Undoable:
     was_up: it was to run before. session: the one that its next start would have gone back to. cannot: why this one
     cannot be taken back; empty where it can. incarnation, generation: which run and which holder of its seat it met.
     muted_until: of a mute or its end, until when (wall) the agent was muted before; 0 where it was not.
+    kind, harness, project, labels: what it was then, by which selectors choose it; empty where an older version noted
+    the act. launch: what it was started from, in short (see telling.launch_of).
     """
 
     act: str
@@ -35,6 +37,11 @@ class Undoable:
     cannot: str = ""
     incarnation: int = 0
     generation: int = 0
+    kind: str = ""
+    harness: str = ""
+    project: str | None = None
+    labels: tuple[str, ...] = ()
+    launch: str = ""
     muted_until: float = 0.0
 
 
@@ -43,9 +50,16 @@ def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:
     return tuple(one for one in acts if one.at_wall > now_wall - KEPT)[-MOST:]
 
 
-def newest(acts: Iterable[Undoable], now_wall: float, names: frozenset[str] | None = None) -> tuple[Undoable, ...]:
-    """What `undo` takes back: the newest act with all of its agents; of named agents the newest act of each."""
-    young = [one for one in kept(acts, now_wall) if names is None or one.agent in names]
+def newest(
+    acts: Iterable[Undoable], now_wall: float, names: frozenset[str] | None = None, act: str | None = None
+) -> tuple[Undoable, ...]:
+    """What `undo` takes back: the newest act with all of its agents; of named agents the newest act of each.
+
+    act: that one, and no other.
+    """
+    young = [
+        one for one in kept(acts, now_wall) if (names is None or one.agent in names) and (act is None or one.act == act)
+    ]
     if names is None:
         return tuple(one for one in young if one.act == young[-1].act)
     return tuple({one.agent: one for one in young}.values())

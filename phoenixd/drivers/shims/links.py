@@ -208,7 +208,7 @@ class SeqpacketShims:
         if self._is_too_old(peer.hello):
             raise ShimFailed(
                 f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",
-                remedy=f"phoenixctl restart {agent}",
+                remedy="phoenixctl down --agents, then: phoenixctl up",
             )
         peer.link.send(message)
 

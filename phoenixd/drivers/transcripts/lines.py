@@ -41,6 +41,8 @@ class OpenLines:
     identity: tuple[int, int]
     """Device and inode: another file of the same name has others."""
     size: int
+    written: int = 0
+    """When it had been written last as it was opened: nanoseconds of the file's clock."""
 
     def bytes_at(self, start: int, length: int) -> bytes:
         try:
@@ -135,7 +137,8 @@ def open_lines(path: str) -> Iterator[OpenLines | None]:
     try:
         found = os.fstat(descriptor)
         is_plain = stat.S_ISREG(found.st_mode)
-        yield OpenLines(descriptor, (found.st_dev, found.st_ino), found.st_size) if is_plain else None
+        identity = (found.st_dev, found.st_ino)
+        yield OpenLines(descriptor, identity, found.st_size, found.st_mtime_ns) if is_plain else None
     finally:
         os.close(descriptor)
 

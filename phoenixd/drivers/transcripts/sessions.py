@@ -26,7 +26,7 @@ from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
-from phoenixd.drivers.transcripts.log import TranscriptLog
+from phoenixd.drivers.transcripts.log import Looks, TranscriptLog
 from phoenixd.drivers.transcripts.passing import PassingTail
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
@@ -70,10 +70,11 @@ class TranscriptFiles:
         self._words_lock = threading.Lock()
         self._passing: dict[str, PassingTail] = {}
         self._passing_lock = threading.Lock()
+        self._looks = Looks(self._form_and_file)
 
     def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
         """A new reader of what all transcripts say. clean: takes the secrets of an agent out of a text."""
-        return TranscriptLog(self._form_and_file, clean)
+        return TranscriptLog(self._looks, clean)
 
     async def turns(self, agent: Agent, most: int, clean: Callable[[str], str]) -> list[TurnRow]:
         """The newest turns of the session's main thread, the oldest of them first."""

@@ -10,6 +10,7 @@ import pytest
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.documents.transcript import Prompted
 from phoenixd.harness.gemini import transcript as gemini_transcript
+from phoenixd.planting import challenge_text
 from tests.transcripts.samples import GEMINI_SESSION as SESSION
 
 
@@ -62,6 +63,15 @@ def test_only_what_a_person_submitted_is_a_prompt() -> None:
 
     assert prompts == ["Fix the login page. Loop auth-race is open.", "Now count the files", "Go on", "Begin anew",
                        "And now"]  # fmt: skip
+
+
+def test_r3_a_check_at_a_turns_end_is_no_prompt_though_it_is_written_as_one() -> None:
+    """The CLI writes the reason for which its turn goes on as what its user said."""
+    asked = [{"text": "Build the shop."}]
+    check = [{"text": challenge_text(1, "builder")}]
+    told = facts_of(gemini("user", content=asked) + gemini("user", content=check, displayContent=asked))
+    assert told.prompt is not None
+    assert told.prompt.text == "Build the shop."
 
 
 def test_what_hooks_put_around_a_prompt_is_not_the_prompt() -> None:

@@ -141,7 +141,8 @@ def test_a_journal_of_a_version_without_an_epoch_is_not_behind(stage: Stage) -> 
     subprocess.run(server, capture_output=True, check=False)
     stage.until("all shims are gone", lambda: not any(incarnations(stage.root, name) for name in NAMES), LONG)
     stage.up()
-    assert alerts(stage) == []
+    # That the terminal server fell is true, and is told for as long as a look can fall between its end and the next.
+    assert set(alerts(stage)) <= {"terminal"}
     stage.until("all are healed", lambda: all(stage.row(name)["state"] == "running" for name in pids), LONG)
     assert [stage.row(name)["state"] for name in OFF] == ["stopped"] * len(OFF)
     stage.until("each has its wish", lambda: all((stage.state / "agents" / n / "wish.json").exists() for n in NAMES))

@@ -78,6 +78,7 @@ def test_seen_1_an_obedient_agent_of_a_fleet_takes_nobody(stage: Stage) -> None:
     argv = str(puppet.argv).replace("'", '"')
     stage.declare("obedient", f'[agent.obedient]\nargv = {argv}\ncwd = "{Path.cwd()}"\n')
     pids = fleet(stage) | running(stage, "obedient")
+    eventually_sync(puppet.path.exists, PATIENCE, "the puppet listens")
     stage.kill()
     eventually_sync(lambda: tree(stage.root) == tree(stage.root), PATIENCE, "nothing is written any more")
     before = tree(stage.root)

@@ -1,0 +1,23 @@
+"""What the time of the newest key says of a person at an agent's terminal."""
+
+from __future__ import annotations
+
+QUIET = 5.0
+"""Seconds without a key after which a person at the terminal has stopped typing."""
+ATTENDED = 60.0
+"""Seconds without a key after which nobody sits at the terminal any more."""
+
+
+def is_typing(typed: float | None, wall: float) -> bool:
+    """Whether a person is typing. typed: when the newest key came from a client; both in wall seconds."""
+    return typed is not None and wall - typed < QUIET
+
+
+def was_touched(typed: float | None, wall: float) -> bool:
+    """Whether a person sits at the terminal."""
+    return typed is not None and wall - typed < ATTENDED
+
+
+def came_since(typed: float | None, wall: float) -> bool:
+    """Whether a person has pressed a key since that time; tmux counts whole seconds."""
+    return typed is not None and typed >= int(wall)

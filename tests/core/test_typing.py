@@ -1,0 +1,193 @@
+"""Texts on their way into input lines, against a terminal that is out for a false Enter (F-TMUX-9, F-PROC-28)."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from phoenixd.core.moment import Moment
+from phoenixd.core.typing.clearing import TAKEN_OUT_LATER
+from phoenixd.core.typing.delivery import LONGEST, Delivery, begin, begin_again
+from phoenixd.core.typing.machine import HEARS, hear
+from phoenixd.core.typing.orders import ClearLine, Done, Paste, PressEnter
+from phoenixd.core.typing.outcomes import TAKEN
+from phoenixd.core.typing.seen import Begun
+from tests.core.hostile_terminal import EPOCH, FATES, DaemonDied, Fate, Terminal, calm, deliver
+
+TEXT = "go on\nwith it"
+SLOWEST = 3.0
+
+
+def played(fate: Fate, *, is_seen: bool = True, has_hooks: bool = True) -> tuple[Terminal, Delivery, Done]:
+    terminal = Terminal(TEXT, fate, is_seen)
+    delivery, done = deliver(begin(TEXT, 0.0, is_seen=is_seen, has_hooks=has_hooks), terminal)
+    return terminal, delivery, done
+
+
+@given(fate=FATES)
+def test_f_tmux_9_no_dialog_is_ever_answered(fate: Fate) -> None:
+    terminal, _, _ = played(fate)
+
+    assert terminal.approved == 0
+
+
+@given(fate=FATES, has_hooks=st.booleans())
+def test_f_proc_28_a_persons_half_written_line_is_neither_sent_nor_cleared(fate: Fate, has_hooks: bool) -> None:
+    terminal, _, _ = played(fate, has_hooks=has_hooks)
+
+    assert (terminal.sent_of_a_person, terminal.cleared_of_a_person) == (0, 0)
+
+
+@given(fate=FATES, is_seen=st.booleans(), has_hooks=st.booleans())
+def test_enter_is_ordered_only_after_a_look_that_speaks_for_it(fate: Fate, is_seen: bool, has_hooks: bool) -> None:
+    terminal, _, _ = played(fate, is_seen=is_seen, has_hooks=has_hooks)
+
+    for key in terminal.keys:
+        if not isinstance(key.order, PressEnter):
+            continue
+        assert key.last.screen is not None
+        assert key.last.screen.dialog is None
+        assert not key.asked, "a hook had told of a dialog"
+        assert not key.submitted, "a hook had told that the text was taken"
+        assert not key.touched, "a person was at the keyboard"
+        assert not is_seen or (key.line and key.last.screen.line == key.line), "the text was not seen to stand there"
+
+
+@given(fate=FATES, is_seen=st.booleans(), has_hooks=st.booleans())
+def test_a_text_is_pasted_once_and_taken_once(fate: Fate, is_seen: bool, has_hooks: bool) -> None:
+    terminal, _, _ = played(fate, is_seen=is_seen, has_hooks=has_hooks)
+
+    orders = [type(key.order) for key in terminal.keys]
+    entered = [key.at for key in terminal.keys if isinstance(key.order, PressEnter)]
+    assert orders.count(Paste) <= 1
+    assert sum(took.count(TEXT) for took in terminal.took) <= 1
+    assert all(later - earlier >= 0.9 for earlier, later in pairwise(entered))
+    assert len(entered) <= 7
+
+
+@given(fate=FATES, is_seen=st.booleans(), has_hooks=st.booleans())
+def test_there_is_always_a_verdict_before_the_deadline(fate: Fate, is_seen: bool, has_hooks: bool) -> None:
+    terminal, delivery, done = played(fate, is_seen=is_seen, has_hooks=has_hooks)
+
+    assert done.why
+    assert terminal.at <= LONGEST + SLOWEST + fate.lag
+    assert hear(delivery, Begun(), Moment(terminal.at, 0.0)).order == done, "and it stays what it is"
+
+
+@given(fate=FATES)
+def test_the_verdict_is_true(fate: Fate) -> None:
+    terminal, _, done = played(calm(fate))
+
+    if done.verdict == "delivered":
+        assert terminal.took.count(TEXT) == 1
+    if done.verdict == "not delivered" and not terminal.is_over:
+        assert "us" not in terminal.submitted_by
+
+
+@given(fate=FATES, second=FATES)
+def test_what_an_earlier_text_left_is_cleared_and_never_a_persons_line(fate: Fate, second: Fate) -> None:
+    terminal, first, _ = played(fate)
+    later = [(terminal.at + when, kind) for when, kind in second.events]
+    again = Terminal("second", replace(second, events=tuple(later)), at=terminal.at, lines=list(terminal.lines))
+
+    deliver(begin("second", again.at, left=first.left), again)
+
+    assert (again.approved, again.sent_of_a_person, again.cleared_of_a_person) == (0, 0, 0)
+    assert not any(TEXT in took for took, by in zip(again.took, again.submitted_by, strict=True) if by == "us")
+
+
+@given(fate=FATES, dies_at=st.integers(0, 60), down=st.sampled_from((0.0, 0.1, 5.0)))
+def test_after_the_daemons_death_no_enter_is_pressed_and_no_half_line_stays(
+    fate: Fate, dies_at: int, down: float
+) -> None:
+    terminal = Terminal(TEXT, fate)
+    try:
+        deliver(begin(TEXT, 0.0), terminal, dies_at)
+    except DaemonDied:
+        terminal.pass_time(terminal.at + down)
+    before = terminal.enters
+
+    _, done = deliver(begin_again(("another", TEXT), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert terminal.enters == before
+    assert (terminal.approved, terminal.sent_of_a_person, terminal.cleared_of_a_person) == (0, 0, 0)
+    if done.verdict == "delivered":
+        assert terminal.took.count(TEXT) == 1
+    if done.verdict == "not delivered":
+        assert TEXT not in terminal.took or "a person" in terminal.submitted_by
+    if not any(kind in ("dialog shown", "dialog told", "moves", "types", "wipes", "ends") for _, kind in fate.events):
+        assert TEXT not in terminal.lines
+
+
+def test_what_a_killed_daemon_left_in_the_input_line_is_taken_out_and_told() -> None:
+    terminal = Terminal(TEXT, Fate(swallowed=(True,) * 9))
+    with pytest.raises(DaemonDied):
+        deliver(begin(TEXT, 0.0), terminal, dies_at=20)
+    assert terminal.lines == [TEXT]
+
+    delivery, done = deliver(begin_again(("another", TEXT), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert (done.verdict, done.why, delivery.text) == ("not delivered", TAKEN_OUT_LATER, TEXT)
+    assert terminal.lines == []
+
+
+def test_what_the_shim_kept_of_a_killed_daemons_text_is_its_receipt() -> None:
+    terminal = Terminal(TEXT, Fate(hooks=(3.0,)))
+    with pytest.raises(DaemonDied):
+        deliver(begin(TEXT, 0.0), terminal, dies_at=12)
+    terminal.pass_time(terminal.at + 5.0)
+
+    delivery, done = deliver(begin_again((TEXT,), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert (done.verdict, delivery.text, terminal.took) == ("delivered", TEXT, [TEXT])
+
+
+def test_a_text_that_is_taken_is_delivered_with_one_enter() -> None:
+    terminal, delivery, done = played(Fate())
+
+    assert (done.verdict, done.why, terminal.enters) == ("delivered", TAKEN, 1)
+    assert delivery.left == ()
+
+
+def test_what_nothing_takes_is_taken_out_again() -> None:
+    terminal, delivery, done = played(Fate(swallowed=(True,) * 9))
+
+    assert done.verdict == "not delivered"
+    assert "taken out of the input line again" in done.why
+    assert (terminal.lines, delivery.left) == ([], ())
+    assert [key for key in terminal.keys if isinstance(key.order, ClearLine)]
+
+
+@pytest.mark.parametrize("hooks", [(), (30.0,)])
+def test_of_a_text_that_left_the_line_without_a_word_nothing_is_claimed(hooks: tuple[float, ...]) -> None:
+    _, _, done = played(Fate(hooks=hooks))
+
+    assert done.verdict == "unknown"
+
+
+def test_a_hook_of_the_same_words_before_enter_proves_nothing() -> None:
+    """An earlier text with the same words may have been taken just now, and its hook be late."""
+    late = Terminal(TEXT, Fate(swallowed=(True,) * 9, events=((0.2, "hook again"),)))
+    late.took.append(TEXT)
+
+    _, done = deliver(begin(TEXT, 0.0), late)
+
+    assert done.verdict == "not delivered"
+
+
+def test_f_proc_28_a_person_who_came_while_an_earlier_text_was_cleared_keeps_the_line() -> None:
+    """The look is so slow that the person has come and gone when it shows."""
+    terminal = Terminal("second", Fate(events=((0.5, "types"),), slow=(0.0, 3.0)), lines=[TEXT])
+
+    _, done = deliver(begin("second", 0.0, left=(TEXT,)), terminal)
+
+    assert (terminal.cleared_of_a_person, done.verdict) == (0, "not delivered")
+    assert terminal.lines == [TEXT, "HALF A THOUGHT "]
+
+
+def test_every_step_that_waits_for_a_look_has_a_rule() -> None:
+    assert all(rule.__doc__ for rule in HEARS.values())

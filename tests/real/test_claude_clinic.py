@@ -1,0 +1,94 @@
+"""Failures of the real Claude Code: each has a Case that says what was done, and no remedy is repeated."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.core.cut import GO_ON
+from tests.e2e.census import survivors
+from tests.real.claude_cli import require_claude
+from tests.real.claude_stage import ClaudeStage
+from tests.stub.scenario import Rejection, Step
+from tests.waiting import eventually_sync
+
+pytestmark = pytest.mark.real_claude
+
+PATIENCE = 90
+TOO_LONG = Rejection(400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")
+
+
+@pytest.fixture
+def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
+    with ClaudeStage(require_claude(), short_tmp) as made:
+        made.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
+        yield made
+    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def cases(stage: ClaudeStage) -> list[dict[str, Any]]:
+    """All Cases of the last hour, the oldest first."""
+    found: list[dict[str, Any]] = stage.get("/v1/clinic")["cases"]
+    return sorted(found, key=lambda case: case["id"])
+
+
+def treatments(stage: ClaudeStage, case: str) -> list[str]:
+    """What was done about one Case, in order."""
+    found = stage.get(f"/v1/clinic/{case}")["case"]["rehabilitation"]
+    return [one["prescription"]["treatment"] for one in found]
+
+
+@pytest.mark.proof
+def test_c10_a_prompt_too_long_comes_back_fresh_with_a_summary_and_works(stage: ClaudeStage) -> None:
+    stage.up()
+    first = stage.asked()
+    stage.until_idle()
+    stage.scenario.add(Step(match="Build the till", error=TOO_LONG, times=None))
+
+    assert stage.send("Build the till.").returncode == 0
+    row = stage.until_idle(incarnation=2)
+
+    assert row["mode"] == "fresh"
+    assert row["session_id"] != first.session_id
+    anew = next(one for one in stage.stub.main_requests() if one.session_id == row["session_id"])
+    assert "Build the till." in anew.whole_text, "the task in hand stands in the brief"
+    assert [(one["cause"], one["incidents"]) for one in cases(stage)] == [("context_length_exceeded", 1)]
+
+
+@pytest.mark.proof
+def test_an_output_limit_for_ever_is_gone_on_with_once_and_then_asked_about(stage: ClaudeStage) -> None:
+    stage.scenario.add(Step(text="x" * 200, stop="output_limit", times=None))
+    stage.up(keys='liveness = { check_interval = "1s" }')
+    stage.asked(re.escape(GO_ON))
+    eventually_sync(lambda: stage.inbox(), PATIENCE, "a person is asked")
+
+    assert [item["kind"] for item in stage.inbox()] == ["failed turn"]
+    hooks = [one["detail"] for one in stage.events() if one["event"] == "hook_seen"]
+    assert len([one for one in hooks if one.get("kind") == "prompt-submit" and GO_ON in str(one.get("text"))]) == 1
+    assert (stage.row()["incarnation"], stage.row()["restarts"]) == (1, 0)
+    (case,) = cases(stage)
+    assert (case["cause"], case["detail"]) == ("logic_error", "output_limit")
+    assert treatments(stage, case["id"]).count("go_on") == 1
+
+
+def test_the_same_crash_three_times_has_three_answers(stage: ClaudeStage) -> None:
+    stage.up()
+    stage.asked()
+    stage.until_idle()
+    for incarnation in (1, 2, 3):
+        number = stage.stub.main_requests()[-1].number
+        stage.scenario.add(Step(fault="hang"))
+        assert stage.send(f"Build part {incarnation}.").returncode == 0
+        stage.asked(after=number)
+        stage.kill_agent()
+        stage.until_idle(incarnation=incarnation + 1)
+
+    (case,) = cases(stage)
+    assert case["incidents"] == 3
+    assert treatments(stage, case["id"]) == ["resume", "fresh", "advise", "fresh"], (
+        "the last begins anew, and is advised"
+    )
