@@ -21,6 +21,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
+from phoenixd.doctor_clinic import reader_finding
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -78,6 +79,7 @@ class Doctor:
         agents = [agent for _, agent in sorted(fleet.agents.items())]
         hung = await within(self.tmux_hangs(), (None, False))
         findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet)]
+        findings.append(reader_finding(fleet.clinic.reader, fleet.cases.examinations, self.now().wall))
         if hung is not None:
             findings.append(hung_tmux(*hung, sum(isinstance(agent.state, Running) for agent in agents)))
         else:

@@ -49,6 +49,7 @@ from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
+from phoenixd.documents.redact import redact_json
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.screen import coloured
 from phoenixd.documents.state import OpenLoop
@@ -109,6 +110,10 @@ class Knowledge(Protocol):
 
     def clean(self, agent: str | None, text: str) -> str:
         """A text without its secrets, also those of the agent's variables."""
+        ...
+
+    def clean_of_all(self, agent: str | None, text: str) -> str:
+        """A text without the secrets of any agent."""
         ...
 
 
@@ -464,9 +469,12 @@ class DaemonService:
         found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, self._meant(name).name)
         if found is None:
             return None
-        return {
-            key: self.knowledge.clean(name, value) if isinstance(value, str) else value for key, value in found.items()
-        }
+        told: Mapping[str, object] = redact_json(found, lambda text: self.knowledge.clean(name, text))
+        return told
+
+    def without_secrets(self, body: dict[str, Any]) -> dict[str, Any]:
+        told: dict[str, Any] = redact_json(body, lambda text: self.knowledge.clean_of_all(None, text))
+        return told
 
     async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
         agent = self._meant(name)

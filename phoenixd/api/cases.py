@@ -7,7 +7,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.opening import SHARED
 from phoenixd.core.treatment.outcome import Figure, Trial, figures
 from phoenixd.core.treatment.triage import Diagnosis, diagnose, explanation, prescribe
@@ -15,7 +17,9 @@ from phoenixd.core.treatment.words import ACTION_OF, OUTCOMES, Outcome
 from phoenixd.documents import clinic
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.documents.times import timestamp
-from phoenixd.ports.journal import KeptCase, KeptIncident, KeptTreatment
+from phoenixd.ports.journal import KeptCase, KeptIncident, KeptTreatment, StoredEntry
+
+PANE_LINES = 20
 
 
 def trials(rows: Iterable[KeptTreatment]) -> tuple[tuple[Figure, ...], tuple[Figure, ...]]:
@@ -24,14 +28,20 @@ def trials(rows: Iterable[KeptTreatment]) -> tuple[tuple[Figure, ...], tuple[Fig
     shared: list[Trial] = []
     for row in rows:
         took = row.productive - row.failed if row.productive is not None else None
+        if took is not None and took < 0:
+            # The clock was set back in between.
+            took = None
         group = (row.cause or "unknown", row.detail, row.action, row.treatment, row.harness)
         trial = Trial(group, _outcome(row.outcome), took)
         (shared if row.detail in SHARED else own).append(trial)
     return figures(own), figures(shared)
 
 
-def document(kept: KeptCase) -> clinic.Case:
-    """The Case with its four steps and its outcome (C2, C44)."""
+def document(kept: KeptCase, standing: Case | None = None, read: FailureRead | None = None) -> clinic.Case:
+    """The Case with its four steps and its outcome (C2, C44).
+
+    standing: as the fleet has it, where it still does. read: what came of asking a model about it.
+    """
     judged = _first_judged(kept.incidents)
     newest = kept.treatments[-1] if kept.treatments else None
     return clinic.Case(
@@ -39,15 +49,23 @@ def document(kept: KeptCase) -> clinic.Case:
         agents=tuple(dict.fromkeys(one.agent for one in kept.incidents))[:1000],
         harness=newest.harness if newest is not None else (judged[0].harness if judged else ""),
         opened_at=timestamp(kept.incidents[0].opened) if kept.incidents else None,
-        closed_at=_when(newest.decided) if newest is not None else None,
+        closed_at=_when(standing.closed if standing is not None else newest.decided if newest is not None else None),
         triage=tuple(_triage(one) for one in kept.incidents[-clinic.MOST_STEPS :]),
         diagnosis=_diagnosis(judged[1]) if judged else None,
         detail=judged[1].detail if judged else (newest.detail if newest is not None else None),
         rule=kept.incidents[0].rule if kept.incidents else "",
+        reading=_reading(read) if read is not None else None,
         prescription=_prescription(newest) if newest is not None else None,
         rehabilitation=tuple(_rehabilitation(one) for one in kept.treatments[-clinic.MOST_STEPS :]),
-        outcome=_outcome(newest.outcome) if newest is not None else "open",
+        outcome=_of_case(newest, standing),
     )
+
+
+def _of_case(newest: KeptTreatment | None, standing: Case | None) -> Outcome:
+    """The outcome of the newest treatment; a Case without any is over once the fleet has closed it."""
+    if newest is not None:
+        return _outcome(newest.outcome)
+    return standing.outcome if standing is not None else "moot"
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +138,45 @@ def _diagnosis(found: Diagnosis) -> clinic.Diagnosis | None:
     )
 
 
+def _reading(read: FailureRead) -> clinic.Reading:
+    said = read.opinion
+    diagnosis = None
+    if said is not None:
+        diagnosis = clinic.Diagnosis(root_cause=said.cause, explanation=said.explanation, confidence=said.confidence)
+    return clinic.Reading(
+        by=read.by[: clinic.WORD_LIMIT], times=read.times, answered_at=_when(read.answered), diagnosis=diagnosis,
+        action=said.action if said is not None else None, note=said.note if said is not None else "",
+        problem=read.problem, tokens=max(0, read.tokens),
+    )  # fmt: skip
+
+
+def newest_reading(entries: Iterable[StoredEntry], case: str) -> FailureRead | None:
+    """What the journal's rows tell of asking about a Case, the newest of it."""
+    found = [
+        fact for stored in entries for fact in stored.entry.facts
+        if isinstance(fact, FailureRead) and fact.case == case
+    ]  # fmt: skip
+    return found[-1] if found else None
+
+
 def _triage(one: KeptIncident) -> clinic.Triage:
+    facts = _facts(one)
+    if pane := _pane(one):
+        facts["pane"] = pane
     return clinic.Triage(
-        occasion=one.kind, at=timestamp(one.opened), agent=one.agent, incarnation=one.incarnation, evidence=_facts(one)
+        occasion=one.kind, at=timestamp(one.opened), agent=one.agent, incarnation=one.incarnation, evidence=facts
     )
+
+
+def _pane(one: KeptIncident) -> list[str]:
+    """The end of the agent's terminal as it was when the run ended (C41): shown, and read by no rule."""
+    try:
+        stored = json.loads(one.body)
+    except (ValueError, RecursionError):
+        return []
+    lines = stored.get("pane") if isinstance(stored, dict) else None
+    kept = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
+    return kept[-PANE_LINES:]
 
 
 def _facts(one: KeptIncident) -> dict[str, Any]:

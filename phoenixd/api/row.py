@@ -18,11 +18,12 @@ from phoenixd.core.agent.standing import Ack, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.meter.reading import Gauge
 from phoenixd.core.projection import Row
+from phoenixd.core.sight import ARGUMENT_LIMIT, TOOL_LIMIT, Words
 from phoenixd.core.sight import Attached as SeenAttached
 from phoenixd.core.sight import Cost as SeenCost
 from phoenixd.core.sight import Doing as SeenDoing
-from phoenixd.core.sight import Words
 from phoenixd.documents.brief.evaluation import EVALUATIONS
+from phoenixd.documents.plain_text import one_line
 
 Json = dict[str, Any]
 
@@ -317,7 +318,9 @@ def _brief(face: BriefFace) -> Json:
 def _doing(doing: SeenDoing | None) -> Json | None:
     if doing is None:
         return None
-    return {"tool": doing.tool, "argument": doing.argument, "since": rfc3339(doing.since_wall)}
+    # What the journal keeps of a call has no secrets, and is neither bounded like this nor on one line.
+    tool, argument = one_line(doing.tool, TOOL_LIMIT), one_line(doing.argument, ARGUMENT_LIMIT)
+    return {"tool": tool, "argument": argument, "since": rfc3339(doing.since_wall)}
 
 
 def _said(said: Words | None) -> Json | None:

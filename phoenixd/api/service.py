@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, Protocol
+from typing import Any, Literal, Protocol
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
@@ -355,6 +355,10 @@ class Service(Protocol):
 
     async def clean(self, name: str, dry_run: bool, by: str) -> Leftovers:
         """End what the agent's runs left over, and what its rules choose of the living one; strangers are listed."""
+        ...
+
+    def without_secrets(self, body: dict[str, Any]) -> dict[str, Any]:
+        """What is told of files that any agent may have written, without the secrets of any."""
         ...
 
     async def recheck(self) -> tuple[Rechecked, ...]:

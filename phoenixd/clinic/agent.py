@@ -6,30 +6,20 @@ import secrets
 from collections.abc import Sequence
 
 import anyio
-from pydantic import BaseModel, ConfigDict
 from pydantic_ai import Agent, ToolOutput, capture_run_messages
 from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import KnownModelName, Model
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.failures import ClinicFailed
-from phoenixd.clinic.reading import PERSONA, material
-from phoenixd.documents.clinic import Diagnosis, Prescription, TraumaContext
+from phoenixd.documents.cleaner import Cleaner
+from phoenixd.documents.clinic import Examination, TraumaContext
+from phoenixd.documents.clinic_reading import PERSONA, material
 
 TIMEOUT = 60.0
 MOST_TOKENS = 4000
 MOST_REQUESTS = 3
 ANSWER_LIMIT = 20_000
-
-
-class Examination(BaseModel):
-    """What the clinic's model answers, and nothing beside it."""
-
-    model_config = ConfigDict(extra="forbid")
-
-    diagnosis: Diagnosis
-    prescription: Prescription
 
 
 class ClinicAgent:
@@ -47,8 +37,11 @@ class ClinicAgent:
             model_settings={"max_tokens": MOST_TOKENS},
         )
 
-    async def examine(self, trauma: TraumaContext, tools: Sequence[str], clean: Cleaner) -> Examination:
-        """Ask for a diagnosis and a prescription; raises ClinicFailed where there is none that can be used."""
+    async def examine(self, trauma: TraumaContext, tools: Sequence[str] | None, clean: Cleaner) -> Examination:
+        """Ask for a diagnosis and a prescription; raises ClinicFailed where there is none that can be used.
+
+        tools: those that the failed agent has, None where they are not known.
+        """
         question = material(trauma, tools, clean, secrets.token_hex(8))
         with anyio.move_on_after(self._timeout):
             answer = await self._asked(question)

@@ -17,8 +17,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.trauma import arguments, prompt_text
+from phoenixd.documents.cleaner import Cleaner
 
 LINE_LIMIT = 400
 
@@ -54,20 +54,31 @@ def paired(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
     return kept
 
 
-def last_turn(messages: Sequence[ModelMessage]) -> list[ModelMessage]:
-    """What the user said last, and the answer's text, below the system prompts: no calls, no returns."""
-    asked = [place for place, message in enumerate(messages) if prompts(message)]
-    if not asked:
+def last_turn(messages: Sequence[ModelMessage], answered: bool = True) -> list[ModelMessage]:
+    """What the user said last, and the answer's text, below the system prompts: no calls, no returns.
+
+    answered=False: the messages end with what is to be answered, a prompt or results of calls. That stays their end.
+    """
+    asked = newest_prompt(messages)
+    if asked is None:
         return []
-    front = ModelRequest(parts=[*system_prompts(messages), *prompts(messages[asked[-1]])])
+    front = ModelRequest(parts=[*system_prompts(messages), *prompts(messages[asked])])
+    if not answered:
+        calls = [place for place in range(asked + 1, len(messages)) if isinstance(messages[place], ModelResponse)]
+        return [front, *paired(messages[calls[-1] :])] if calls else [front]
     texts = [
         part
-        for message in messages[asked[-1] :]
+        for message in messages[asked:]
         if isinstance(message, ModelResponse)
         for part in message.parts
         if isinstance(part, TextPart)
     ]
     return [front, ModelResponse(parts=texts[-1:])] if texts else [front]
+
+
+def newest_prompt(messages: Sequence[ModelMessage]) -> int | None:
+    """Where the user said something last; None where that stands nowhere."""
+    return next((place for place in range(len(messages) - 1, -1, -1) if prompts(messages[place])), None)
 
 
 def prompts(message: ModelMessage) -> list[UserPromptPart]:
@@ -97,4 +108,11 @@ def lines_of(message: ModelMessage, clean: Cleaner) -> Iterator[str]:
         elif isinstance(part, ToolCallPart):
             yield f"assistant called {part.tool_name}({clean.head(arguments(part), LINE_LIMIT)})"
         elif isinstance(part, ToolReturnPart):
-            yield f"{part.tool_name} returned: {clean.head(str(part.content), LINE_LIMIT)}"
+            yield f"{part.tool_name} returned: {clean.head(_shown(part.content), LINE_LIMIT)}"
+
+
+def _shown(content: object) -> str:
+    try:
+        return str(content)
+    except Exception as failure:  # noqa: BLE001 - a value of somebody else, and the first error matters more
+        return f"[it cannot be shown: {type(failure).__name__}]"

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 from pydantic_ai.tools import ToolDefinition
 
 from phoenixd.clinic.rules import Finding
-from phoenixd.core.treatment.words import PrescribedAction
-from phoenixd.documents.clinic import UNSURE
+from phoenixd.core.treatment.words import UNSURE, PrescribedAction
 
 SCHEMA_LIMIT = 6000
 

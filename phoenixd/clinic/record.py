@@ -8,10 +8,10 @@ from collections.abc import Callable
 
 from pydantic_ai.usage import RunUsage
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.prescribing import Remedy
 from phoenixd.clinic.treatment import Verdict
 from phoenixd.core.treatment.words import Outcome
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import MOST_STEPS, Case, Prescription, Rehabilitation, TraumaContext, Triage
 from phoenixd.documents.times import timestamp
 
@@ -84,21 +84,24 @@ class Record:
     def _told(self, outcome: Outcome) -> None:
         if self._tell is None or self._verdict is None:
             return
-        self._tell(
-            Case(
-                id=self._id,
-                kind="library",
-                opened_at=self._triage[0].at,
-                closed_at=timestamp(self._now()),
-                triage=tuple(self._triage[-MOST_STEPS:]),
-                diagnosis=self._verdict.diagnosis,
-                detail=None if self._verdict.diagnosis is not None else self._verdict.finding.detail,
-                rule=self._verdict.by[:WORD_LIMIT],
-                prescription=self._done[-1].prescription,
-                rehabilitation=tuple(self._done[-MOST_STEPS:]),
-                outcome=outcome,
-            )
+        case = Case(
+            id=self._id,
+            kind="library",
+            opened_at=self._triage[0].at,
+            closed_at=timestamp(self._now()),
+            triage=tuple(self._triage[-MOST_STEPS:]),
+            diagnosis=self._verdict.diagnosis,
+            detail=None if self._verdict.diagnosis is not None else self._verdict.finding.detail,
+            rule=self._verdict.by[:WORD_LIMIT],
+            prescription=self._done[-1].prescription,
+            rehabilitation=tuple(self._done[-MOST_STEPS:]),
+            outcome=outcome,
         )
+        try:
+            self._tell(case)
+        except Exception:
+            # A fault of the caller's callback takes neither a result nor the first exception away.
+            LOG.exception("clinic.on_case: the callback failed on Case %s", self._id)
 
     def _recorded(self, remedy: Remedy) -> Prescription:
         """The remedy as it is written down: without secrets, and bounded."""

@@ -15,7 +15,6 @@ from pydantic_ai.run import AgentRunResult
 from pydantic_ai.usage import UsageLimits
 
 from phoenixd.clinic.agent import ClinicAgent
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.configuration import ClinicConfig
 from phoenixd.clinic.failures import AnswerCut
 from phoenixd.clinic.observing import Injury
@@ -29,6 +28,7 @@ from phoenixd.clinic.summarizer import Summarizer
 from phoenixd.clinic.trauma import examine, prompt_text
 from phoenixd.clinic.treatment import Doctor, Verdict
 from phoenixd.clinic.waiting import asked_for, pause
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.redact import secret_values
 
 Out = TypeVar("Out")

@@ -16,9 +16,9 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelRequestPart, U
 from pydantic_ai.models import KnownModelName, Model
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.failures import ClinicFailed
 from phoenixd.clinic.history import cut_of, lines_of, paired, prompts, system_prompts
+from phoenixd.documents.cleaner import Cleaner
 
 TEXT_LIMIT, SUMMARY_LIMIT = 20_000, 6000
 TIMEOUT = 60.0

@@ -21,8 +21,8 @@ from pydantic_ai.messages import (
     UserPromptPart,
 )
 
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.observing import Injury
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import ToolCall, TraumaContext
 
 PROMPT_LIMIT, MESSAGE_LIMIT, STACK_LIMIT, CALL_LIMIT, SUMMARY_LIMIT = 4500, 4000, 2500, 5000, 1000
@@ -125,7 +125,12 @@ def _call(call: ToolCallPart, injury: Injury, answered: Mapping[str, str], clean
 def arguments(call: ToolCallPart) -> str:
     """A call's arguments as the model wrote them."""
     args: Any = call.args
-    return args if isinstance(args, str) else json.dumps(args, default=str, ensure_ascii=False)
+    if isinstance(args, str):
+        return args
+    try:
+        return json.dumps(args, default=str, ensure_ascii=False)
+    except Exception as failure:  # noqa: BLE001 - values of somebody else, and the first error matters more
+        return f"[its arguments cannot be shown: {type(failure).__name__}]"
 
 
 def _history_summary(messages: Sequence[ModelMessage], clean: Cleaner) -> str:

@@ -7,14 +7,15 @@ from dataclasses import dataclass, replace
 
 from pydantic_ai.messages import ModelRequest, ToolReturnPart
 
-from phoenixd.clinic.agent import ClinicAgent, Examination
-from phoenixd.clinic.bounds import Cleaner
+from phoenixd.clinic.agent import ClinicAgent
 from phoenixd.clinic.failures import ClinicFailed
 from phoenixd.clinic.observing import Injury
 from phoenixd.clinic.prescribing import ABORT, RETRY, Facts, Remedy, prescribe
 from phoenixd.clinic.rules import Finding
 from phoenixd.clinic.trauma import NAME_LIMIT
-from phoenixd.documents.clinic import UNSURE, Diagnosis, TraumaContext
+from phoenixd.core.treatment.words import UNSURE
+from phoenixd.documents.cleaner import Cleaner
+from phoenixd.documents.clinic import Diagnosis, Examination, TraumaContext
 
 MODEL = "model"
 LOG = logging.getLogger("phoenixd.clinic")

@@ -23,6 +23,7 @@ from phoenixd.config.tables.values import CredentialTable
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules
 from phoenixd.core.treatment.authority import Caps
+from phoenixd.core.treatment.examined import ReaderRules
 from phoenixd.errors import ConfigurationError
 
 
@@ -50,8 +51,12 @@ class Configuration:
 
     @property
     def clinic(self) -> Caps:
-        """How many treatments the clinic orders at most."""
-        return Caps(**self.settings.clinic.model_dump())
+        """How many treatments the clinic orders at most, and who reads what no rule knows."""
+        table = self.settings.clinic
+        reader = ReaderRules(
+            table.model or "", table.command, table.timeout, table.questions_per_day, table.tokens_per_day
+        )
+        return Caps(table.per_case, table.per_agent, table.per_fleet, reader)
 
     def shown(self) -> dict[str, Any]:
         """Every key with its value in force, as plain data; the values of env are masked."""

@@ -9,6 +9,8 @@ from phoenixd.core.agent.run import Incident, Mode
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.moment import Instant
 from phoenixd.core.resonance.state import Why
+from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import ReaderRules
 from phoenixd.core.work import Survey
 
 
@@ -330,9 +332,29 @@ class CollectTask:
     """The number of the run, among those of the task."""
 
 
+@dataclass(frozen=True, slots=True)
+class ExamineCase:
+    """Show a failure that no rule knows to the configured reader; the event CaseExamined tells what came of it.
+
+    number: of the question. rule: what triage says of it. times: how often its Case was noticed. command: what the open
+    call ran, without secrets.
+    """
+
+    agent: str
+    incarnation: int
+    case: str
+    number: int
+    reader: ReaderRules = field(repr=False)
+    rule: str
+    times: int
+    evidence: Evidence = field(repr=False)
+    command: str = field(default="", repr=False)
+
+
 Action = LookForFile | (
     MeasureWork
     | CollectTask
+    | ExamineCase
     | PlantCodes
     | ReadSeed
     | Spawn

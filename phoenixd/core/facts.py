@@ -14,6 +14,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.causes import CutHow
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.words import Treatment
 
 Weight = Literal["story", "detail", "noise"]
@@ -168,6 +169,18 @@ class ProposalAnswered:
 
 
 @dataclass(frozen=True, slots=True)
+class TreatmentDropped:
+    """A person has allowed a treatment of the clinic's, and it is not done. incarnation: that had failed."""
+
+    incarnation: int
+    case: str
+    treatment: Treatment
+    by: str = ""
+    why: str = ""
+    name: Literal["treatment_dropped"] = "treatment_dropped"
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerNoted:
     """What became of the marker of a run's session; rows of the table `markers`, and never a code.
 
@@ -209,5 +222,7 @@ Fact = (
     | MarkerNoted
     | Treating
     | ProposalAnswered
+    | TreatmentDropped
+    | FailureRead
     | HandoffEnded
 )

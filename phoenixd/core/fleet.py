@@ -62,7 +62,7 @@ from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
-from phoenixd.core.undo.state import Undoable
+from phoenixd.core.undo.state import Undoable, without
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +139,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         handoffs.next_due(fleet.seats, fleet.agents, now),
         queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
         muting.next_due(fleet.mutes, now) if fleet.mutes else None,
+        fleet.cases.examinations.due,
     )
     return min((at for at in found if at is not None), default=None)
 
@@ -454,8 +455,10 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         retired = {**fleet.retired, agent.name: agent.incarnation}
         staying = seats.without(fleet.seats, agent.spec)
         key = muting.key_of(agent.spec)
-        mutes = fleet.mutes if key in staying else muting.without(fleet.mutes, key)
-        gone = replace(fleet, agents=rest, retired=retired, seats=staying, mutes=mutes)
+        is_left = key in staying
+        acts = fleet.undoable if is_left else without(fleet.undoable, key)
+        mutes = fleet.mutes if is_left else muting.without(fleet.mutes, key)
+        gone = replace(fleet, agents=rest, retired=retired, seats=staying, undoable=acts, mutes=mutes)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if any(item.id == 0 for item in agent.items):

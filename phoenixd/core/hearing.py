@@ -39,6 +39,7 @@ from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, Event
 from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
+from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import (
     AlertAcknowledged,
@@ -82,6 +83,7 @@ from phoenixd.core.events.orders import (
     UnmuteRequested,
 )
 from phoenixd.core.events.resonance import (
+    AnchorSeen,
     CheckRequested,
     CodesPlanted,
     CodesSeen,
@@ -125,8 +127,9 @@ from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
-from phoenixd.core.treatment import acting, casebook
+from phoenixd.core.treatment import acting, casebook, examining
 from phoenixd.core.turn import calls, liveness
+from phoenixd.core.undo import age as undo_age
 from phoenixd.core.undo import orders as undoing
 
 AgentPart = Callable[[Agent, Any, Seen, Moment], Decision]
@@ -135,8 +138,12 @@ FleetPart = Callable[[Fleet, Step, Any, Moment], Step]
 Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 
 # What follows of a change, whatever it was: starts that are due begin with any event, so that none waits for a Tick.
-# Before them the clinic adds what the others left out; its book stands last, for it reads what all of them decided.
-DUE: Row = (acting.act, accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow)
+# Before them the clinic adds what the others left out; its book stands behind all of them, for it reads what they
+# decided, and of what it notes some may be shown to a model.
+DUE: Row = (
+    acting.act, accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow,
+    examining.follow,
+)  # fmt: skip
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
     outage.follow, fleet.follow_sequences, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
@@ -260,12 +267,14 @@ TABLE: dict[type[Any], Row] = {
     ArmedUsed: ((armed.hear_use,), *RUN),
     CodesPlanted: ((checks.hear_planted,), *RUN),
     PlantingFailed: ((checks.hear_failed_planting,), *RUN),
+    AnchorSeen: ((checks.hear_anchor,), *RUN),
     CodesSeen: ((checks.hear_seen,), *RUN),
     FooterSeen: ((checks.hear_footer,), *RUN),
     SeedRead: ((checks.hear_seed,), *RUN),
     CleanedUp: ((cleanup.hear,), *SHARED),
     AttendanceSeen: ((interrupt.hear,), *SHARED),
     ReportJudged: ((reports.hear,), *SHARED),
+    CaseExamined: (examining.hear, *SHARED),
     # Texts and answers.
     Delivered: ((parking.hear, begins.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
     NotDelivered: ((parking.hear, begins.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
@@ -323,7 +332,7 @@ TABLE: dict[type[Any], Row] = {
     StateEdited: (fleet.watch, *SHARED),
     Tick: (fleet.tick, muting.expire, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
-    JournalBehind: (fleet.face_the_world, lost.found_again, *SHARED),
+    JournalBehind: (fleet.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
     EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),

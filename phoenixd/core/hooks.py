@@ -182,12 +182,16 @@ class TurnKept(Hook):
 
 @dataclass(frozen=True, slots=True)
 class TurnFailed(Hook):
-    """An error ended a turn. reset_wall: when the limit that ended it is over, where the harness named a time."""
+    """An error ended a turn. reset_wall: when the limit that ended it is over, where the harness named a time.
+
+    status: of HTTP, where a transcript tells it as a number of its own.
+    """
 
     text: str = field(default="", repr=False)
     error: str | None = None
     failure: Failure = "other"
     reset_wall: float | None = None
+    status: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+TOOL_LIMIT = 80
 ARGUMENT_LIMIT = 120
 SAID_LIMIT = 300
 TASK_LIMIT = 300
@@ -53,7 +54,8 @@ class Attached:
 class Sight:
     """All that is seen of one agent; None is unknown. incarnation: the run of which all but the goal was seen.
 
-    opened: the journal's row that opened the present state. goal, task: as they are shown. has_calls: the run's tool
+    model: of this run, else the one of which the journal knows how large its window is. opened: the journal's row that
+    opened the present state. goal, task: as they are shown. has_calls: the run's tool
     calls are followed, so that no open call means that none is open.
     """
 

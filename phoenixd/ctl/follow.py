@@ -19,6 +19,8 @@ PATIENCE = 60.0
 """Seconds that a daemon which was there may be away."""
 RETRY = 0.25
 
+Frame = tuple[str | None, str, str]
+
 
 def events(command: Command) -> int:
     """`events [NAME|SELECT...] [-f]`: the journal's rows, then what follows."""
@@ -58,16 +60,22 @@ def news(before: list[str], after: list[str]) -> list[str]:
     return after
 
 
-def follow(command: Command, show: Callable[[str], None], *extra: str, last: str | None = None) -> int:
-    """Show each frame of a stream, over restarts of the daemon. last: the id after which it begins."""
+def follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
+    """Show each frame of a stream, over restarts of the daemon."""
+    return follow_named(command, lambda event, data: show(data), *extra)
+
+
+def follow_named(command: Command, show: Callable[[str, str], None], *extra: str) -> int:
+    """The same for frames that bear the name of an event."""
+    last: str | None = None
     given = dict(command.given)
     stream = _open(command, given, last, extra)
     if stream is None:
         return absence.explain(calls.places(command))
     while not isinstance(stream, int):
-        for row, data in stream:
+        for row, event, data in stream:
             last = row or last
-            show(data)
+            show(event, data)
         if last is not None:
             # What was asked for at first has been shown; from now on the row number says where to go on.
             given = {key: value for key, value in given.items() if key not in ("since", "lines")}
@@ -82,7 +90,7 @@ def follow(command: Command, show: Callable[[str], None], *extra: str, last: str
 
 def _open(
     command: Command, given: dict[str, Any], last: str | None, extra: tuple[str, ...]
-) -> Iterator[tuple[str | None, str]] | int | None:
+) -> Iterator[Frame] | int | None:
     """A stream of frames, the exit code of a refusal (which is told), or None when no daemon answers."""
     target, _ = calls.spell(command.operation, given, extra)
     headers = (f"last-event-id: {last}",) if last is not None else ()
@@ -106,8 +114,8 @@ def _open(
     return calls.tell(command, answer) if answer is not None else None
 
 
-def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]]:
-    """Row number and data of each frame; ends when the daemon does, or says nothing for too long.
+def _frames(connection: Any, received: bytes) -> Iterator[Frame]:
+    """Row number, event and data of each frame; ends when the daemon does, or says nothing for too long.
 
     Raises BrokenPipeError once nobody reads any more what is shown.
     """
@@ -115,10 +123,10 @@ def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]
     while True:
         begin = 0
         while (end := held.find(b"\n\n", max(begin, searched))) >= 0:
-            row, data = _told(bytes(held[begin:end]))
+            frame = _told(bytes(held[begin:end]))
             begin = end + 2
-            if data is not None:
-                yield row, data
+            if frame is not None:
+                yield frame
         del held[:begin]
         searched = max(0, len(held) - 1)
         try:
@@ -133,15 +141,17 @@ def _frames(connection: Any, received: bytes) -> Iterator[tuple[str | None, str]
         held += chunk
 
 
-def _told(frame: bytes) -> tuple[str | None, str | None]:
-    row, data = None, None
+def _told(frame: bytes) -> Frame | None:
+    row, event, data = None, "message", None
     for line in frame.decode("utf-8", "replace").split("\n"):
         name, _, value = line.partition(": ")
         if name == "id":
             row = value
+        elif name == "event":
+            event = value
         elif name == "data":
             data = value
-    return row, data
+    return (row, event, data) if data is not None else None
 
 
 def _reader_gone() -> bool:

@@ -1,17 +1,21 @@
-"""`status --watch`: status once, then a plain line for each change. No cursor moves, so readers and logs can follow."""
+"""`status --watch`: status once, then a plain line for each change. No cursor moves, so readers and logs can follow.
+
+What changes is heard from the feed, which names agents that are gone and those that are not chosen any more.
+"""
 
 from __future__ import annotations
 
 import json
 import re
+from datetime import UTC, datetime
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.api.operations.operation import NAME_PATTERN, Operation
+from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.api.pages.layout import clean
-from phoenixd.core.selection import Selector, Subject, parse
+from phoenixd.core.seat.names import seat_name
 from phoenixd.ctl import absence, calls
-from phoenixd.ctl.follow import follow
+from phoenixd.ctl.follow import follow_named
 from phoenixd.ctl.grammar import Command
 
 SIGNS = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
@@ -26,19 +30,18 @@ def status(command: Command) -> int:
     if not watches:
         return calls.call(command)
     watched = _Watched(command)
-    events = calls.operation("list_events")
-    newest = calls.ask(command, events, {"lines": 1, "all": True}, as_json=True)
-    if newest is None:
-        return absence.explain(calls.places(command))
     found = watched.begin()
-    if found not in (exits.OK, exits.CONDITION) or newest.status >= 400:
+    if found not in (exits.OK, exits.CONDITION):
         return found
-    given: dict[str, Any] = {"all": True}
-    if "name" in command.given:
-        given["agent"] = command.given["name"]
-    asking = Command(command.words, events, given, command.socket, command.as_json)
-    # From before it was looked at: what happens in between is told, and once.
-    return follow(asking, watched.hear, last=str(json.loads(newest.body)["next"]))
+    # The first frames are all that is there: what happened since the look is told, and once.
+    given: dict[str, Any] = {"select": select} if (select := _select(command)) else {}
+    asking = Command(command.words, calls.operation("follow_feed"), given, command.socket, command.as_json)
+    return follow_named(asking, watched.hear)
+
+
+def _select(command: Command) -> str:
+    """What the feed is asked for; of a generation it has no row, and of its seat it has."""
+    return seat_name(str(command.given["name"])) if "name" in command.given else str(command.given.get("select", ""))
 
 
 def _chosen(command: Command) -> Command:
@@ -56,15 +59,16 @@ class _Watched:
 
     def __init__(self, command: Command) -> None:
         self._command = command
-        found = parse(str(command.given["select"])) if "select" in command.given else None
-        self._selector = found if isinstance(found, Selector) else None
         self._told: dict[str, tuple[Any, ...]] = {}
+        self._unheard: set[str] = set()
+        """Agents that were there, and of which a daemon that begins to tell has not spoken yet."""
 
     def begin(self) -> int:
         """Tell how it is now, and keep it."""
         asked = self._command.operation
-        shown = calls.ask(self._command, asked, self._command.given)
+        # Rows first: what happens between the two is on the page, and told once more.
         rows = calls.ask(self._command, asked, self._command.given, as_json=True)
+        shown = calls.ask(self._command, asked, self._command.given)
         if shown is None or rows is None:
             return absence.explain(calls.places(self._command))
         code = calls.tell(self._command, shown)
@@ -74,39 +78,37 @@ class _Watched:
             self._told[row["name"]] = _key(row)
         return code
 
-    def hear(self, data: str) -> None:
-        """Something was journaled: look what that has made of its agent."""
-        event = json.loads(data)
-        name = event["agent"]
-        if name is None or re.fullmatch(NAME_PATTERN, name) is None:
-            return
-        answer = calls.ask(self._command, self._show, {"name": name}, as_json=True)
-        if answer is None:
-            return
-        if answer.status == 404:
-            if self._told.pop(name, None) is not None:
-                self._print({"name": name, "group": "resting", "state": "removed"}, event["at"])
-            return
-        if answer.status >= 400:
-            return
-        for row in json.loads(answer.body)["agents"]:
-            if self._selector is not None and not self._selector.takes(_subject(row)):
-                continue
-            told, now = self._told.get(row["name"]), _key(row)
-            if told != now:
-                self._told[row["name"]] = now
-                self._print(row, event["at"], is_another_run=told is not None and told[0] != now[0])
+    def hear(self, event: str, data: str) -> None:
+        """Tell what a frame changes."""
+        body = json.loads(data)
+        match event:
+            case "hello" if body["whole"]:
+                self._unheard = set(self._told)
+            case "agent":
+                self._unheard.discard(body["name"])
+                told, now = self._told.get(body["name"]), _key(body)
+                if told != now:
+                    self._told[body["name"]] = now
+                    self._print(body, is_another_run=told is not None and told[0] != now[0])
+            case "gone":
+                self._leave(body["name"], "removed" if body["removed"] else "not chosen any more")
+            case "beat":
+                for name in sorted(self._unheard):
+                    self._leave(name, "gone")
+                self._unheard.clear()
+            case _:
+                pass
 
-    @property
-    def _show(self) -> Operation:
-        return calls.operation("show_agent")
+    def _leave(self, name: str, how: str) -> None:
+        if self._told.pop(name, None) is not None:
+            self._print({"name": name, "group": "resting", "state": how})
 
-    def _print(self, row: dict[str, Any], at: str, *, is_another_run: bool = False) -> None:
+    def _print(self, row: dict[str, Any], *, is_another_run: bool = False) -> None:
         if self._command.as_json:
             print(json.dumps(row), flush=True)
             return
         run = f", incarnation {row['incarnation']}" if is_another_run else ""
-        print(clean(f"{at[11:19]}Z {line(row, run)}"), flush=True)
+        print(clean(f"{datetime.now(UTC):%H:%M:%S}Z {line(row, run)}"), flush=True)
 
 
 def line(row: dict[str, Any], run: str = "") -> str:
@@ -120,13 +122,6 @@ def line(row: dict[str, Any], run: str = "") -> str:
         words.append(str(row["reason"]))
     item = f"  #{row['item']}" if row.get("item") else ""
     return f"{SIGNS.get(row['group'], '?')} {row['name']}  {', '.join(words)}{run}{item}"
-
-
-def _subject(row: dict[str, Any]) -> Subject:
-    words = tuple(str(row[name]) for name in ("state", "activity", "group") if row.get(name))
-    labels = tuple(row.get("labels") or ())
-    needs = row["group"] == "needs_you"
-    return Subject(row["name"], row["kind"], row["harness"], words, needs, row.get("project"), labels)
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

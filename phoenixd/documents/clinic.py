@@ -10,15 +10,13 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
-from phoenixd.core.treatment.words import ACTION_OF, Outcome, PrescribedAction, RootCause, Treatment
+from phoenixd.core.treatment.words import ACTION_OF, UNSURE, Outcome, PrescribedAction, RootCause, Treatment
 from phoenixd.documents.times import read_time
 
 TEXT_LIMIT = 20_000
 """Characters of one text."""
 WORD_LIMIT = 200
 MOST_CALLS, MOST_STEPS = 50, 100
-UNSURE = 0.5
-"""Below this confidence a diagnosis is worth one plain retry (C15)."""
 
 
 def _with_its_end(value: str) -> str:
@@ -109,6 +107,13 @@ class Prescription(Record):
         return Prescription(action="retry")
 
 
+class Examination(Record):
+    """What the clinic's model answers, and nothing beside it."""
+
+    diagnosis: Diagnosis
+    prescription: Prescription
+
+
 class Triage(Record):
     """What was noticed. trauma: of a run of the library; evidence: what the daemon knew, by name."""
 
@@ -118,6 +123,22 @@ class Triage(Record):
     incarnation: Annotated[int, Field(ge=0)] = 0
     trauma: TraumaContext | None = None
     evidence: dict[str, Any] = Field(default_factory=dict)
+
+
+class Reading(Record):
+    """What a model, or a program, was asked of a failure that no rule knows, and what of its answer is believed.
+
+    problem: why nothing is believed; then the rules alone decide. note: what it would tell the next run.
+    """
+
+    by: Word
+    times: Annotated[int, Field(ge=0)] = 0
+    answered_at: Time | None = None
+    diagnosis: Diagnosis | None = None
+    action: PrescribedAction | None = None
+    note: Text = ""
+    problem: Text = ""
+    tokens: Annotated[int, Field(ge=0)] = 0
 
 
 class Rehabilitation(Record):
@@ -149,6 +170,7 @@ class Case(Record):
     diagnosis: Diagnosis | None = None
     detail: Word | None = None
     """What is known of a failure that none of the six causes names."""
+    reading: Reading | None = None
     rule: Word = ""
     prescription: Prescription | None = None
     rehabilitation: Annotated[tuple[Rehabilitation, ...], Field(max_length=MOST_STEPS)] = ()

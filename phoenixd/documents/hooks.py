@@ -27,6 +27,7 @@ from phoenixd.documents.plain_text import one_line
 SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
 BESIDE = frozenset({"command", "description", "timeout"})
 MAX_WORDS = 4096
+ID_LIMIT = 256
 MOST_JOBS, JOB_LIMIT = 8, 2048
 MACHINE_PROMPT = "<task-notification>"
 """How a prompt begins that the CLI submits to itself about its background tasks."""
@@ -85,7 +86,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         agent,
         incarnation,
         kind,
-        session_id=_words(payload, "session_id"),
+        session_id=_identity(payload, "session_id"),
         source=_source(kind, payload),
         text=_asked(payload) or _text(kind, payload, tool_input if isinstance(tool_input, dict) else {}),
         tool=tool,
@@ -187,6 +188,12 @@ def _source(kind: str, payload: dict[str, Any]) -> str | None:
 def _words(source: dict[str, Any], key: str) -> str | None:
     value = source.get(key)
     return value[:MAX_WORDS] if isinstance(value, str) and value else None
+
+
+def _identity(source: dict[str, Any], key: str) -> str | None:
+    """What a CLI calls a thing by; a text that no CLI would use for that names nothing."""
+    value = _words(source, key)
+    return value if value is not None and len(value) <= ID_LIMIT and value.isprintable() else None
 
 
 def _milliseconds(value: object) -> float | None:

@@ -13,6 +13,7 @@ from phoenixd.core import actions, hooks
 from phoenixd.core.actions import Action
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
+from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import (
     AlertAcknowledged,
@@ -55,6 +56,7 @@ from phoenixd.core.events.orders import (
     UnmuteRequested,
 )
 from phoenixd.core.events.resonance import (
+    AnchorSeen,
     CheckRequested,
     CodesPlanted,
     CodesSeen,
@@ -136,6 +138,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     ArmedUsed: "armed_used",
     CodesPlanted: "codes_planted",
     PlantingFailed: "planting_failed",
+    AnchorSeen: "anchor_seen",
     CodesSeen: "codes_seen",
     FooterSeen: "footer_seen",
     SeedRead: "seed_read",
@@ -147,6 +150,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     CleanedUp: "cleaned_up",
     AttendanceSeen: "attendance_seen",
     ReportJudged: "report_judged",
+    CaseExamined: "case_examined",
     TroubleSeen: "trouble_seen",
     TroubleGone: "trouble_gone",
     StateEdited: "state_edited",
@@ -165,6 +169,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.LookForFile: "look_for_file",
     actions.MeasureWork: "measure_work",
     actions.CollectTask: "collect_task",
+    actions.ExamineCase: "examine_case",
     actions.PlantCodes: "plant_codes",
     actions.ReadSeed: "read_seed",
     actions.Spawn: "spawn",

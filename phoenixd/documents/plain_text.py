@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import unicodedata
 
 _SEQUENCES = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*+[ -/]*+[@-~]?"  # CSI
@@ -16,6 +17,10 @@ _UNSHOWABLE = re.compile(
     "\u00ad\u061c\u180e\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"  # invisible, or turning the order
     "\ud800-\udfff\U000e0000-\U000e0fff]"  # lone surrogates, and the tags that smuggle text past the eye
 )
+_SHOWN = re.compile("[^\t\n -~]")
+"""What a text holds in which anything may be hidden."""
+_BLANK = frozenset("\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+"""Letters and signs, by their category, that show nothing."""
 
 
 def plain(text: str) -> str:
@@ -24,6 +29,27 @@ def plain(text: str) -> str:
         return text
     text = text.replace("\r\n", "\n").replace("\r", "\n")
     return _UNSHOWABLE.sub("", _SEQUENCES.sub("", text) if _OPENING.search(text) else text)
+
+
+def without_sequences(text: str) -> str:
+    """Take out the escape sequences, whole; all else stays."""
+    return _SEQUENCES.sub("", text) if _OPENING.search(text) else text
+
+
+def without_hidden(text: str) -> str:
+    """Take out every character that any face may leave out: control, format, private and unassigned ones, marks that
+    stand on others, and blanks that are no space. Tab, newline and carriage return stay."""
+    if _SHOWN.search(text) is None:
+        return text
+    hidden = {ord(character): None for character in set(text) if _is_hidden(character)}
+    return text.translate(hidden) if hidden else text
+
+
+def _is_hidden(character: str) -> bool:
+    if " " <= character <= "~" or character in "\t\n\r":
+        return False
+    category = unicodedata.category(character)
+    return category[0] == "C" or category in ("Mn", "Me") or character in _BLANK
 
 
 def one_line(text: str, limit: int) -> str:

@@ -1,17 +1,21 @@
 """Secrets taken out of text before it is written anywhere. Every step is linear in the length of the text.
 
 An agent chooses what it prints, so a pattern that backtracks would let it stop the daemon: quantifiers are possessive
-or bounded, nothing is required after an unbounded run, and a key block is found by plain search.
+or bounded, nothing is required after an unbounded run, and a key block is found by plain search. What shows nothing may
+stand in the middle of a secret, and a face takes it out later: so the text is looked at without that, too.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
+from hashlib import sha256
 from math import log2
+from typing import Any
 
+from phoenixd.documents.plain_text import without_hidden, without_sequences
 from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
 
 REDACTED = "[redacted]"
@@ -56,9 +60,30 @@ _SECRET_NAME = re.compile(
 )
 
 
-def redact(text: str, values: Iterable[str] = (), marks: Iterable[str] = ()) -> str:
+def redact(text: str, values: Sequence[str] = (), marks: Sequence[str] = ()) -> str:
     """Take out what looks like a secret, every one of `values` (see `secret_values`), and what begins with one of
-    `marks`, an operator's own."""
+    `marks`, an operator's own.
+
+    A text with a secret comes back without escape sequences and invisible characters, which may stand in the middle of
+    it; any other text keeps them.
+    """
+    for shown in _as_shown(text):
+        bare = _redacted(shown, values, marks)
+        if bare != shown:
+            return bare
+    return _redacted(text, values, marks)
+
+
+def _as_shown(text: str) -> Iterator[str]:
+    """What faces may make of a text, where that is another one: both ways to treat an escape sequence."""
+    shown = without_hidden(without_sequences(text))
+    if shown != text:
+        yield shown
+        if (other := without_hidden(text)) != shown:
+            yield other
+
+
+def _redacted(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
     for value in values:
         text = _without_cut_off(text.replace(value, REDACTED), value)
     for mark in marks:
@@ -82,6 +107,21 @@ def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -
     # A path or a socket is where a secret lies, not the secret.
     kept = {value for value in found | lines if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))
+
+
+def redact_json(value: Any, clean: Callable[[str], str]) -> Any:
+    """The same for a value of any shape, names included: two names that are cleaned to the same stay two."""
+    if isinstance(value, str):
+        return clean(value)
+    if isinstance(value, Mapping):
+        return {redact_name(str(name), clean): redact_json(item, clean) for name, item in value.items()}
+    return [redact_json(item, clean) for item in value] if isinstance(value, list | tuple) else value
+
+
+def redact_name(name: str, clean: Callable[[str], str]) -> str:
+    """A name, or what is left of it and its digest where a secret stands in it."""
+    cleaned = clean(name)
+    return name if cleaned == name else f"{cleaned} {sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
 @lru_cache(256)

@@ -6,9 +6,11 @@ import json
 from collections.abc import Callable
 from datetime import date, timedelta
 from hashlib import sha256
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field
+
+from phoenixd.documents.redact import redact_json, redact_name
 
 Status = Literal["idle", "working", "error"]
 STALE_DAYS = 14
@@ -21,6 +23,9 @@ class Document(BaseModel):
     """Unknown keys are kept and written back: the file belongs to its readers too."""
 
     model_config = ConfigDict(frozen=True, extra="allow")
+
+
+D = TypeVar("D", bound=Document)
 
 
 class OpenLoop(Document):
@@ -111,37 +116,32 @@ def resolve_loop(document: StateDocument, loop_id: str, reason: str, today: date
 
 def without_secrets(document: StateDocument, clean: Callable[[str], str]) -> StateDocument:
     """Secrets are taken out of whatever we write, whoever put them there (P79, F-ST-12)."""
-    return document.model_copy(
-        update={
-            "current_task": clean(document.current_task) if document.current_task else None,
-            "open_loops": tuple(
-                loop.model_copy(update={"text": clean(loop.text), **_clean_extras(loop, clean)})
-                for loop in document.open_loops
-            ),
-            "resolved": tuple(
-                item.model_copy(update={"reason": clean(item.reason), **_clean_extras(item, clean)})
-                for item in document.resolved
-            ),
-            "numbers": {_clean_name(name, clean): clean(value) for name, value in document.numbers.items()},
-            **_clean_extras(document, clean),
-        }
+    return _cleaned(
+        document,
+        clean,
+        current_task=clean(document.current_task) if document.current_task else None,
+        open_loops=tuple(
+            _cleaned(loop, clean, id=_clean_id(loop.id, clean), text=clean(loop.text)) for loop in document.open_loops
+        ),
+        resolved=tuple(
+            _cleaned(item, clean, id=_clean_id(item.id, clean), reason=clean(item.reason)) for item in document.resolved
+        ),
+        numbers={redact_name(name, clean): clean(value) for name, value in document.numbers.items()},
     )
 
 
-def _clean_name(name: str, clean: Callable[[str], str]) -> str:
-    """A name, or what is left of it and its digest where a secret stands in it: two names stay two."""
-    cleaned = clean(name)
-    return name if cleaned == name else f"{cleaned} {sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+def _clean_id(loop_id: str, clean: Callable[[str], str]) -> str:
+    """An id that may be made of a loop's words, or another one where a secret stands in it."""
+    if clean(loop_id) == loop_id:
+        return loop_id
+    return f"loop-{sha256(loop_id.encode('utf-8', 'replace')).hexdigest()[:8]}"
 
 
-def _clean_extras(part: Document, clean: Callable[[str], str]) -> dict[str, Any]:
-    return {name: _cleaned(value, clean) for name, value in (part.model_extra or {}).items()}
-
-
-def _cleaned(value: Any, clean: Callable[[str], str]) -> Any:
-    """The same for a value of any shape, as keys have it that this version does not know."""
-    if isinstance(value, str):
-        return clean(value)
-    if isinstance(value, dict):
-        return {name: _cleaned(item, clean) for name, item in value.items()}
-    return [_cleaned(item, clean) for item in value] if isinstance(value, list) else value
+def _cleaned(part: D, clean: Callable[[str], str], **changes: Any) -> D:
+    """The part with these changes, and without secrets in the keys that this version does not know."""
+    extras = part.model_extra or {}
+    found = {redact_name(name, clean): redact_json(value, clean) for name, value in extras.items()}
+    if found.keys() == extras.keys():
+        return part.model_copy(update={**changes, **found})
+    known = {name: getattr(part, name) for name in type(part).model_fields}
+    return type(part).model_construct(**{**known, **changes, **found})

@@ -172,6 +172,14 @@ class Piece:
 
 
 @dataclass(frozen=True, slots=True)
+class Given:
+    """What hooks added to a session's context, as its transcript shows that the CLI took it."""
+
+    text: str
+    at: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Said:
     """What a line says to a reader. key: a later line with the same one says it anew, and this one is void."""
 
@@ -196,6 +204,10 @@ class TranscriptForm(Protocol):
 
     def said(self, line: bytes) -> Said | None:
         """What a line says; None where it says nothing."""
+        ...
+
+    def given(self, line: bytes) -> Given | None:
+        """What a line shows that a hook added to the context of the main thread; None where it shows nothing of it."""
         ...
 
     def beginning(self, head: bytes) -> Record | None:

@@ -43,4 +43,5 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
         error=word,
         failure=failure,
         reset_wall=resets,
+        status=failed.status,
     )

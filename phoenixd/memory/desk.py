@@ -43,6 +43,7 @@ from phoenixd.memory.brief.session_seen import SeenSession, seen_session
 from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
+from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.log_files import signature
 from phoenixd.memory.resonance.checkpoint import without_codes
 from phoenixd.memory.resonance.front import with_front
@@ -81,7 +82,8 @@ class Desk:
     """What an operator's own secrets begin with."""
     lock: anyio.Lock = field(default_factory=anyio.Lock)
     agent: Agent | None = None
-    secrets: tuple[str, ...] = ()
+    known: KnownSecrets = field(default_factory=KnownSecrets)
+    """What is secret of the agent; all desks of a seat have the same."""
     interruption: Interruption | None = None
     """How the run before ended, told to sessions until this run is at work."""
     git: GitSummary | None = None
@@ -115,11 +117,19 @@ class Desk:
     """The run whose own files were written here."""
 
     @classmethod
-    def of(cls, name: str, directory: Path, files: Files, settings: ConfigurationTable) -> Desk:
+    def of(
+        cls, name: str, directory: Path, files: Files, settings: ConfigurationTable, known: KnownSecrets | None = None
+    ) -> Desk:
         told: deque[Happening] = deque(maxlen=settings.brief.happenings)
         aside = AsideFiles(files)
         shelf = Shelf(name, directory, aside, settings.loops.stale_days, settings.loops.resolved_days, told)
-        return cls(shelf, aside, settings.brief.max_chars, settings.redaction.marks)
+        known = known if known is not None else KnownSecrets()
+        return cls(shelf, aside, settings.brief.max_chars, settings.redaction.marks, known=known)
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """The values that no document may hold."""
+        return self.known.values
 
     def clean(self, text: str) -> str:
         """`text` without secrets, also those of this agent's own variables."""

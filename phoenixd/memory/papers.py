@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
 
 import anyio
 from anyio import to_thread
@@ -16,7 +17,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Calendar
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import StateEdited
-from phoenixd.core.seat.names import is_reserved
+from phoenixd.core.seat.names import seat_name
 from phoenixd.core.spec import WriterKind
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault
@@ -89,12 +90,14 @@ class Papers:
         self._secrets_of = secrets_of
         self._base = base
         self._marks = settings.redaction.marks
-        self._learnt: set[str] = set()
+        self._asked: set[str] = set()
+        """Names under which texts were cleaned, once the secrets of all whom they mean are known."""
         self.publication = Publication(directories, settings, clock, files, git)
         self.breakers = BreakerFiles(directories, files)
         self.briefing = Briefing(
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
+        self.publication.is_there = self._is_there
         self.publication.hear = self.briefing.hear_on
         self.publication.holds = self._holds = holds
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)
@@ -135,25 +138,45 @@ class Papers:
         return await heard_out(hear, spoken, self._clock, lives=agent.run is not None)
 
     def clean(self, name: str | None, text: str) -> str:
-        """A text without its secrets, also those of the agent's own variables as far as they are known."""
-        if name not in self._learnt:
-            agent = next((agent for agent in self._agents() if agent.name == name), None)
-            if agent is None:
-                return redact(text, marks=self._marks)
-            self._learnt.add(agent.name)
-            desk = self.publication.desk_of(agent)
-            desk.secrets = desk.secrets or self._secrets_of(agent)
+        """A text without its secrets, also those of the variables of the agent, or of all generations of a seat, of
+        this name, as far as they are known."""
         if name is None:
             return redact(text, marks=self._marks)
-        known = next((agent for agent in self._agents() if agent.name == name), None) if is_reserved(name) else None
-        return (self.publication.desk_of(known) if known is not None else self.publication.desk(name)).clean(text)
+        if name not in self._asked:
+            self._learn_of(name)
+        return redact(text, self.publication.known(name).values, self._marks)
+
+    def known_secrets(self, name: str) -> tuple[str, ...]:
+        """What `clean` takes out beside what looks like a secret; the same object until one more is known."""
+        return self.publication.known(name).values
+
+    def clean_of_all(self, name: str | None, text: str) -> str:
+        """A text without the secrets of any agent: for what others are to read, which quotes whom it will."""
+        agents = tuple(self._agents())
+        for agent in agents:
+            self.publication.learn(agent)
+        return redact(text, self.publication.known_of_all(), self._marks)
+
+    def forget_removed(self, names: Iterable[str]) -> None:
+        """These agents were removed: what is kept of them in memory alone goes."""
+        gone = tuple(names)
+        self._asked.difference_update(gone)
+        self.publication.forget_removed(gone)
+
+    def _learn_of(self, name: str) -> None:
+        seat = seat_name(name)
+        found = [one for one in self._agents() if one.name == name or (one.spec.seat or one.name) == seat]
+        for agent in found:
+            self.publication.learn(agent)
+        if found:
+            self._asked.add(name)
 
     async def _learn_secrets(self) -> None:
         """Ask the login shell for those agents that live since before this daemon and have its variables."""
         for agent in tuple(self._agents()):
             if agent.spec.env_from == "login":
                 await self._base("login")
-                self.publication.desk_of(agent).secrets = self._secrets_of(agent)
+                self.publication.learn(agent, self._secrets_of(agent))
 
     async def opening_words(self, agent: Agent) -> str:
         run, desk = agent.run, self.publication.desk_of(agent)
@@ -168,6 +191,9 @@ class Papers:
         if words is None:
             raise LaunchFailed("there is nothing to tell it")
         return words
+
+    def _is_there(self, name: str) -> bool:
+        return any(name in (agent.name, agent.spec.seat) for agent in self._agents())
 
     def _published(self, agent: Agent) -> None:
         self._watch.published(agent)
@@ -215,13 +241,19 @@ class Papers:
         return self.publication.stale_days
 
     async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]:
+        self.clean(agent, "")  # What is secret of the agent is learnt here.
         return await self.publication.open_loops(agent)
 
     async def brief(self, agent: str) -> BriefPage | None:
-        return await self.publication.brief(agent)
+        """The page as it stands, which the agent may have written to, without secrets."""
+        page = await self.publication.brief(agent)
+        return replace(page, text=self.clean(agent, page.text)) if page is not None else None
 
     async def check_brief(self, agent: str) -> tuple[Fault, ...]:
-        return await self.publication.check_brief(agent)
+        found = await self.publication.check_brief(agent)
+        return tuple(
+            replace(one, field=self.clean(agent, one.field), problem=self.clean(agent, one.problem)) for one in found
+        )
 
     async def generate_brief(self, agent: Agent) -> BriefPage:
         """Write the brief anew now, also where nothing changed."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TypeVar
 
@@ -17,12 +17,13 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import of_the_day
+from phoenixd.core.seat.names import seat_name
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, is_unconfirmed
+from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, is_unconfirmed, without_secrets
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -30,6 +31,7 @@ from phoenixd.errors import PhoenixdError
 from phoenixd.memory.bulkhead import bulkhead
 from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.files import Files
+from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.log_files import signature
 from phoenixd.memory.shelf import BRIEF_LIMIT
 from phoenixd.ports import Clock
@@ -70,6 +72,13 @@ class Publication:
         self._files = files
         self._git = git
         self._desks: dict[str, Desk] = {}
+        self._known: dict[str, KnownSecrets] = {}
+        """By agent, or by seat."""
+        self._learnt: set[str] = set()
+        """Agents whose secrets were asked for since this daemon began."""
+        self._of_all: tuple[tuple[tuple[str, ...], ...], tuple[str, ...]] = (), ()
+        self._leaving: dict[str, float] = {}
+        """Agents that were removed, and since when (supervised)."""
         self._unasked: dict[str, Agent] = {}
         """Agents whose brief was written without a look at their repository."""
         self._wanted = anyio.Event()
@@ -81,6 +90,8 @@ class Publication:
         self.session_of: Callable[[Agent], SessionFacts | None] = lambda agent: None
         self.hear: Callable[[Agent], Awaitable[object]] = _hear_nothing
         """Has an agent's transcript heard on; the desk is given what stands of its session."""
+        self.is_there: Callable[[str], bool] = lambda name: True
+        """Whether there is an agent, or a seat, of this name."""
         self.holds: Callable[[Agent], bool] = lambda agent: True
         """Whether an agent writes the papers that it is about: a generation that does not hold its seat writes none."""
         self.front_of: Callable[[Agent], str] = lambda agent: ""
@@ -100,12 +111,56 @@ class Publication:
     def _desk(self, key: str, name: str) -> Desk:
         if key not in self._desks:
             directory = self._directories.agent_state(name)
-            desk = self._desks[key] = Desk.of(name, directory, self._files, self._settings)
+            known = self.known(name)
+            desk = self._desks[key] = Desk.of(name, directory, self._files, self._settings, known)
             desk.session_of = lambda agent: self.session_of(agent)
             desk.front_of = lambda agent: self.front_of(agent)
             desk.crew_of = lambda agent, now: self.crew_of(agent, now)
             desk.codes_of = lambda agent: self.codes_of(agent)
         return self._desks[key]
+
+    def known(self, name: str) -> KnownSecrets:
+        """What is secret of an agent, and of all others of its seat."""
+        return self._known.setdefault(seat_name(name), KnownSecrets())
+
+    def known_of_all(self) -> tuple[str, ...]:
+        """What is secret of anybody, the longest first."""
+        each = tuple(known.values for known in tuple(self._known.values()))
+        if each != self._of_all[0]:
+            found = {value for values in each for value in values}
+            self._of_all = each, tuple(sorted(found, key=lambda value: (-len(value), value)))
+        return self._of_all[1]
+
+    def learn(self, agent: Agent, values: Iterable[str] | None = None) -> None:
+        """Have known what is secret of an agent: of the environment that a run gets, or as far as that can be told now.
+
+        Reads credential files where they were not read yet.
+        """
+        known = self.known(agent.name)
+        if values is not None or agent.name not in self._learnt or not known.values:
+            self._learnt.add(agent.name)
+            known.take(values if values is not None else self.secrets_of(agent))
+
+    def forget_removed(self, names: Iterable[str]) -> None:
+        """These agents are there no more: their desks are cleared once nobody can be at them."""
+        at = self._clock.now().at
+        for name in names:
+            self._leaving[name] = at
+
+    def _clear_desks(self) -> None:
+        before = self._clock.now().at - FOLD_INTERVAL
+        for name in [name for name, at in self._leaving.items() if at <= before]:
+            del self._leaving[name]
+            if self.is_there(name):
+                continue
+            self._learnt.discard(name)
+            self._heard_at.pop(name, None)
+            if not self.is_there(seat_name(name)):
+                self._known.pop(seat_name(name), None)
+            for key in (name, f"{name}-g1"):
+                desk = self._desks.get(key)
+                if desk is not None and not desk.lock.statistics().locked and not self.is_there(key):
+                    del self._desks[key]
 
     def desk_of(self, agent: Agent) -> Desk:
         """The desk at which an agent's files are written: of a seat's holder that of the seat, with its own run files.
@@ -198,8 +253,7 @@ class Publication:
         desk = self.desk_of(agent)
 
         def write() -> tuple[int, str]:
-            if not desk.secrets:
-                desk.secrets = self.secrets_of(agent)
+            self.learn(agent)
             return desk.keep_incident(agent, action.incident, action.readings, screen)
 
         return await to_thread.run_sync(write, limiter=self._threads)
@@ -215,7 +269,7 @@ class Publication:
                     await to_thread.run_sync(desk.shelf.repair, str(torn), limiter=self._threads)
             finally:
                 for note in desk.take_notes():
-                    log.warning("document_mended", agent=desk.shelf.name, note=note)
+                    log.warning("document_mended", agent=desk.shelf.name, note=desk.clean(note))
                 for alarm in desk.take_alarms():
                     self.damaged(desk.shelf.name, alarm)
             # No event tells that a stranger has finished writing.
@@ -241,8 +295,7 @@ class Publication:
 
         def write() -> Resolved:
             now = self._clock.now().wall
-            if not desk.secrets:
-                desk.secrets = self.secrets_of(agent)
+            self.learn(agent)
             desk.consult(now)
             return desk.shelf.resolve(resolution(loop_id, desk.clean(reason), now, agent.name), utc_date(now))
 
@@ -260,7 +313,8 @@ class Publication:
 
         def read() -> tuple[OpenLoop, ...]:
             now = self._clock.now().wall
-            state = desk.consult(now)
+            # What an agent has just written there was not cleaned yet.
+            state = without_secrets(desk.consult(now), desk.clean)
             return flag_stale(state, utc_date(now), self.stale_days).open_loops
 
         async with desk.lock:
@@ -298,8 +352,7 @@ class Publication:
             # Fenced while it waited for the desk: the papers are its successor's.
             return
         now = self._clock.now().wall
-        if not desk.secrets:
-            desk.secrets = self.secrets_of(agent)
+        self.learn(agent)
         state = desk.settle(agent, now, occurrences)
         desk.shelf.write_session(agent)
         desk.write_brief(agent, state, now, anew=anew)
@@ -364,6 +417,7 @@ class Publication:
         """Fold heartbeats into last_active, and flag loops as they become stale (P29, X6)."""
         while True:
             await self._clock.sleep_until(self._clock.now().at + FOLD_INTERVAL)
+            self._clear_desks()
             desks = tuple(self._desks.values())
             for first in range(0, len(desks), FOLDED_AT_ONCE):
                 for desk in await self._fold(desks[first : first + FOLDED_AT_ONCE]):

@@ -11,6 +11,7 @@ from typing import Protocol
 
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.ports.clinic import FailureReader
 from phoenixd.ports.evidence import Evidence, Transcripts
 from phoenixd.ports.journal import Journal
 from phoenixd.ports.papers import Handover, Jobs, Markers, Notifier, Papers
@@ -58,6 +59,8 @@ class Outside:
     jobs: Jobs
     markers: Markers | None = None
     """None: nothing can be planted, and that is told."""
+    reader: FailureReader | None = None
+    """None: nobody reads failures here, and that is told."""
 
 
 Sink = Callable[[Event], None]

@@ -8,12 +8,15 @@ from typing import Any
 
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
-from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import TroubleSeen
-from phoenixd.core.events.orders import AnswerRequested, SendRequested
+from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
+from phoenixd.core.events.orders import AnswerRequested, BreakerCorrupt, HandoffRequested, SendRequested
+from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import (
     AgentExited,
     Delivered,
+    HoldAnswered,
     HooksRefused,
     LinkLost,
     NotDelivered,
@@ -21,23 +24,43 @@ from phoenixd.core.events.runs import (
     TreeGone,
 )
 from phoenixd.core.events.tasks import TaskRequested
+from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import HOOKS, OtherHook, PermissionAsked
 
-SAID = ("text", "error", "tool", "source", "notification", "jobs", "command", "word")
+SAID = ("text", "error", "tool", "source", "notification", "jobs", "command", "word", "model", "tool_use_id")
 """The fields of hooks that hold an agent's words."""
+
+MEANT = ("session_id", "cwd")
+"""Fields that name a thing, which no other name can name: with a secret in it, it is as if it were not said."""
 
 Clean = Callable[[str | None, str], str]
 """A text without its secrets, also those of the named agent's variables."""
 
 WORDS: dict[type[Any], tuple[str, ...]] = {
-    **{kind: tuple(one.name for one in fields(kind) if one.name in SAID) for kind in (*HOOKS.values(), OtherHook)},
+    **{
+        kind: tuple(one.name for one in fields(kind) if one.name in (*SAID, *MEANT))
+        for kind in (*HOOKS.values(), OtherHook)
+    },
     Delivered: ("queued",),
     NotDelivered: ("reason",),
     StartFailed: ("message",),
-    AgentExited: ("killed",),
+    AgentExited: ("killed", "note"),
     TreeGone: ("killed",),
     CleanedUp: ("killed", "foreign"),
     ScreenSeen: ("verdict",),
+    UsageSeen: ("model", "problem"),
+    AnswerCut: ("calls",),
+    FooterSeen: ("role",),
+    HoldAnswered: ("why",),
+    BreakerCorrupt: ("why",),
+    CheckRequested: ("why",),
+    HandoffRequested: ("why",),
+    PlantingFailed: ("why",),
+    PapersUpdated: ("note",),
+    PapersFailed: ("why",),
+    PackageFailed: ("why",),
+    AddendumWritten: ("why",),
+    WorkMeasured: ("note",),
     LinkLost: ("reason",),
     HooksRefused: ("why",),
     TroubleSeen: ("text",),
@@ -68,7 +91,7 @@ def cleaned(event: Event, clean: Clean) -> Event:
         value = getattr(event, name)
         found = _cleaned(value, agent, clean)
         if found != value:
-            changed[name] = found
+            changed[name] = None if name in MEANT else found
     if changed and isinstance(event, PermissionAsked) and event.held:
         changed["veiled"] = True
     return replace(event, **changed) if changed else event

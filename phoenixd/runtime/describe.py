@@ -11,7 +11,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import JournalBehind, LimitsDeclared, Rebooted
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten
 from phoenixd.core.events.orders import AgentDeclared
-from phoenixd.core.events.resonance import CodesPlanted, CodesSeen, FooterSeen
+from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
@@ -19,7 +19,7 @@ from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
 
-NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link"}) | MEANINGS
+NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
 OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""
@@ -54,7 +54,7 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
         value = getattr(event, one.name)
         if one.name in OF_HANDOFFS and isinstance(event, PackageWritten | HandoffAcked):
             continue
-        if one.name in OF_CODES and isinstance(event, CodesPlanted | CodesSeen | FooterSeen):
+        if one.name in OF_CODES and isinstance(event, AnchorSeen | CodesPlanted | CodesSeen | FooterSeen):
             continue
         if one.name in NOT_TOLD or value in (None, "", False, ()):
             continue

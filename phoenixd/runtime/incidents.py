@@ -17,6 +17,15 @@ from phoenixd.ports.processes import ProcessIdentity
 
 INCIDENT_LINES = 100
 INCIDENT_LOOK = 1.0
+END_LINES = 40
+"""Lines of the terminal of a run that is over."""
+END_LOOK = 0.25
+"""Seconds for them: the next start may stand behind this."""
+PANE_LIMIT = 8000
+MOST_PANES = 200
+"""Characters of a terminal's end, and agents of which one is remembered."""
+AT_ONCE = 8
+"""Terminals that are looked at together: each look is a process of tmux."""
 
 log = structlog.get_logger()
 
@@ -28,6 +37,13 @@ class Incidents:
         self._outside = outside
         self._find = find
         self._tell = tell
+        self._panes: dict[str, tuple[int, str]] = {}
+        self._places = anyio.CapacityLimiter(AT_ONCE)
+
+    def pane_of(self, agent: str, incarnation: int) -> str:
+        """The end of the terminal as it was when that run failed; empty where it was not seen."""
+        known = self._panes.get(agent)
+        return known[1] if known is not None and known[0] == incarnation else ""
 
     async def look_at_call(self, action: LookAtCall) -> None:
         agent = self._find(action.agent)
@@ -48,15 +64,24 @@ class Incidents:
         agent = self._find(action.agent)
         if agent is None:
             return
-        screen = ""
+        screen = await self._seen(agent, action)
+        self._panes.pop(action.agent, None)
+        self._panes[action.agent] = action.incarnation, screen[-PANE_LIMIT:]
+        if len(self._panes) > MOST_PANES:
+            del self._panes[next(iter(self._panes))]
+        writing.start_soon(self._write_incident, agent, action, screen)
+
+    async def _seen(self, agent: Agent, action: RecordIncident) -> str:
+        """The terminal as it stands: the next run's spawn waits behind this in the same lane (C41)."""
+        lives = agent.run is not None and agent.run.incarnation == action.incarnation
+        lines, patience = (INCIDENT_LINES, INCIDENT_LOOK) if lives else (END_LINES, END_LOOK)
         try:
-            # The screen of a run that is over is restored, and the next start stands behind this.
-            if agent.run is not None and agent.run.incarnation == action.incarnation:
-                with anyio.move_on_after(INCIDENT_LOOK):
-                    screen = await self._outside.terminal.capture(action.agent, INCIDENT_LINES)
+            with anyio.move_on_after(patience):
+                async with self._places:
+                    return await self._outside.terminal.capture(action.agent, lines)
         except TerminalFailed as failure:
             log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
-        writing.start_soon(self._write_incident, agent, action, screen)
+        return ""
 
     async def _write_incident(self, agent: Agent, action: RecordIncident, screen: str) -> None:
         incident = action.incident

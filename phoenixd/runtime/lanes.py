@@ -15,6 +15,7 @@ from phoenixd.core.actions import (
     Deliver,
     Disarm,
     DismissDialog,
+    ExamineCase,
     Fence,
     InterruptTurn,
     Kill,
@@ -40,6 +41,7 @@ from phoenixd.core.actions import (
 )
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen
+from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
 from phoenixd.core.events.resonance import PlantingFailed
 from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed
@@ -80,6 +82,9 @@ def lane_of(action: Action) -> str:
             return f"{agent} project"
         case WriteAddendum(agent=agent):
             return f"{agent} project"
+        case ExamineCase(agent=agent):
+            # Behind the record of the failure, which sees the pane as it was.
+            return agent
         case Spawn() | Terminate() | Kill() | Fence() | CleanUp() | RecordIncident() | Release() | TakeSession():
             return action.agent
         case _:
@@ -109,5 +114,7 @@ def came_to_nothing(action: Action, why: str) -> Event | None:
             return PackageFailed(agent, action.handoff, why)
         case WriteAddendum(agent=agent):
             return AddendumWritten(agent, action.handoff, why=why)
+        case ExamineCase(agent=agent, incarnation=incarnation):
+            return CaseExamined(agent, incarnation, action.case, action.number, problem=why)
         case _:
             return None

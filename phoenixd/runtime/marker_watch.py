@@ -15,10 +15,10 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.resonance import CodesSeen, FooterSeen
+from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
 from phoenixd.core.moment import Instant
 from phoenixd.documents.resonance.footer import Footer
-from phoenixd.documents.resonance.heard import Passed, newest_footer, spotted, wanted
+from phoenixd.documents.resonance.heard import Passed, given_at, newest_footer, spotted, wanted
 from phoenixd.ports import Clock
 
 GATHER = 1.0
@@ -97,10 +97,14 @@ class MarkerWatch:
 
     def _judge(self, agent: Agent, passed: tuple[Passed, ...], burning: tuple[Passed, ...]) -> None:
         # The planting as it is now: others may have been given while the transcript was read.
-        planting = agent.resonance.planting if agent.resonance is not None else None
-        if planting is None or not passed:
+        known = agent.resonance
+        planting = known.planting if known is not None else None
+        if known is None or planting is None or not passed:
             return
         now = self._clock.now().wall
+        if not known.proven and (given := given_at(planting, passed)) is not None:
+            at = min(given.at, now) if given.at is not None else now
+            self._tell(AnchorSeen(agent.name, agent.incarnation, planting.marker.code, at))
         for one in spotted(planting, burning):
             at = min(one.at, now) if one.at is not None else now
             self._tell(CodesSeen(agent.name, agent.incarnation, one.codes, one.where, at))

@@ -22,6 +22,7 @@ from phoenixd.core.actions import (
     Deliver,
     Disarm,
     DismissDialog,
+    ExamineCase,
     Fence,
     InterruptTurn,
     Kill,
@@ -54,6 +55,7 @@ from phoenixd.core.tasks.state import JudgedReport, Task, Tasks
 from phoenixd.errors import PhoenixdError, TerminalFailed
 from phoenixd.ports import Outside, Sink
 from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.examining import Examining
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.incidents import Incidents
 from phoenixd.runtime.lanes import came_to_nothing, lane_of
@@ -89,6 +91,7 @@ class Performer:
         self._runs = RunOrders(outside, find, tell, hearing)
         self._screening = Screening(outside, find, tell)
         self._incidents = Incidents(outside, find, tell)
+        self._examining = Examining(outside, find, tell, self._incidents.pane_of)
         self._messenger = messenger
         self._answerer = answerer
         self._lanes: dict[str, deque[Action]] = {}
@@ -185,6 +188,9 @@ class Performer:
             case RecordIncident():
                 if self._tasks is not None:
                     await self._incidents.keep(action, self._tasks)
+            case ExamineCase():
+                if self._tasks is not None:
+                    self._tasks.start_soon(self._examining.examine, action)
             case Release():
                 await self._runs.release(action)
             case TakeSession(agent=agent, seat=seat, generation=generation):

@@ -6,12 +6,12 @@ client asks, none of that happens.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, Attached, Cost, Doing, Sight, Words
+from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, TOOL_LIMIT, Attached, Cost, Doing, Sight, Words
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.tool_argument import argument_of
 from phoenixd.ports import Clock
@@ -20,11 +20,13 @@ MOST_CALLS = 32
 """Open calls of one run that are remembered; what an agent begins and never ends pushes out the oldest."""
 RAW_LIMIT = 4096
 """Characters of a text that are looked at for secrets: many times what is shown of it."""
-TOOL_LIMIT = 80
+MARGIN = 1024
+"""Characters of a word that was cut which are left out at most."""
 MODEL_LIMIT = 80
 BRANCH_LIMIT = 120
 
 Clean = Callable[[str | None, str], str]
+_Shown = tuple[str | None, str | None, str | None]
 
 
 @dataclass(slots=True)
@@ -47,6 +49,8 @@ class _Kept:
     cost: Cost | None = None
     shown: Sight | None = None
     """All that, as rows have it; None after each change."""
+    shown_without: object = None
+    """The secrets that were known then."""
 
 
 class Sights:
@@ -58,20 +62,24 @@ class Sights:
         clean: Clean,
         clock: Clock,
         changed: Callable[[str], None] = lambda agent: None,
+        known: Callable[[str], object] = lambda agent: None,
     ) -> None:
-        """changed: called with each agent of which something else is seen now."""
+        """changed: called with each agent of which something else is seen now. known: what `clean` knows of an agent's
+        secrets, another object once it knows more."""
         self._find = find
         self._clean = clean
         self._clock = clock
         self.changed = changed
+        self._known = known
         self._kept: dict[str, _Kept] = {}
         self._attached: dict[str, Attached] = {}
-        self._tasks: dict[str, tuple[tuple[str | None, str | None], tuple[str | None, str | None]]] = {}
+        self._texts: dict[str, tuple[tuple[object, ...], _Shown]] = {}
+        """By agent: its texts as the fleet has them, and as they are shown."""
         self._opened: dict[str, int] = {}
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """A hook came. A subagent's calls are not what the agent itself is at: the call of the subagent is."""
-        if payload.get("agent_id"):
+        if payload.get("agent_id") or self._find(agent) is None:
             return
         match kind:
             case "tool-start":
@@ -92,10 +100,10 @@ class Sights:
         branch: str | None,
     ) -> None:
         """What a look at an agent's files found; what it did not find stays as it was."""
-        if agent.run is None:
+        if agent.run is None or self._find(agent.name) is None:
             return
         kept = self._of(agent.name)
-        said = (said[0][:RAW_LIMIT], said[1]) if said is not None else kept.said
+        said = (said[0][: RAW_LIMIT + 1], said[1]) if said is not None else kept.said
         if cost is not None and kept.cost is not None and replace(cost, at_wall=kept.cost.at_wall) == kept.cost:
             cost = kept.cost
         found = (said, cost or kept.cost, model or kept.model, branch)
@@ -117,24 +125,30 @@ class Sights:
         """That row of the journal opened the agent's present state."""
         self._opened[agent] = row
 
-    def forget(self, agent: str) -> None:
-        """The agent was removed."""
-        for known in (self._kept, self._attached, self._tasks, self._opened):
-            known.pop(agent, None)
+    def forget_removed(self, names: Iterable[str]) -> None:
+        """Forget those of these agents that are there no more."""
+        for name in names:
+            if self._find(name) is None:
+                for known in (self._kept, self._attached, self._texts, self._opened):
+                    known.pop(name, None)
 
     def of(self, agent: Agent) -> Sight:
         """All that is seen of an agent now, without secrets."""
         kept = self._kept.get(agent.name)
         shown = Sight()
         if kept is not None:
-            shown = kept.shown = kept.shown if kept.shown is not None else self._shown(agent.name, kept)
-        goal, task = self._goal_and_task(agent)
+            if kept.shown is None or kept.shown_without is not self._known(agent.name):
+                kept.shown, kept.shown_without = self._shown(agent.name, kept), self._known(agent.name)
+            shown = kept.shown
+        goal, task, model = self._of_fleet(agent)
+        is_newest = shown.incarnation == agent.incarnation
         return replace(
             shown,
             attached=self._attached.get(agent.name),
             opened=self._opened.get(agent.name),
             goal=goal,
             task=task,
+            model=(shown.model if is_newest else None) or model,
             incarnation=shown.incarnation or agent.incarnation,
         )
 
@@ -195,17 +209,25 @@ class Sights:
             has_calls=kept.has_calls,
         )
 
-    def _goal_and_task(self, agent: Agent) -> tuple[str | None, str | None]:
-        """The operator's goal, and what it is at: the newest prompt of a person, and before the first one the goal."""
-        raw = (agent.spec.prompt, agent.last_prompt or agent.spec.prompt)
-        known = self._tasks.get(agent.name)
+    def _of_fleet(self, agent: Agent) -> _Shown:
+        """The operator's goal; what it is at: the newest prompt of a person, and before the first one the goal; and
+        the model of which its meter was told."""
+        goal, task, model = agent.spec.prompt, agent.last_prompt or agent.spec.prompt, agent.meter.model
+        raw = goal, task, model, self._known(agent.name)
+        known = self._texts.get(agent.name)
         if known is None or known[0] != raw:
-            goal, task = (self._line(agent.name, text, TASK_LIMIT) if text else None for text in raw)
-            known = self._tasks[agent.name] = raw, (goal, task)
+            found = ((goal, TASK_LIMIT), (task, TASK_LIMIT), (model, MODEL_LIMIT))
+            goal, task, model = (self._line(agent.name, text, limit) if text else None for text, limit in found)
+            known = self._texts[agent.name] = raw, (goal, task, model)
         return known[1]
 
     def _line(self, agent: str, text: str, limit: int) -> str:
-        return one_line(self._clean(agent, text[:RAW_LIMIT]), limit)
+        clean = self._clean(agent, text[:RAW_LIMIT])
+        if len(text) > RAW_LIMIT:
+            # Half of a secret is not known for one: the word that stands before the cut is not shown.
+            last = clean.rsplit(None, 1)[-1] if clean.strip() else ""
+            clean = f"{clean[: len(clean) - min(len(last), MARGIN)]}…"
+        return one_line(clean, limit)
 
 
 def _number(payload: dict[str, Any]) -> str:

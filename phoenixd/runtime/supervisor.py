@@ -206,7 +206,7 @@ class Supervisor:
                 answered.set()
 
         for number, event in enumerate(events):
-            self._put(_Waiting(event, partial(done, number)))
+            self._put(_Waiting(cleaned(event, self._clean), partial(done, number)))
         if events:
             await answered.wait()
         return [answers[number] for number in range(len(events))]
@@ -326,11 +326,12 @@ class Supervisor:
             self.fleet = result.fleet
             if isinstance(waiting.event, JournalBehind):
                 turn.after_row = first_row_after(self.fleet.epoch)
-            self._note(turn, heard, result.decisions, now)
             if result.kept:
                 turn.incidents.extend(cases.incidents(result.kept, self._clean))
                 turn.treatments.extend(cases.treatments(result.kept))
+                # Before what is ordered: the terminal is seen as the failure left it, and not as the next run fills it.
                 turn.actions.extend(cases.copies(result.kept))
+            self._note(turn, heard, result.decisions, now)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
                 turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None

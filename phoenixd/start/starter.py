@@ -195,7 +195,7 @@ class Starter:
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, papers)
-        desk.secrets = self._variables.secrets(agent, variables)
+        self._publication.learn(agent, self._variables.secrets(agent, variables))
         now = self._clock.now().wall
         desk.forget_brief_of(spawn.run_id, spawn.incarnation)
         state = desk.foresee(agent, now)

@@ -44,6 +44,7 @@ from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.drivers.writers.project_command import ProjectCommand
+from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
 from phoenixd.memory.addenda import Addenda
@@ -129,7 +130,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         before_task=BeforeTasks(directories, plain_files, hash_files).keep,
     )
     shared = SharedMemory(
-        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean, lambda: clock.now().wall
+        directories.state / DIRECTORY, plain_files, ProjectFiles(), papers.clean_of_all, lambda: clock.now().wall
     )
     handover = Handover(
         ProjectFiles(),
@@ -138,7 +139,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         lambda: clock.now().wall,
         lambda: secrets.token_hex(6),
         papers.heard_out,
-        papers.clean,
+        papers.clean_of_all,
         Addenda(
             ProjectFiles(),
             ListingFiles(directories, plain_files),
@@ -147,7 +148,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
                 one for one in supervisor.everybody() if one.spec.seat == seat or one.spec.cwd == workspace
             ),
             lambda: clock.now().wall,
-            papers.clean,
+            papers.clean_of_all,
         ),
         in_hand=lambda project, workspace: frozenset(
             one.plan
@@ -158,7 +159,12 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
-    return House(variables, transcripts, papers, starter, Screens(lambda: clock.now().wall), handover, shared)
+    reader = ClinicReader(
+        lambda: programs.job_runner, variables.environment_of, end_writer, directories.runtime / "readers",
+        ground.configuration.settings.redaction.marks,
+    )  # fmt: skip
+    screens = Screens(lambda: clock.now().wall)
+    return House(variables, transcripts, papers, starter, screens, handover, shared, reader)
 
 
 def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
@@ -206,6 +212,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
         cleaner=RunCleaner(Cleaner(world.cgroups, world.shims.shim_of), directories.agent_state),
         handover=house.handover,
         markers=house.papers.resonance,
+        reader=house.reader,
         jobs=Collection(
             directories,
             gathered,
@@ -248,7 +255,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     def greeted(name: str) -> None:
         tasks.start_soon(relink, name, find, world.shims, hearing, clock)
 
-    sights = Sights(find, house.papers.clean, clock)
+    sights = Sights(find, house.papers.clean, clock, known=house.papers.known_secrets)
     sighting = Sighting(sights, clock, house.transcripts.last_words, branch_of)
     status = StatusLines(ground.directories.agent_runtime)
     metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.look)

@@ -61,6 +61,10 @@ async def compose(
             hands.sights.opens(name, row)
             # What has no hooks is looked at where its state changes.
             hands.metering.note(name)
+        told = {stored.entry.agent for stored in entries if stored.entry.agent is not None}
+        if gone := [name for name in told if supervisor.find(name) is None]:
+            hands.sights.forget_removed(gone)
+            house.papers.forget_removed(gone)
         service.turned(entries, changed)
 
     world.shims.speak_to(hands.hearing.hear)

@@ -18,6 +18,7 @@ from phoenixd.drivers.shims.records import ExitRecords
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
+from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
@@ -77,6 +78,7 @@ class House:
     screens: Screens
     handover: Handover
     shared: SharedMemory
+    reader: ClinicReader
 
 
 @dataclass(frozen=True, slots=True)

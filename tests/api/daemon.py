@@ -67,7 +67,7 @@ from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.log_lines import LogLine, merged
 from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
-from phoenixd.documents.redact import redact
+from phoenixd.documents.redact import redact, redact_json
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
@@ -114,7 +114,7 @@ class MemoryJournal:
     async def read(
         self,
         *,
-        agent: str | None = None,
+        agent: str | Sequence[str] | None = None,
         after: int = 0,
         since_wall: float | None = None,
         limit: int = 1000,
@@ -277,6 +277,10 @@ class FakeDaemon:
 
     async def look_at_terminals(self) -> None:
         return None
+
+    def without_secrets(self, body: dict[str, Any]) -> dict[str, Any]:
+        found: dict[str, Any] = redact_json(body, redact)
+        return found
 
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()

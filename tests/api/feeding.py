@@ -44,7 +44,11 @@ class Model:
             case "agent":
                 self.agents[frame.data["name"]] = frame.data
             case "gone":
-                self.agents.pop(frame.data["name"], None)
+                # Removed, or not chosen any more: its items and alerts go with it.
+                name = frame.data["name"]
+                self.agents.pop(name, None)
+                self.items = {key: item for key, item in self.items.items() if item["agent"] != name}
+                self.alerts = {key: alert for key, alert in self.alerts.items() if alert["agent"] != name}
             case "item":
                 self.items[frame.data["id"]] = frame.data
             case "item-closed":

@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import get_args
 
 import pytest
 
-from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
+from phoenixd.core.events.clinic import CaseExamined
+from phoenixd.core.events.fleet import LimitsDeclared
+from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.spec import FleetLimits
+from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
+from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import Opinion, ReaderRules
+from phoenixd.core.treatment.words import Occasion
 from phoenixd.documents import clinic
+from phoenixd.documents.codec import encode
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -109,6 +118,35 @@ async def test_what_another_version_stored_is_read_or_told_by_name(live: Live, i
     assert (await live.ask("GET", "/v1/clinic/c1")).exit == 0
 
 
+@pytest.mark.parametrize("occasion", get_args(Occasion))
+async def test_each_kind_of_incident_that_is_stored_can_be_replayed(live: Live, ill: FakeDaemon, occasion: str) -> None:
+    kept = ill.journal.kept_incidents
+    evidence = Evidence(occasion=occasion, harness="claude", mode="resume", fill=0.9, said="x" * 2000)  # type: ignore[arg-type]
+    kept[0] = replace(kept[0], kind=occasion, evidence=json.dumps(encode(evidence)))
+
+    answer = await live.ask("GET", "/v1/clinic/c1/replay")
+
+    assert answer.json["incidents"][0]["problem"] is None
+    assert answer.json["incidents"][0]["now"]["rule"]
+    assert (await live.ask("GET", "/v1/clinic/c1", text=True)).exit == 0
+
+
+@pytest.mark.parametrize("word", ["\x1b]0;owned\x07", "\x1b[2J\x1b[31mred", "\u202egnorw", "a\nb\rc", "\ud800"])
+async def test_what_an_agent_calls_its_failure_draws_nothing_on_the_terminal(
+    live: Live, ill: FakeDaemon, word: str
+) -> None:
+    ill.hook("docs", "session-start", source="resume")
+    ill.hook("docs", "prompt-submit", text="go on")
+    ill.hook("docs", "stop-failure", error=word, text=word * 5_000_000)
+
+    for path in ("/v1/clinic", "/v1/clinic/c2", "/v1/clinic/c2/replay"):
+        answer = await live.ask("GET", path, text=True)
+        assert answer.exit == 0
+        assert not any(sign in answer.text for sign in "\x1b\x07\r\u202e")
+    (incident,) = [one for one in ill.journal.kept_incidents if one.case_id == "c2"]
+    assert len(incident.evidence) < 20_000
+
+
 async def test_a_journal_without_its_treatments_calls_nothing_held(live: Live, ill: FakeDaemon) -> None:
     ill.journal.kept_treatments.clear()
 
@@ -116,6 +154,34 @@ async def test_a_journal_without_its_treatments_calls_nothing_held(live: Live, i
 
     assert case.outcome == "open"
     assert (await live.ask("GET", "/v1/clinic")).json["treatments"] == []
+
+
+async def test_a_case_about_which_nothing_was_done_is_over_when_the_fleet_has_closed_it(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "session-start", source="startup")
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.hook("docs", "stop-failure", error="odd", text="what nobody knows")
+    daemon.journal.kept_treatments.clear()
+    shown = (await live.ask("GET", "/v1/clinic/c1")).json["case"]
+    assert (shown["outcome"], shown["closed_at"]) == ("open", None)
+
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.hook("docs", "stop")
+    assert await daemon.order(StopRequested("docs")) is None
+    shown = (await live.ask("GET", "/v1/clinic/c1")).json["case"]
+    assert shown["outcome"] == "moot"
+    assert shown["closed_at"] is not None
+
+
+async def test_a_clock_that_was_set_back_makes_no_negative_median(live: Live, ill: FakeDaemon) -> None:
+    key, one = next(iter(ill.journal.kept_treatments.items()))
+    ill.journal.kept_treatments[key] = replace(one, outcome="held", productive=one.failed - 3600)
+
+    (figure,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+
+    assert figure["seconds"] is None
 
 
 async def test_a_case_that_is_not_kept_is_not_found(live: Live, ill: FakeDaemon) -> None:
@@ -147,3 +213,42 @@ async def test_a_proposal_is_shown_whole_and_answered_by_its_number(live: Live, 
     assert answer.exit == 0, answer.text
     assert daemon.fleet().agents["docs"].advice is not None
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+
+OPINION = Opinion("logic_error", "It asks for a library.", 0.9, "modify_prompt", "Install it first.")
+READER = Caps(reader=ReaderRules(model="test:reader"))
+
+
+@pytest.mark.parametrize("is_forgotten", [False, True])
+async def test_c44_show_says_what_a_model_read_of_it_and_what_it_cost(
+    live: Live, daemon: FakeDaemon, is_forgotten: bool
+) -> None:
+    """Also once the fleet has forgotten the Case: the journal's rows tell it."""
+    daemon.happen(LimitsDeclared(FleetLimits(), clinic=READER))
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "session-start", source="startup")
+    daemon.hook("docs", "prompt-submit", text="go on")
+    daemon.die("docs")
+    assert "in force: the model test:reader; today 1 of 24 questions and 0 of 200000 tokens" in await _page(live)
+    assert "the rules alone: the model test:reader was asked 1 times: it has not answered yet" in await _page(live)
+    daemon.happen(CaseExamined("docs", 1, "c1", 1, OPINION, tokens=321))
+    if is_forgotten:
+        daemon.state = replace(daemon.state, cases=replace(daemon.state.cases, cases=()))
+
+    case = (await live.ask("GET", "/v1/clinic/c1")).json
+    assert case["case"]["reading"]["diagnosis"]["root_cause"] == "logic_error"
+    assert case["case"]["reading"]["tokens"] == case["reader"]["tokens_today"] == 321
+    assert (
+        "the model test:reader (321 tokens) says logic_error, confidence 0.9, prescribes modify_prompt: "
+        "It asks for a library. It would add: Install it first." in await _page(live)
+    )
+
+
+async def _page(live: Live) -> str:
+    answer = await live.ask("GET", "/v1/clinic/c1", text=True)
+    assert max(map(len, answer.text.splitlines())) <= 80
+    return " ".join(answer.text.split())
+
+
+async def test_without_a_reader_the_rules_are_alone_and_that_is_told(live: Live, ill: FakeDaemon) -> None:
+    assert "reading nobody was asked about it in force: the rules alone" in await _page(live)

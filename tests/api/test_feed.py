@@ -12,7 +12,9 @@ from typing import Any
 import jsonschema
 import pytest
 
+from phoenixd.api.feed import notes
 from phoenixd.api.feed.following import Follower
+from phoenixd.api.feed.ledger import subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
@@ -25,6 +27,7 @@ from phoenixd.core.events.orders import (
     StopRequested,
     UnmuteRequested,
 )
+from phoenixd.core.selection import NAME, Selector, Subject, parse
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -142,6 +145,91 @@ async def test_a_selector_leaves_one_agent_after_the_other(quick: Live, daemon: 
     assert (refused.status, refused.json["code"]) == (400, "invalid")
 
 
+async def test_what_an_agent_asks_comes_with_it_when_it_is_chosen_and_goes_with_it(daemon: FakeDaemon) -> None:
+    """A face that shows whom a person has to help lacks neither the question nor how it came about."""
+    daemon.declare("asks")
+    daemon.declare("docs")
+    feed, model = Feed(daemon), Model()
+    found = parse("needs:you")
+    assert isinstance(found, Selector)
+    follower = Follower(feed, daemon, found)
+    await told(follower, model, await follower.begin(None), 10_000)
+    assert (model.agents, model.items, model.notes) == ({}, {}, [])
+    daemon.wait("asks", text="npm test", held=True)
+    frames_of = [frame_of(text) for text in await follower._next()]
+    for frame in frames_of:
+        assert frame is not None
+        model.hear(frame)
+    (item,) = model.items.values()
+    assert (set(model.agents), item["title"]) == ({"asks"}, "Bash npm test")
+    last = [row.seq for row in daemon.journal.rows if row.entry.agent == "asks" and row.entry.weight == "story"][-1]
+    assert last in model.notes, "the row that tells of the question"
+    daemon.see("docs", Sight(1, said=Words("hello", 1.0)))
+    daemon.happen(StopRequested("docs"))
+    assert await follower._next() == []
+    daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
+    await told(follower, model, await follower._next(), 10_000)
+    assert (model.agents, model.items, model.alerts) == ({}, {}, {})
+
+
+async def test_a_seats_rows_are_told_to_whom_chose_the_seat_whatever_generation_wrote_them() -> None:
+    daemon = standing()
+    daemon.declare("lead", kind="orchestrator")
+    agent, seat = daemon.state.agents["lead"], daemon.state.seats["lead"]
+    later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
+    seats = {"lead": replace(seat, generation=2, fenced=1)}
+    daemon.state = replace(daemon.state, agents={"lead-g2": later}, seats=seats)
+    feed, model = Feed(daemon), Model()
+    found = parse("lead")
+    assert isinstance(found, Selector)
+    follower = Follower(feed, daemon, found)
+    await told(follower, model, await follower.begin(None), 10_000)
+    daemon.happen(StopRequested("lead-g2"))
+    await told(follower, model, await follower._next(), 10_000)
+    assert daemon.journal.rows[-1].entry.agent == "lead-g2"
+    assert model.notes[-1] == daemon.journal.rows[-1].seq
+
+
+async def test_a_row_of_the_story_is_read_and_written_down_once_for_all_followers(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    daemon = standing()
+    for number in range(5):
+        daemon.declare(f"a{number}")
+    feed = Feed(daemon)
+    followers = [Follower(feed, daemon) for _ in range(50)]
+    for follower in followers:
+        await follower.begin(None)
+    made: list[int] = []
+    monkeypatch.setattr(notes.representation, "event", lambda row: made.append(row.seq) or {"id": row.seq})
+    for _ in range(3):
+        for number in range(5):
+            name = f"a{number}"
+            up = daemon.state.agents[name].run is not None
+            daemon.happen(StopRequested(name) if up else StartRequested(name))
+        texts = [[text for text in await follower._next() if "event: note" in text] for follower in followers]
+        assert all(one == texts[0] and one for one in texts)
+    assert made == sorted(set(made))
+
+
+async def test_who_is_far_behind_has_the_rows_read_for_him_alone() -> None:
+    daemon = standing()
+    daemon.declare("a")
+    kept = notes.Notes(daemon.journal, str)
+    story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
+    newest = len(daemon.journal.rows)
+    assert await kept.between(newest, newest) == []
+    assert [note.row for note in await kept.between(0, newest)] == story
+    for _ in range(40):
+        up = daemon.state.agents["a"].run is not None
+        daemon.happen(StopRequested("a") if up else StartRequested("a"))
+    newest = len(daemon.journal.rows)
+    story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
+    for after in (0, 1, 3, newest - 4, newest):
+        assert [note.row for note in await kept.between(after, newest)] == [one for one in story if one > after]
+    assert [note.row for note in await kept.between(2, 9)] == [one for one in story if 2 < one <= 9]
+
+
 async def test_who_comes_back_is_told_what_is_new_and_a_foreign_cursor_is_told_so(
     quick: Live, daemon: FakeDaemon
 ) -> None:
@@ -252,12 +340,20 @@ async def test_kill_the_daemon_or_the_link_between_any_two_frames(seed: int) -> 
     await play(seed, steps=250)
 
 
-async def play(seed: int, steps: int) -> tuple[int, int]:
+@pytest.mark.parametrize("select", ["needs:you", "s:running", "a1 a2", "a* !a3", "s:idle,waiting,quarantined a[0-3]"])
+async def test_a_client_that_chose_agents_knows_all_of_these_and_nothing_of_others(select: str) -> None:
+    await play(7, steps=200, select=select)
+
+
+async def play(seed: int, steps: int, select: str = "") -> tuple[int, int]:
     """So many steps; how often the link was cut, and how often the daemon died of it."""
     cuts = deaths = 0
     chance, daemon, model = random.Random(seed), standing(), Model()
+    found = parse(select)
+    assert isinstance(found, Selector)
+    selector = found if select else None
     feed = Feed(daemon)
-    follower = Follower(feed, daemon)
+    follower = Follower(feed, daemon, selector)
     texts = await follower.begin(None)
     for _ in range(steps):
         for _ in range(chance.randrange(1, 4)):
@@ -272,7 +368,7 @@ async def play(seed: int, steps: int) -> tuple[int, int]:
                 deaths += 1
                 daemon.attendants.clear()
                 feed = Feed(daemon)
-            follower = Follower(feed, daemon)
+            follower = Follower(feed, daemon, selector)
             texts = await follower.begin(model.last_id)
             continue
         texts = await follower._next()
@@ -283,16 +379,29 @@ async def play(seed: int, steps: int) -> tuple[int, int]:
             feed.refresh(everyone=True)
             await told(follower, model, await follower._next(), 10_000)
             texts = []
-            require_equal(daemon, model)
-    story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
+            require_equal(daemon, model, selector)
     await told(follower, model, [*texts, *await follower._next()], 10_000)
-    assert [one for one in story if one >= model.notes[0]] == sorted(set(model.notes))
+    rows = [row for row in daemon.journal.rows if row.entry.weight == "story"]
+    if selector is not None:
+        rows = [row for row in rows if row.entry.agent and selector.takes(Subject(row.entry.agent, "", "", ()))]
+    wanted = [row.seq for row in rows if row.seq >= model.notes[0]]
+    if selector is None or all(term.key == NAME for term in selector.terms):
+        assert wanted == sorted(set(model.notes))
     return cuts, deaths
 
 
-def require_equal(daemon: FakeDaemon, model: Model) -> None:
+def require_equal(daemon: FakeDaemon, model: Model, selector: Selector | None = None) -> None:
     fresh = Feed(replace(daemon, attendants=[]))
     fresh.refresh(everyone=True)
+    if selector is not None:
+        chosen = {row["name"]: row for row in fresh.ledger.bodies("agent") if selector.takes(subject_of(row))}
+        assert {name: comparable(row) for name, row in model.agents.items()} == {
+            name: comparable(row) for name, row in chosen.items()
+        }
+        for kind, known in (("item", model.items), ("alert", model.alerts)):
+            bodies = fresh.ledger.bodies(kind)  # type: ignore[arg-type]
+            assert known == {one["id"]: one for one in bodies if one["agent"] in chosen}
+        return
     assert {name: comparable(row) for name, row in model.agents.items()} == {
         row["name"]: comparable(row) for row in fresh.ledger.bodies("agent")
     }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -14,6 +15,7 @@ from phoenixd.documents.project.splitting import split
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.documents.project.projects import BUILDING, NOW, PLANNING, plan_of, tree_of
+from tests.hiding import KEY, hidings, shows
 
 TOKEN = "Bearer secret"
 SHORT = PhaseRules(max_lines=60, warn_lines=50)
@@ -111,3 +113,16 @@ async def test_what_is_not_meant_clearly_is_refused_with_a_remedy(
 
     assert answer.exit == code
     assert answer.json["remedy"]
+
+
+async def test_p79_titles_of_plans_and_what_is_wrong_with_them_are_shown_without_secrets(
+    live: Live, shop: FakeDaemon
+) -> None:
+    for how, written in hidings(KEY).items():
+        plan = f"## Task 1: use {written}\n- **Status**: {written}\n".encode()
+        shop.trees["/srv/shop", "shop"] = tree_of({PLANNING: plan})
+        for path in ("/v1/phases", "/v1/phases/check"):
+            told = await live.ask("GET", f"{path}?workspace=/srv/shop&project=shop")
+            assert shows(json.dumps(told.json, ensure_ascii=False), KEY) == [], (how, path)
+            page = await live.ask("GET", f"{path}?workspace=/srv/shop&project=shop", text=True)
+            assert shows(page.text, KEY) == [], (how, path)

@@ -10,7 +10,7 @@ from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, UserProm
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from phoenixd.clinic import ClinicAgent, recoverable_run
-from phoenixd.clinic.reading import LIMIT
+from phoenixd.documents.clinic_reading import LIMIT
 from tests.clinic.agents import Script, Watched, calls, says
 
 SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwx1234"

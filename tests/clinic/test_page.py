@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from phoenixd import clinic
-from phoenixd.clinic.reading import LIMIT
+from phoenixd.documents.clinic_reading import LIMIT
 from tests.clinic.agents import Script, Watched, http, says
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -15,8 +15,8 @@ from pydantic_ai.messages import (
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from phoenixd.clinic import Summarizer
-from phoenixd.clinic.bounds import Cleaner
 from phoenixd.clinic.history import cut_of, last_turn, paired
+from phoenixd.documents.cleaner import Cleaner
 from tests.clinic.agents import says
 from tests.clinic.test_recovery import long_history, orphans, user_words
 

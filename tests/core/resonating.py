@@ -10,7 +10,7 @@ from phoenixd.core.actions import Arm, PlantCodes, ReadSeed
 from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Refusal
-from phoenixd.core.events.resonance import CodesPlanted, SeedRead
+from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, SeedRead
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.resonance.state import Resonance
@@ -31,10 +31,12 @@ def resonant(name: str = "a", **rules: Any) -> AgentSpec:
 class ResonanceStory(Story):
     """The first agent. Codes are planted and the seed is read at once, unless `papers` says otherwise.
 
-    memory: the planting that the agent has in its context; None: it lost that.
+    memory: the planting that the agent has in its context; None: it lost that. shows: its CLI writes down what it was
+    given at its session's start.
     """
 
-    def __init__(self, *specs: AgentSpec, papers: str = "well") -> None:
+    def __init__(self, *specs: AgentSpec, papers: str = "well", shows: bool = True) -> None:
+        self.shows = shows
         self.dice, self.used = random.Random(7), set[str]()
         self.papers, self.memory = papers, None
         self.seq = 0
@@ -89,6 +91,8 @@ class ResonanceStory(Story):
         if order.why in ("start", "restoration"):
             self.memory = planting
         self.tell(CodesPlanted(order.agent, order.incarnation, planting, self.wall, PERSONA))
+        if self.shows and order.why in ("start", "restoration"):
+            self.tell(AnchorSeen(order.agent, order.incarnation, planting.marker.code, self.wall))
 
     # The agent.
 

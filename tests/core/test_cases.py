@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core import hearing
-from phoenixd.core.agent.state import Starting
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import RollbackRequested, StartRequested
@@ -48,8 +48,9 @@ def back(story: Story) -> Story:
 
 
 def turn(story: Story) -> None:
-    """A turn that holds a completed call and ends well."""
-    story.hook("prompt-submit", text="and now this")
+    """A turn that holds a completed call and ends well; the one that is open, where one is."""
+    if not (isinstance(story.state, Running) and story.state.activity.turn_open):
+        story.hook("prompt-submit", text="and now this")
     story.hook("tool-start", tool="Bash", tool_use_id="t")
     story.hook("tool-end", tool="Bash", tool_use_id="t")
     story.hook("stop")
@@ -323,8 +324,8 @@ def test_an_outcome_that_is_known_stays_as_it_is(story: Story) -> None:
     failed = outcome.decided(one, "failed", "it came back", story.now)
 
     assert outcome.decided(failed, "held", "no", story.now) == failed
-    assert outcome.turn_ends(failed, story.now) == failed
-    assert outcome.turn_ends(one, story.now).outcome == "open", "no turn counts before a productive one"
+    assert outcome.turn_ends(failed, story.at, story.now) == failed
+    assert outcome.turn_ends(one, story.at, story.now).outcome == "open", "no turn counts before a productive one"
 
 
 def test_a_handoff_that_was_rolled_back_opens_a_case() -> None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from phoenixd.core import projection
 from phoenixd.core.actions import Alert, Reassure
-from phoenixd.core.events.fleet import AlertAcknowledged, Tick, TroubleGone, TroubleSeen
+from phoenixd.core.behind.world import World
+from phoenixd.core.events.fleet import AlertAcknowledged, JournalBehind, Tick, TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, MuteRequested, UndoRequested, UnmuteRequested
 from phoenixd.core.fleet import next_deadline
 from phoenixd.core.mutes.state import Mute
@@ -146,6 +147,15 @@ def test_a_stop_leaves_a_mute_that_can_be_taken_back_and_a_removal_ends_it() -> 
     story.tell(AgentDeclared(claude()))
     trouble(story)
     assert [kind for kind, _ in told(story)][-1] == "brief"
+
+
+def test_an_old_journal_mutes_nobody_and_what_it_held_back_is_told() -> None:
+    story = Story(claude()).runs()
+    mute(story)
+    trouble(story)
+    story.tell(JournalBehind("it is old", World("boot", 1, 2)))
+    assert story.fleet.mutes == {}
+    assert "brief" in [kind for kind, _ in told(story)]
 
 
 def test_who_is_not_there_cannot_be_muted_and_who_is_not_muted_can_be_unmuted() -> None:

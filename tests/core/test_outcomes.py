@@ -202,8 +202,6 @@ SITUATIONS: tuple[Callable[[], tuple[Told, str]], ...] = (
 
 DETAIL = {held_by_an_hour_of_open_turns: "resume_refused"}
 """Which Case is judged, where an earlier failure led to it."""
-MISSED = {moot_by_an_operator_who_took_over}
-"""A prompt that a person typed is no order. Were it one, no treatment of an agent that people talk to could hold."""
 
 
 @pytest.mark.parametrize("situation", SITUATIONS, ids=lambda one: one.__name__)
@@ -213,4 +211,4 @@ def test_x12_what_came_of_a_treatment_is_judged_as_people_who_did_not_know_the_r
     story, expected = situation()
 
     found = story.judged(DETAIL.get(situation, ""))
-    assert (found.outcome == expected) == (situation not in MISSED), (found, story.reasons[-6:])
+    assert found.outcome == expected, (found, story.reasons[-6:])

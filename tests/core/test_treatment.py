@@ -85,8 +85,9 @@ def test_c43_advice_is_facts_until_it_is_known_what_came_of_it(story: Story) -> 
     assert lines[0].startswith("Run 2 failed at 2027-")
     assert "it ended, and nothing says why (Case c1, noticed 2 times since" in lines[0]
     assert lines[-1] == "Tried before: resume (failed)."
-    for _ in range(7):
-        story.hook("prompt-submit", text="and now this")
+    for number in range(7):
+        if number:
+            story.hook("prompt-submit", text="and now this")
         story.hook("tool-start", tool="Bash", tool_use_id="t")
         story.hook("tool-end", tool="Bash", tool_use_id="t")
         story.hook("stop")

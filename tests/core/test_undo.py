@@ -9,10 +9,15 @@ import pytest
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Starting, Stopped, Stopping
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopRequested, UndoRequested
-from phoenixd.core.fleet import Fleet
+from phoenixd.core.behind.world import World
+from phoenixd.core.decision import Decision
+from phoenixd.core.events.fleet import JournalBehind
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested, UndoRequested
+from phoenixd.core.fleet import Fleet, Step, put
+from phoenixd.core.moment import Moment
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
+from phoenixd.core.undo.age import is_young, lasting
 from phoenixd.core.undo.state import KEPT, MOST, Undoable, kept, newest
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.codec import decode, encode
@@ -412,3 +417,113 @@ def test_a_running_agent_is_up_after_its_stop_was_taken_back_at_once() -> None:
 
     assert isinstance(story.state, Running)
     assert story.run.session_id == session
+
+
+@pytest.mark.parametrize("jump", [-400 * DAY, -1.0, 0.0, 400 * DAY])
+def test_an_act_is_kept_seven_days_whatever_the_clock_is_set_to(jump: float) -> None:
+    """Forward it hides the act for as long as the clock says so, and loses none; back it keeps none for longer."""
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    acts, at, wall = story.fleet.undoable, story.at, story.wall
+
+    def seen(days: float, ahead: float) -> list[str]:
+        """What can be taken back then, of what is remembered then, by a clock that is so far ahead."""
+        then = Moment(at + days * DAY, wall + days * DAY + ahead)
+        return [one.act for one in lasting(acts, then) if is_young(one, then)]
+
+    assert seen(3, jump) == (["1"] if jump <= 0 else [])
+    assert lasting(acts, Moment(at + 3 * DAY, wall + 3 * DAY + jump)) == acts
+    assert seen(6.99, 0.0) == ["1"]
+    assert seen(6.99, min(jump, 0.0)) == ["1"]
+    assert seen(7, min(jump, 0.0)) == []
+
+
+def test_by_a_clock_that_was_set_back_nothing_is_taken_back_after_seven_days() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.pass_over(KEPT)
+    story.wall -= 30 * DAY
+
+    refused = story.tell(UndoRequested("a", "1"))
+
+    assert refused is not None
+    assert "7 days have passed" in refused.message
+    assert isinstance(story.state, Stopped)
+
+
+def test_an_act_of_an_older_version_is_kept_by_the_clock_alone() -> None:
+    old = Undoable("1", "stop", "a", 10.0, "ada")
+    assert decode(Undoable, {name: value for name, value in encode(old).items() if name != "at"}) == old
+    assert lasting((old,), Moment(30 * DAY, 10.0 + KEPT - 1)) == (old,)
+    assert lasting((old,), Moment(30 * DAY, 10.0 + KEPT)) == ()
+
+
+def test_time_in_which_no_daemon_watched_counts() -> None:
+    act = Undoable("1", "stop", "a", 10.0, "ada", at=5.0)
+    assert is_young(act, Moment(6.0, 10.0 + KEPT - 1))
+    assert not is_young(act, Moment(6.0, 10.0 + KEPT))
+
+
+def test_what_is_to_be_remembered_is_bounded_too() -> None:
+    acts = [Undoable(str(number), "stop", "a", 1.0, "ada", at=1.0) for number in range(MOST + 5)]
+    assert len(lasting(acts, Moment(2.0, 2.0))) == MOST
+
+
+def test_with_a_removed_agent_go_all_acts_on_it_but_its_removal() -> None:
+    """Else the newest act were one on an agent that is there no more, a worker say, and hid all older ones."""
+    story = Story(claude(), claude("w")).works()
+    story.stop(act="1")
+    gone(story)
+    story.tell(StartRequested("w"))
+    story.tell(StopRequested("w", act="2"))
+    assert [one.act for one in story.fleet.undoable] == ["1", "2"]
+    worker = story.fleet.agents["w"]
+    story.fleet = put(Step(story.fleet), Decision(worker, removed=True), story.now).fleet
+    assert [(one.act, one.agent) for one in story.fleet.undoable] == [("1", "a")]
+    story.tell(AgentWithdrawn("a", act="3"))
+    assert [(one.act, one.verb) for one in story.fleet.undoable] == [("3", "remove")]
+
+
+def test_with_a_generation_that_is_gone_go_no_acts_on_its_seat() -> None:
+    story = Story(spec("lead", kind=Kind.ORCHESTRATOR))
+    story.tell(StartRequested("lead"))
+    story.stop(act="1")
+    (act,) = story.fleet.undoable
+    agent, seat = story.agent, replace(story.fleet.seats["lead"], generation=2, fenced=1)
+    later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
+    story.fleet = replace(story.fleet, agents={"lead": agent, "lead-g2": later}, seats={"lead": seat})
+    removed = put(Step(story.fleet), Decision(agent, removed=True), story.now)
+    assert removed.fleet.undoable == (act,)
+    removed = put(removed, Decision(later, removed=True), story.now)
+    assert removed.fleet.undoable == ()
+
+
+@pytest.mark.parametrize("act", ["", "2"])
+def test_a_fresh_start_of_an_agent_that_was_removed_gives_no_session_to_another_of_its_name(act: str) -> None:
+    story = Story(claude()).works()
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    story.tell(AgentWithdrawn("a", "ada", act))
+    gone(story)
+    story.tell(AgentDeclared(claude()))
+    story.start()
+    story.works()
+    session = story.run.session_id
+
+    refused = story.tell(UndoRequested("a", "1", "ada"))
+
+    assert refused is not None
+    assert refused.code == "conflict"
+    assert (story.run.session_id, story.agent.returns_to) == (session, None)
+
+
+def test_after_a_journal_was_lost_nothing_of_before_can_be_taken_back() -> None:
+    """What was taken back since, and what was stopped, an old journal does not know."""
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.tell(JournalBehind("it is old", World("b", 4, 5)))
+    assert story.fleet.undoable == ()

@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
 from phoenixd.documents.log_lines import LogLine
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
@@ -176,3 +177,35 @@ async def test_watch_tells_people_without_moving_a_cursor(live: Live, daemon: Fa
         assert told.isascii()
         assert b"\x1b" not in told
         assert told.decode()[10:].startswith("! docs  running, waiting, permission (Bash npm publish)  #")
+
+
+async def test_watch_tells_who_enters_and_leaves_what_was_chosen_also_over_a_restart(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    daemon.declare("shop-a")
+    daemon.declare("shop-b")
+    daemon.declare("docs")
+    async with running(live, home, ["status", "s:running", "shop-*", "--watch", "--json"]) as (lines, beside):
+
+        async def told() -> tuple[str, str]:
+            row = json.loads(await lines.readline())
+            return row["name"], row["state"]
+
+        first = json.loads(await lines.readline())
+        assert sorted(row["name"] for row in first["agents"]) == ["shop-a", "shop-b"]
+        async with asyncio.timeout(PATIENCE):
+            while not live.api.feed.followers:
+                await asyncio.sleep(0.02)
+        daemon.happen(StopRequested("docs"))
+        daemon.happen(StopRequested("shop-a"))
+        assert await told() == ("shop-a", "not chosen any more")
+        daemon.happen(StartRequested("shop-a"))
+        assert await told() == ("shop-a", "running")
+        daemon.happen(AgentWithdrawn("shop-b"))
+        assert await told() == ("shop-b", "removed")
+        live.server.end()
+        assert b"waiting for it to come back" in await beside.readline()
+        daemon.happen(AgentWithdrawn("shop-a"))
+        daemon.declare("shop-c")
+        async with serving(daemon, live.socket.parent):
+            assert [await told(), await told()] == [("shop-c", "running"), ("shop-a", "gone")]

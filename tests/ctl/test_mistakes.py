@@ -1,4 +1,4 @@
-"""Typical mistakes at phoenixctl: each has its exit code, names its cause, and says what to type, which is typed.
+"""Typical mistakes at phoenixctl: each ends with its exit code, its cause, and what to type, which is typed here.
 
 One daemon answers all of them, and none of them changes anything.
 """

@@ -76,3 +76,11 @@ def test_p15_nothing_that_a_call_is_given_is_left_out_of_what_is_shown(tool: str
     payload = {"tool_name": tool, "held": True, "asked": json.dumps({"tool": tool, "input": given})}
     text = hook_event("a", 1, "permission-request", payload).text
     assert text == ("ls" if tool == "Bash" else json.dumps(given))
+
+
+@pytest.mark.parametrize(
+    ("named", "known"),
+    [("01J-abc_9.x", "01J-abc_9.x"), ("x" * 256, "x" * 256), ("x" * 257, None), ("a\nb", None), ("a\u202eb", None)],
+)
+def test_a_session_is_known_by_what_a_cli_would_call_one(named: str, known: str | None) -> None:
+    assert hook_event("a", 1, "session-start", {"session_id": named}).session_id == known

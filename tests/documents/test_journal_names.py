@@ -106,6 +106,8 @@ undo_requested
 mute_requested
 unmute_requested
 alert_acknowledged
+anchor_seen
+case_examined
 """
 ACTIONS = """
 take_session
@@ -139,6 +141,7 @@ collect_task
 plant_codes
 read_seed
 interrupt_turn
+examine_case
 """
 """Every name that was ever written, in the order of its coming; a line is added, and none is changed."""
 

@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.documents.redact import REDACTED, redact, secret_values
+from tests.hiding import SECRETS, VALUE, hidings, shows
 
 LETTERS = {
     "a": ascii_lowercase + digits, "A": ascii_uppercase + digits, "V": f"{ascii_uppercase}234567",
@@ -174,3 +175,19 @@ def test_redacting_twice_changes_nothing_more(text: str) -> None:
     once = redact(text)
 
     assert redact(once) == once
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_p79_a_secret_broken_by_what_shows_nothing_is_whole_on_no_face(secret: str) -> None:
+    for how, written in hidings(secret).items():
+        told = redact(f"it said {written} and went on", (VALUE,))
+        assert shows(told, secret) == [], how
+        assert "it said" in told
+        assert redact(told, (VALUE,)) == told, how
+
+
+@pytest.mark.parametrize(
+    "text", ["\x1b[31mred\x1b[0m", "👩\u200d👩\u200d👧", "e\u0301te\u0301", "می\u200cخواهم", "a\0b\0", "line\r\n"]
+)
+def test_a_text_without_a_secret_keeps_what_shows_nothing(text: str) -> None:
+    assert redact(text, (VALUE,)) == text

@@ -36,7 +36,7 @@ def test_c2_c10_c36_a_crash_has_a_case_a_copy_without_secrets_and_a_treatment(st
     told = (str(stage.root / "been"), SECRET[:14], SECRET[14:])
     stage.ask("add", "dies", "--cwd", str(stage.root), "--", sys.executable, "-c", DIES, *told)
     stage.ask("start", "dies")
-    stage.until("it runs again", lambda: stage.row("dies")["incarnation"] == 2)
+    stage.until_running("dies", 2)
 
     incidents = stage.state / "agents" / "dies" / "incidents"
     stage.until("the copies are written", lambda: len(list(incidents.glob("1-*.json"))) == 2)
@@ -53,3 +53,58 @@ def test_c2_c10_c36_a_crash_has_a_case_a_copy_without_secrets_and_a_treatment(st
     assert "[redacted]" in json.dumps(shown)
     assert SECRET not in copies + json.dumps(shown) + stage.ask("clinic", "show", "c1")
     assert SECRET.encode() not in journal
+
+
+CRASHES = """
+import json, os, subprocess, sys
+def report(kind, **payload):
+    told = {"session_id": os.environ["PHOENIX_SESSION_ID"], **payload}
+    subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
+report("session-start", source="startup")
+report("prompt-submit", prompt="go on")
+if os.environ["PHOENIX_INCARNATION"] == "3":
+    report("stop")
+    sys.stdin.read()
+print("the maximum context length was " + os.environ["SHOP_PASSWORD"], flush=True)
+sys.exit(1)
+"""
+READS = """
+import json, sys
+with open(sys.argv[1], "a") as file:
+    file.write(sys.stdin.read())
+says = {"root_cause": "context_length_exceeded", "explanation": "Its terminal says so.", "confidence": 0.8}
+prescribed = {"action": "modify_prompt", "modified_system_prompt": "Read less at once."}
+print(json.dumps({"diagnosis": says, "prescription": prescribed}))
+"""
+
+
+def test_c41_the_end_of_the_terminal_is_read_by_a_program_and_the_run_after_is_told(stage: Stage) -> None:
+    """It decides nothing: the restarts go on meanwhile, and what it says stands in the Case."""
+    program, read = stage.root / "reader.py", stage.root / "read"
+    program.write_text(READS)
+    words = json.dumps([sys.executable, "-I", str(program), str(read)])
+    stage.declare("phoenixd", f"[clinic]\ncommand = {words}\nquestions_per_day = 5\n")
+    stage.up()
+    secret = "battery-staple-7"
+    stage.ask(
+        "add", "dies", "--cwd", str(stage.root), "--env", f"SHOP_PASSWORD={secret}", "--", sys.executable, "-c", CRASHES
+    )
+    stage.ask("start", "dies")
+    stage.until("its third run works", lambda: stage.row("dies")["incarnation"] == 3)
+    stage.until("the answer is there", lambda: (case(stage, "c1")["reading"] or {}).get("diagnosis") is not None)
+
+    shown = json.loads(stage.ask("clinic", "show", "c1", "--json"))
+    reading, panes = shown["case"]["reading"], [one["evidence"].get("pane") for one in shown["case"]["triage"]]
+    assert reading["diagnosis"]["root_cause"] == "context_length_exceeded"
+    assert shown["case"]["diagnosis"] is None, "the rules say what they said"
+    assert (shown["reader"]["questions_today"], shown["reader"]["questions_per_day"]) == (1, 5)
+    assert "the maximum context length was [redacted]" in (panes[0] or [])
+    page, doctor = stage.ask("clinic", "show", "c1"), stage.ask("doctor", "--all")
+    assert "prescribes modify_prompt: Its terminal says so. It would add: Read less at once." in " ".join(page.split())
+    assert "the maximum context length was [redacted]" in page
+    assert f"failures that no rule knows are read by the command {sys.executable}" in " ".join(doctor.split())
+    asked = read.read_text()
+    assert "the maximum context length was [redacted]" in asked
+    journal = b"".join(path.read_bytes() for path in stage.state.glob("journal*"))
+    assert secret not in asked + page + json.dumps(shown)
+    assert secret.encode() not in journal

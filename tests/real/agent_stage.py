@@ -177,6 +177,12 @@ class AgentStage:
         events: list[dict[str, Any]] = self.get(f"/v1/events?agent={NAME}&lines=1000&all=1")["events"]
         return events
 
+    def until_shown(self) -> None:
+        """Wait until the transcript shows that the session was given the codes of its marker."""
+        eventually_sync(
+            lambda: any(one["event"] == "anchor_seen" for one in self.events()), PATIENCE, "the anchor is seen"
+        )
+
     def screen(self) -> str:
         return self._tmux("capture-pane", "-p", "-t", f"=phx-{NAME}:", check=False)
 

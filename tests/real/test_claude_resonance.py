@@ -101,6 +101,7 @@ def test_r3_r14_the_anchor_stands_in_the_first_context_and_a_check_is_answered_i
     assert marker not in json.dumps(first.body.get("system")), "never in a system prompt"
     stage.until_idle()
     assert stage.checks() == [], "a new session is not asked at once"
+    stage.until_shown()
 
     stage.ask_for_a_check()
     stage.turn("Build the shop.")

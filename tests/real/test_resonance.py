@@ -64,6 +64,7 @@ def test_r3_r14_a_code_is_asked_for_at_a_turns_end_and_answered_from_the_first_c
     marker = json.loads((memory / f"resonance_anchor_{NAME}.json").read_text())["marker"]
     assert first.whole_text.count(marker) == 1
     stage.until_idle()
+    stage.until_shown()
     assert stage.stage.ctl("resonance", "check", NAME).returncode == 0
 
     assert stage.send("Build the shop.").returncode == 0

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from typing import Any
+from collections.abc import Iterator
+from dataclasses import MISSING, fields, replace
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
@@ -14,9 +16,10 @@ from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.redact import redact
-from phoenixd.runtime.cleaning import cleaned, kept
+from phoenixd.runtime.cleaning import MEANT, ORDERED, WORDS, cleaned, kept
 from phoenixd.runtime.describe import describe_event
 from tests.core.story import Story, claude
+from tests.hiding import VALUE, hidings, shows
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
 
@@ -84,3 +87,93 @@ def test_an_exit_record_beside_an_unproven_end_is_kept_as_plain_fields_without_s
     assert SECRET not in str(found)
     assert (detail["ended"]["run_id"], detail["ended"]["code"]) == ("r", 3)
     assert json.loads(json.dumps(detail)) == detail
+
+
+OURS = {
+    "agent": "a name that was checked where it was declared",
+    "by": "who asked, as the API knows him",
+    "act": "drawn by the API",
+    "run_id": "ours",
+    "message_id": "ours",
+    "id": "ours",
+    "armed": "ours",
+    "handoff": "ours",
+    "boot_id": "the kernel's",
+    "text_hash": "a hash",
+    "package": "a hash",
+    "fingerprint": "a hash",
+    "source": "ours in EvidenceSeen; of hooks it is cleaned",
+    "reader": "ours",
+    "kind": "ours",
+    "file": "ours",
+    "record": "incident files are cleaned where they are made",
+    "case": "ours",
+    "evidence": "ours",
+    "persona": "the marker's, which phoenixd mints",
+    "rebuilt": "ours",
+    "codes": "never told",
+    "marker": "never told",
+    "check": "compared, and never told",
+    "where": "ours",
+    "state": "one of three words",
+    "lost": "ours",
+    "shared": "names of agents",
+    "word": "drawn by us; of hooks it is cleaned",
+    "facts": "never told",
+    "opening": "made of cleaned papers, for the successor alone",
+    "previous": "ours",
+    "session": "ours",
+    "path": "ours",
+    "occasion": "ours",
+    "of": "a task's number",
+    "contradicted": "cleaned where reports are judged, with the worker's secrets",
+    "task": "a task's number",
+    "key": "compared, and never told",
+    "asked_by": "a name",
+    "plan": "an id of a plan, checked by the API",
+    "after": "numbers of tasks",
+    "project": "a name, checked by the API",
+    "phase": "a name, checked by the API",
+    "place": "a directory that an operator declared",
+    "workspace": "a directory that an operator declared",
+}
+"""Fields that hold no agent's words, or never reach a face, with the reason."""
+OF_THE_DAEMON = {("JournalBehind", "why"), ("SavingHalted", "why"), ("TroubleGone", "why"), ("UsageSeen", "session_id")}
+"""What the daemon says of itself; and a session's name that is compared, and not taken over."""
+
+
+def classes(union: Any) -> Iterator[type[Any]]:
+    for one in get_args(union):
+        yield from classes(one) if get_args(one) else (one,)
+
+
+def test_each_text_of_each_event_is_cleaned_or_known_to_be_no_agents() -> None:
+    """A new field has to be put into one of these tables."""
+    for kind in dict.fromkeys(classes(Event)):
+        hints = get_type_hints(kind)
+        words = {
+            one.name for one in fields(kind) if "str" in str(hints[one.name]) and "Literal" not in str(hints[one.name])
+        }
+        known = {*WORDS.get(kind, ()), *ORDERED.get(kind, ()), *OURS}
+        left = {(kind.__name__, name) for name in words - known}
+        assert left <= OF_THE_DAEMON
+
+
+@pytest.mark.parametrize("secret", [SECRET, VALUE])
+@pytest.mark.parametrize("kind", WORDS, ids=lambda kind: kind.__name__)
+def test_p79_no_text_of_an_agents_brings_a_secret_into_an_event(kind: type[Any], secret: str) -> None:
+    hints = get_type_hints(kind)
+    needed = [one.name for one in fields(kind) if one.default is MISSING and one.default_factory is MISSING]
+    bare = kind(**{name: "a" if hints[name] is str else () if "tuple" in str(hints[name]) else 0 for name in needed})
+    for how, written in hidings(secret).items():
+        said = {name: (written,) if "tuple" in str(hints[name]) else f"x {written} x" for name in WORDS[kind]}
+        found = cleaned(replace(bare, **said), lambda agent, text: redact(text, (VALUE,)))
+        for name in WORDS[kind]:
+            value = getattr(found, name)
+            assert shows(value if isinstance(value, str) else " ".join(value or ()), secret) == [], (how, name)
+            assert (getattr(found, name) is None) == (name in MEANT), (how, name)
+
+
+def test_a_session_and_a_directory_keep_their_names() -> None:
+    started = hook_of("a", 1, "session-start", session_id="99999999-2222-4333-8444-000000000001", cwd="/srv/shop")
+    assert cleaned(started, lambda agent, text: redact(text, (VALUE,))) is started

@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.resonance import CodesSeen, FooterSeen
+from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import ResonanceRules
 from phoenixd.documents.resonance.footer import Footer
@@ -80,6 +80,31 @@ async def test_a_code_in_a_call_or_in_what_was_read_is_burnt_once(watched: Watch
     await watched.look()
 
     assert watched.seen() == [(("1a2b3c",), "call"), (("4d5e6f", "7a8b9c"), "result")]
+
+
+def added(text: str, hook: str = "SessionStart", **more: Any) -> bytes:
+    """What a hook added to the context, as Claude Code writes it down."""
+    attachment = {"type": "hook_additional_context", "content": [text], "hookName": hook, "hookEvent": hook}
+    return samples.claude("attachment", attachment=attachment, **more)
+
+
+async def test_that_the_session_was_given_its_codes_is_told_from_what_its_cli_took_over(watched: Watched) -> None:
+    """What stands in a file, a result or a prompt of the same words is no proof, and neither is half of it."""
+    anchor = anchor_text(PLANTING, "a")
+    watched.room.write_down(watched.agent, samples.tool_use("c-1", command="cat session-start.1.txt"))
+    watched.room.write_down(watched.agent, added("phoenixd: the brief of this run is late."))
+    watched.room.write_down(watched.agent, added(anchor.replace("4d5e6f", "")))
+    watched.room.write_down(watched.agent, added(anchor, hook="PostToolUse"))
+    watched.room.write_down(watched.agent, added(anchor, isSidechain=True))
+    await watched.look()
+    assert not [one for one in watched.told if isinstance(one, AnchorSeen)]
+
+    watched.room.write_down(watched.agent, added(f"Hello.\n{anchor}"))
+    await watched.look()
+
+    (seen,) = [one for one in watched.told if isinstance(one, AnchorSeen)]
+    assert (seen.marker, seen.incarnation) == ("7f3a9c", watched.agent.incarnation)
+    assert watched.seen() == [], "what gives the codes burns none"
 
 
 async def test_the_answer_to_a_check_is_no_place_where_its_code_was_seen(watched: Watched) -> None:

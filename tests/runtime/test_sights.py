@@ -18,8 +18,9 @@ from phoenixd.documents.redact import redact
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
 from phoenixd.runtime.sighting import Sighting
-from phoenixd.runtime.sights import MOST_CALLS, Sights
+from phoenixd.runtime.sights import MOST_CALLS, RAW_LIMIT, Sights
 from tests.core.story import Story, claude
+from tests.hiding import hidings, shows
 
 KEY = "sk-ant-api03-" + "q7Zk" * 20
 CANARY = "hunter2canary"
@@ -122,27 +123,116 @@ def test_a_hook_costs_no_cleaning_until_somebody_asks() -> None:
     assert 0 < first == len(house.cleaned)
 
 
+AGENTS_OWN = {
+    "doing": "argument of an open call, and its tool",
+    "said": "last words in the transcript",
+    "task": "the newest prompt",
+    "model": "hook, status line or transcript",
+    "branch": "HEAD of its repository",
+}
+"""The texts of a row that an agent can choose."""
+OTHERS = {
+    "name", "kind", "harness", "desired", "state", "activity", "group", "mode", "since", "started_at",
+    "last_heartbeat", "last_evidence", "parked_until", "hooks", "link_lost_since", "goal", "cwd", "labels", "project",
+    "step", "case", "incarnation", "pid", "restarts", "open_loops", "stale_loops", "unconfirmed_loops", "due_in",
+    "hooks_refused", "strangers_refused", "item", "items", "generation", "context", "breaker", "resonance", "brief",
+    "attached", "cost",
+}  # fmt: skip
+"""What phoenixd or its operator says; the goal is cleaned all the same."""
+OF_EVENTS = {"session_id", "reason", "waiting_for", "alerts", "why"}
+"""Made of what events say, which have no secrets: tests/runtime/test_cleaning.py."""
+
+
+def test_each_key_of_a_row_is_known_to_be_an_agents_text_or_none() -> None:
+    assert document(row_of(row(House()), LoopCounts())).keys() == AGENTS_OWN.keys() | OTHERS | OF_EVENTS
+
+
 @pytest.mark.parametrize("secret", [KEY, CANARY, f"password={'x9' * 20}"])
 def test_no_secret_reaches_a_row(secret: str) -> None:
-    house = House()
-    house.story.fleet = replace(
-        house.story.fleet,
-        agents={
-            house.agent.name: replace(
-                house.agent,
-                spec=replace(house.agent.spec, prompt=f"Use {secret}."),
-                last_prompt=f"Now use {secret} again.",
-            )
-        },
-    )
-    house.begins("Bash", command=f"curl -H 'Authorization: Bearer {secret}' {'a' * 100} {secret}")
-    house.hook("session-start", model=f"m {secret}")
-    house.begins("Bash", command=f"echo {secret}")
-    house.sights.looked(house.agent, (f"I set {secret}. " * 200, None), None, None, f"b-{secret}")
-    told = json.dumps(document(row_of(row(house), LoopCounts())))
+    for how, written in hidings(secret).items():
+        house = House()
+        agent = house.agent
+        changed = replace(
+            agent,
+            spec=replace(agent.spec, prompt=f"Use {written}."),
+            last_prompt=f"Now use {written} again.",
+            meter=replace(agent.meter, model=f"m {written}"),
+        )
+        house.story.fleet = replace(house.story.fleet, agents={agent.name: changed})
+        assert shown(house, secret) == [], how
+        house.hook("session-start", model=f"m {written}")
+        house.begins(f"Bash {written}", command=f"curl -H 'Authorization: Bearer {written}' {'a' * 100} {written}")
+        house.sights.looked(house.agent, (f"I set {written}. " * 90, None), None, None, f"b-{written}")
+        assert shown(house, secret) == [], how
+        told = document(row_of(row(house), LoopCounts()))
+        assert [key for key in AGENTS_OWN if "[redacted]" not in json.dumps(told[key])] == [], how
+
+
+def shown(house: House, secret: str) -> list[str]:
+    """The keys of the row that show it on some face."""
+    told = document(row_of(row(house), LoopCounts()))
     bare = secret.rpartition("=")[2]
-    assert bare not in told
-    assert "[redacted]" in told
+    return [key for key, value in told.items() if shows(json.dumps(value, ensure_ascii=False), bare)]
+
+
+@pytest.mark.parametrize("before", range(RAW_LIMIT - 120, RAW_LIMIT + 1, 15))
+@pytest.mark.parametrize("filling", ["x ", "\u200b", f"{KEY} "])
+def test_a_secret_that_lies_where_a_text_is_cut_is_not_shown_in_part(before: int, filling: str) -> None:
+    house = House()
+    text = f"{filling * RAW_LIMIT}"[:before] + KEY
+    house.begins("Bash", command=text)
+    house.sights.looked(house.agent, (text, None), None, None, None)
+    assert shown(house, KEY) == []
+    assert KEY[:12] not in json.dumps(document(row_of(row(house), LoopCounts())))
+
+
+def test_what_turns_out_to_be_secret_later_goes_from_texts_that_were_shown() -> None:
+    """The login shell is asked while clients look already."""
+    house = House()
+    known: list[tuple[str, ...]] = [()]
+    house.sights = Sights(
+        lambda name: house.story.fleet.agents.get(name), lambda agent, text: redact(text, known[0]), house,  # type: ignore[arg-type]
+        known=lambda agent: known[0],
+    )  # fmt: skip
+    house.story.fleet = replace(
+        house.story.fleet, agents={house.agent.name: replace(house.agent, last_prompt=f"Use {CANARY}.")}
+    )
+    house.begins("Bash", command=f"echo {CANARY}")
+    assert shown(house, CANARY) == ["doing", "task"]
+    known[0] = (CANARY,)
+    assert shown(house, CANARY) == []
+
+
+def test_nothing_is_kept_of_an_agent_that_was_removed() -> None:
+    house = House()
+    sights, name = house.sights, house.agent.name
+
+    def fill(agent: Agent) -> None:
+        sights.heard(name, "tool-start", {"tool_name": "Bash", "tool_use_id": "1", "tool_input": {"command": "x"}})
+        sights.looked(agent, ("done", 1.0), None, "opus", "main")
+
+    agent = house.agent
+    fill(agent)
+    sights.attached({name: (1, 1)})
+    sights.opens(name, 7)
+    sights.of(agent)
+    sights.forget_removed([name])
+    assert sights.of(agent).said is not None, "it is there still"
+    house.story.fleet = replace(house.story.fleet, agents={})
+    sights.forget_removed([name])
+    fill(agent)  # Hooks and looks that were under way come later.
+    sights.attached({})
+    kept = {place for place in vars(sights) if isinstance(vars(sights)[place], dict) and vars(sights)[place]}
+    assert kept == set()
+
+
+def test_what_the_journal_keeps_of_a_call_is_bounded_and_stands_on_one_line() -> None:
+    house = House()
+    house.story.hook("tool-start", tool="T" * 4000, tool_use_id="t9", command="make\n\x1b[2J\u202eall" * 90, lease=9.0)
+    doing = document(row_of(projection.row_of(house.story.fleet, house.agent, house.story.now), LoopCounts()))["doing"]
+    assert len(doing["tool"]) <= 80
+    assert len(doing["argument"]) <= ARGUMENT_LIMIT
+    assert (doing["tool"] + doing["argument"]).replace("…", "").isprintable()
 
 
 def test_texts_are_bounded_and_stand_on_one_line() -> None:

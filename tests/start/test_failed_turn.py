@@ -47,13 +47,14 @@ def told(room: Room, facts: SessionFacts, harness: str = "codex") -> TurnFailed 
 
 
 def test_a_limit_that_only_the_transcript_tells_is_heard_as_a_hook(room: Room) -> None:
-    event = told(room, SessionFacts(turn_open=False, error=FAILED))
+    event = told(room, SessionFacts(turn_open=False, error=replace(FAILED, status=429)))
 
     assert event is not None
     assert (event.kind, event.error, event.incarnation) == ("stop-failure", "rate_limit", 1)
     assert event.text == FAILED.text
     assert event.reset_wall is not None
     assert event.reset_wall > NOW
+    assert event.status == 429
 
 
 @pytest.mark.parametrize(

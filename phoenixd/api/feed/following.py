@@ -12,17 +12,15 @@ from collections.abc import AsyncIterator, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-from phoenixd.api import representation
 from phoenixd.api.feed.ledger import Change
 from phoenixd.api.feed.live import Feed
+from phoenixd.api.feed.notes import Note
 from phoenixd.api.service import Service
 from phoenixd.api.times import rfc3339
-from phoenixd.core.selection import Selector, Subject
-from phoenixd.ports.journal import StoredEntry
+from phoenixd.core.selection import NAME, Selector, Subject
 
 RETRY = 2_000
 """Milliseconds after which a browser connects again."""
-ROWS = 500
 MOST_NOTES = 2_000
 """Rows of the story that are told to a follower that comes back; one that missed more begins anew, and is told so."""
 CHUNK = 64
@@ -101,19 +99,19 @@ class Follower:
     async def _merged(self, changes: list[Change], row: int) -> list[str]:
         """Changes and rows of the story in the order of their rows, the rows first: a change is of its row's end."""
         frames: list[str] = []
+        # Whose row enters what is chosen with these changes: the rows that brought that about are told as well.
+        chosen = self._chosen(changes) if self.selector is not None else set()
         waiting = iter(changes)
         change = next(waiting, None)
-        while self.row < row:
-            rows = await self.service.journal.read(after=self.row, limit=ROWS, story=True)
-            rows = [one for one in rows if one.seq <= row]
-            for one in rows:
-                while change is not None and change.row < one.seq:
-                    frames += self._told([change])
-                    change = next(waiting, None)
-                frames += self._note(one)
-            self.row = row if len(rows) < ROWS else rows[-1].seq
+        notes = await self.feed.notes.between(self.row, row) if self.row < row else ()
+        for note in notes:
+            while change is not None and change.row < note.row:
+                frames += self._of(change, chosen)
+                change = next(waiting, None)
+            frames += self._note(note, chosen)
+        self.row = max(self.row, row)
         rest = [*([change] if change is not None else []), *waiting]
-        return frames + self._told(rest)
+        return frames + [frame for one in rest for frame in self._of(one, chosen)]
 
     def _hello(self, *, whole: bool) -> str:
         """whole: what the client knows is void, and all that is there follows."""
@@ -121,9 +119,11 @@ class Follower:
 
     def _whole(self) -> list[str]:
         """All that is there. Without ids: a client that loses the link meanwhile has not got it all."""
-        self._shown.clear()
-        standing = [frame for change in self.feed.ledger.standing() for frame in self._of(change, with_id=False)]
-        return [self._hello(whole=True), *standing]
+        standing = list(self.feed.ledger.standing())
+        if self.selector is not None:
+            self._shown = self._chosen(standing)
+            standing = [one for one in standing if one.agent in self._shown]
+        return [self._hello(whole=True), *(_raw(change.event, change.data, None) for change in standing)]
 
     async def _lost(self, after: int) -> str:
         """Why what came after this row cannot be told; empty where it can."""
@@ -136,46 +136,51 @@ class Follower:
         missed = await journal.read(after=after, limit=MOST_NOTES + 1, story=True)
         return f"more than {MOST_NOTES} rows of the story followed" if len(missed) > MOST_NOTES else ""
 
-    def _note(self, row: StoredEntry) -> Iterator[str]:
-        if self.selector is None or row.entry.agent in self._shown:
-            yield _frame("note", representation.event(row), row.seq)
+    def _note(self, note: Note, chosen: set[str]) -> Iterator[str]:
+        if self.selector is None or (note.agent is not None and self._concerns(note.agent, chosen)):
+            yield _raw("note", note.data, note.row)
 
-    def _told(self, changes: Iterable[Change]) -> list[str]:
-        return [frame for change in changes for frame in self._of(change)]
+    def _concerns(self, name: str, chosen: set[str]) -> bool:
+        if name in self._shown or name in chosen:
+            return True
+        # Of an agent that is gone nothing but its name is known, by which names alone can choose.
+        return self.feed.ledger.body("agent", name) is None and self._takes_name(name)
 
-    def _of(self, change: Change, *, with_id: bool = True) -> Iterator[str]:
-        row = change.row if with_id and not change.is_volatile else None
+    def _takes_name(self, name: str) -> bool:
+        terms = self.selector.terms if self.selector is not None else ()
+        return all(term.key == NAME for term in terms) and self._takes_subject(Subject(name, "", "", ()))
+
+    def _takes_subject(self, subject: Subject) -> bool:
+        return self.selector is None or self.selector.takes(subject)
+
+    def _chosen(self, changes: Iterable[Change]) -> set[str]:
+        """Of the agents that changed those that the selector takes."""
+        return {one.key for one in changes if one.subject is not None and self._takes_subject(one.subject)}
+
+    def _of(self, change: Change, chosen: set[str]) -> Iterator[str]:
+        row = change.row if not change.is_volatile else None
         if self.selector is None:
             yield _raw(change.event, change.data, row)
             return
-        name = change.agent
+        name, was_shown = change.agent, change.agent in self._shown
         if name is None:
             return
-        if change.event == "agent" and not self.selector.takes(subject_of(change.body)):
-            if name in self._shown:
+        if change.event == "agent" and name not in chosen:
+            if was_shown:
                 self._shown.discard(name)
-                yield _frame("gone", {"name": name}, row)
+                yield _frame("gone", {"name": name, "removed": False}, row)
             return
         if change.event == "agent":
             self._shown.add(name)
-        if name in self._shown:
             yield _raw(change.event, change.data, row)
-        if change.event == "gone":
-            self._shown.discard(name)
-
-
-def subject_of(body: dict[str, Any]) -> Subject:
-    """What selectors read of a row."""
-    words = tuple(dict.fromkeys(word for word in (body["state"], body["activity"], body["group"]) if word))
-    return Subject(
-        body["name"],
-        body["kind"],
-        body["harness"],
-        words,
-        body["group"] == "needs_you",
-        body["project"],
-        tuple(body["labels"]),
-    )
+            if not was_shown:
+                # What waits since before the agent was chosen.
+                beside = self.feed.ledger.beside(name, change.number)
+                yield from (_raw(one.event, one.data, None) for one in beside)
+        elif was_shown:
+            yield _raw(change.event, change.data, row)
+            if change.event == "gone":
+                self._shown.discard(name)
 
 
 def _frame(event: str, body: dict[str, Any], row: int | None = None) -> str:

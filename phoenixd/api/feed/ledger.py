@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from phoenixd.api.row import AGES, VOLATILE
+from phoenixd.core.selection import Subject
 
 Json = dict[str, Any]
 Kind = Literal["agent", "item", "alert"]
@@ -29,7 +30,8 @@ ENDS: dict[Kind, Event] = {"agent": "gone", "item": "item-closed", "alert": "ale
 class Change:
     """One thing as it is since this change. data: JSON, made once for all followers.
 
-    agent: whom it concerns, None for the fleet. is_volatile: no row of the journal tells of it.
+    agent: whom it concerns, None for the fleet. is_volatile: no row of the journal tells of it. subject: what selectors
+    read of an agent's row.
     """
 
     number: int
@@ -40,6 +42,7 @@ class Change:
     data: str
     body: Json = field(repr=False)
     is_volatile: bool = False
+    subject: Subject | None = field(default=None, repr=False)
 
 
 @dataclass(slots=True)
@@ -56,11 +59,15 @@ class Ledger:
     _bodies: dict[tuple[Kind, str], Json] = field(default_factory=dict)
     """Of what is there, with the ages of the newest look."""
     _gone: OrderedDict[tuple[Kind, str], None] = field(default_factory=OrderedDict)
+    _beside: dict[str, dict[tuple[Kind, str], None]] = field(default_factory=dict)
+    """By agent: the items and alerts that are there."""
 
     def note(self, kind: Kind, key: str, agent: str | None, body: Json) -> bool:
         """Take a thing as it is now; whether anything of it but its age has changed."""
         known = self._bodies.get((kind, key))
         self._bodies[kind, key] = body
+        if kind != "agent" and agent is not None:
+            self._beside.setdefault(agent, {})[kind, key] = None
         if known is not None and _lasting(known) == _lasting(body):
             return False
         is_volatile = known is not None and _journaled(known) == _journaled(body)
@@ -72,6 +79,10 @@ class Ledger:
         before = self._changes.get((kind, key))
         if before is None or self._bodies.pop((kind, key), None) is None:
             return
+        if before.agent is not None and kind != "agent" and (beside := self._beside.get(before.agent)) is not None:
+            beside.pop((kind, key), None)
+            if not beside:
+                del self._beside[before.agent]
         self._put(kind, key, ENDS[kind], before.agent, body, is_volatile=False)
         self._gone[kind, key] = None
         while len(self._gone) > MOST_GONE:
@@ -103,6 +114,11 @@ class Ledger:
                 if known == kind and (known, key) in self._bodies:
                     yield change
 
+    def beside(self, agent: str, before: int) -> list[Change]:
+        """The items and alerts of an agent that are there and have not changed since that change, the oldest first."""
+        found = (self._changes[key] for key in self._beside.get(agent, ()))
+        return sorted((change for change in found if change.number < before), key=lambda change: change.number)
+
     def after(self, number: int) -> list[Change]:
         """What changed after that change, the oldest first."""
         found = []
@@ -125,7 +141,22 @@ class Ledger:
         data = json.dumps(body, separators=(",", ":"))
         self._changes.pop((kind, key), None)
         self._gone.pop((kind, key), None)
-        self._changes[kind, key] = Change(self.number, self.row, event, key, agent, data, body, is_volatile)
+        subject = subject_of(body) if event == "agent" else None
+        self._changes[kind, key] = Change(self.number, self.row, event, key, agent, data, body, is_volatile, subject)
+
+
+def subject_of(body: Json) -> Subject:
+    """What selectors read of a row."""
+    words = tuple(dict.fromkeys(word for word in (body["state"], body["activity"], body["group"]) if word))
+    return Subject(
+        body["name"],
+        body["kind"],
+        body["harness"],
+        words,
+        body["group"] == "needs_you",
+        body["project"],
+        tuple(body["labels"]),
+    )
 
 
 def _lasting(body: Json) -> Json:

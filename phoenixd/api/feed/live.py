@@ -9,6 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from phoenixd.api import representation
 from phoenixd.api.feed.ledger import Change, Json, Ledger
+from phoenixd.api.feed.notes import Notes
 from phoenixd.api.row import alert, document, row_of
 from phoenixd.api.service import Service
 from phoenixd.core import projection
@@ -36,6 +37,7 @@ class Feed:
     def __init__(self, service: Service) -> None:
         self.boot = secrets.token_hex(8)
         self.ledger = Ledger()
+        self.notes = Notes(service.journal, lambda agent: _shown(service.fleet(), agent))
         self.followers = 0
         self._service = service
         self._dirty: set[str] = set()
@@ -160,7 +162,7 @@ class Feed:
     def _forget(self, name: str) -> None:
         self._note_items(name, {})
         self._note_alerts(name, name, ())
-        self.ledger.drop("agent", name, {"name": name})
+        self.ledger.drop("agent", name, {"name": name, "removed": True})
 
     def _note_items(self, name: str, items: dict[str, InboxItem]) -> None:
         known = self._items.get(name, {})

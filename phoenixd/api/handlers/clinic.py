@@ -8,8 +8,12 @@ from phoenixd.api.pages import clinic as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
 from phoenixd.core.treatment.case import Case
+from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.outcome import Figure
 from phoenixd.ports.journal import KeptCase
+
+MOST_AGENTS, MOST_ROWS = 20, 500
+"""Of a Case that the fleet has forgotten: agents and rows of the story in which an answer is looked for."""
 
 
 async def clinic_list(ask: Ask) -> Reply:
@@ -24,8 +28,22 @@ async def clinic_list(ask: Ask) -> Reply:
 
 
 async def clinic_show(ask: Ask) -> Reply:
-    found = cases.document(await _kept(ask))
-    return Reply({"case": found.model_dump(mode="json")}, lambda here: pages.case(found, here))
+    kept = await _kept(ask)
+    fleet = ask.service.fleet()
+    found = cases.document(kept, fleet.cases.find(kept.id), await _read(ask, kept))
+    reader, wall = fleet.clinic.reader, ask.service.now().wall
+    today = fleet.cases.examinations.of_the_day(wall)
+    body = {
+        "case": found.model_dump(mode="json"),
+        "reader": {
+            "name": reader.name or None,
+            "questions_today": today.questions,
+            "questions_per_day": reader.questions_per_day,
+            "tokens_today": today.tokens,
+            "tokens_per_day": reader.tokens_per_day,
+        },
+    }
+    return Reply(body, lambda here: pages.case(found, here, pages.in_force(reader, today)))
 
 
 async def clinic_replay(ask: Ask) -> Reply:
@@ -48,6 +66,20 @@ async def clinic_replay(ask: Ask) -> Reply:
         ],
     }
     return Reply(body, lambda here: pages.replay(name, found, here))
+
+
+async def _read(ask: Ask, kept: KeptCase) -> FailureRead | None:
+    """What came of asking a model about a Case: as the fleet has it, else as the journal's rows tell it."""
+    known = ask.service.fleet().cases.find(kept.id)
+    if known is not None:
+        return known.examined
+    agents = list(dict.fromkeys(one.agent for one in kept.incidents))[:MOST_AGENTS]
+    if not agents:
+        return None
+    rows = await ask.service.journal.read(
+        agent=agents, since_wall=kept.incidents[0].opened, limit=MOST_ROWS, story=True
+    )
+    return cases.newest_reading(rows, kept.id)
 
 
 async def _kept(ask: Ask) -> KeptCase:

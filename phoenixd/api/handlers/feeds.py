@@ -7,8 +7,7 @@ from collections.abc import Iterable, Sequence
 
 from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.feed.following import subject_of
-from phoenixd.api.feed.ledger import Json
+from phoenixd.api.feed.ledger import Json, subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem

@@ -27,13 +27,14 @@ WAYS = "phoenixctl phase list --project NAME --workspace DIR"
 
 async def phase_list(ask: Ask) -> Reply:
     workspace, tree = await of_project(ask)
-    body = listed(workspace, tree)
+    body = ask.service.without_secrets(listed(workspace, tree))
     return Reply(body, lambda here: text_phases.listed(body, here))
 
 
 async def phase_check(ask: Ask) -> Reply:
     workspace, tree = await of_project(ask)
-    body = checked(workspace, tree, rules_of(ask.service.fleet().agents.values(), workspace, tree.project))
+    rules = rules_of(ask.service.fleet().agents.values(), workspace, tree.project)
+    body = ask.service.without_secrets(checked(workspace, tree, rules))
     return Reply(body, lambda here: text_phases.checked(body, here), code_of(body))
 
 

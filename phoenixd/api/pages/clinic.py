@@ -8,10 +8,13 @@ from phoenixd.api.cases import Replayed
 from phoenixd.api.pages.layout import SET_IN, Page, clip, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.treatment.case import Case
+from phoenixd.core.treatment.examined import Examinations, ReaderRules
 from phoenixd.core.treatment.outcome import Figure
 from phoenixd.documents import clinic
 
 CAUSE_COLUMNS, TREATMENT_COLUMNS, HARNESS_COLUMNS = 26, 10, 8
+PANE_LINES = 5
+NOT_LISTED = ("occasion", "said", "pane")
 SIGNS = {"open": "~", "held": ".", "failed": "!", "moot": "."}
 
 
@@ -31,15 +34,18 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
     return page([*lines, *([""] if recent else []), f"one of them: phoenixctl clinic show {shown}"])
 
 
-def case(found: clinic.Case, here: Page) -> str:
-    """The four steps and the outcome."""
+def case(found: clinic.Case, here: Page, reader: str = "") -> str:
+    """The four steps and the outcome. reader: who reads what no rule knows, in words."""
     lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
     lines += ["", "triage"]
     for seen in found.triage[-5:]:
-        facts = {name: value for name, value in seen.evidence.items() if name not in ("occasion", "said")}
+        facts = {name: value for name, value in seen.evidence.items() if name not in NOT_LISTED}
         known = ", ".join(f"{name} {value}" for name, value in facts.items())
         lines += wrap(f"  {seen.at} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here.width, "    ")
+    lines += _pane(found, here)
     lines += ["", "diagnosis", *wrap(f"  {_diagnosis(found)}", here.width, "    ")]
+    lines += ["", "reading", *wrap(f"  {_reading(found.reading)}", here.width, "    ")]
+    lines += wrap(f"  in force: {reader}", here.width, "    ") if reader else []
     prescribed = found.prescription
     told = f"{prescribed.treatment or ''} ({prescribed.action})".strip() if prescribed is not None else "none so far"
     lines += ["", "prescription", *wrap(f"  {told}", here.width, "    "), "", "rehabilitation"]
@@ -50,6 +56,34 @@ def case(found: clinic.Case, here: Page) -> str:
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
     return page([*lines, "", f"what today's rules say of it: phoenixctl clinic replay {found.id}"])
+
+
+def in_force(reader: ReaderRules, today: Examinations) -> str:
+    """Who reads what no rule knows, and what that has cost today."""
+    if not reader.name:
+        return "the rules alone, for [clinic] names neither model nor command"
+    most = f" of {reader.tokens_per_day}" if reader.tokens_per_day else ""
+    asked = f"{today.questions} of {reader.questions_per_day} questions"
+    return f"{reader.name}; today {asked} and {today.tokens}{most} tokens"
+
+
+def _reading(read: clinic.Reading | None) -> str:
+    if read is None:
+        return "nobody was asked about it"
+    cost = f" ({read.tokens} tokens)" if read.tokens else ""
+    if read.diagnosis is None or read.action is None:
+        return f"the rules alone: {read.by} was asked {read.times} times{cost}: {read.problem}"
+    said = read.diagnosis
+    told = f"{read.by}{cost} says {said.root_cause}, confidence {said.confidence:g}, prescribes {read.action}"
+    return f"{told}: {said.explanation}{f' It would add: {read.note}' if read.note else ''}"
+
+
+def _pane(found: clinic.Case, here: Page) -> list[str]:
+    """The last lines of the newest terminal that was seen at an end."""
+    panes = (one.evidence["pane"] for one in reversed(found.triage) if one.evidence.get("pane"))
+    seen: list[str] = next(panes, [])
+    shown = [clip(f"    | {line}", here.width) for line in seen[-PANE_LINES:] if line.strip()]
+    return ["  the end of its terminal:", *shown] if shown else []
 
 
 def replay(name: str, found: Sequence[Replayed], here: Page) -> str:

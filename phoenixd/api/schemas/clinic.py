@@ -60,7 +60,20 @@ CLINIC: dict[str, Schema] = {
             "outcome": words("held", "failed", "open", "moot"),
         }
     ),
-    "CaseShown": an_object({"case": {"type": "object"}}),
+    "CaseShown": an_object(
+        {
+            "case": {"type": "object"},
+            "reader": an_object(
+                {
+                    "name": or_null(STRING),
+                    "questions_today": COUNT,
+                    "questions_per_day": COUNT,
+                    "tokens_today": COUNT,
+                    "tokens_per_day": COUNT,
+                }
+            ),
+        }
+    ),
     "CaseReplayed": an_object(
         {
             "id": STRING,

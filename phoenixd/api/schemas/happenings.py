@@ -62,7 +62,7 @@ HAPPENINGS: dict[str, Schema] = {
         }
     ),
     "FeedHello": an_object({"boot": STRING, "as_of": ref("AsOf"), "whole": BOOLEAN}),
-    "FeedGone": an_object({"name": STRING}),
+    "FeedGone": an_object({"name": STRING, "removed": BOOLEAN}),
     "FeedItemClosed": an_object({"id": INTEGER, "agent": STRING, "by": or_null(STRING), "how": STRING}),
     "FeedAlert": {"allOf": [ref("Alert"), an_object({"agent": or_null(STRING), "over": BOOLEAN})]},
     "FeedBeat": an_object({"as_of": ref("AsOf"), "now": TIME}),

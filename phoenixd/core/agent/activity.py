@@ -125,5 +125,12 @@ class Activity:
     """When the screen was asked about this silence, before calling it hung."""
     work: WorkWatch | None = None
     """What the open call does, as far as its silence made anybody look."""
+    turn_since: Instant | None = None
+    """When its newest turn began, put off by the time for which that waited for a person or a limit."""
     waited: float = 0.0
     """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
+
+    @property
+    def open_since(self) -> Instant | None:
+        """When the turn that is open began; None where none is."""
+        return self.turn_since if self.turn_open else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import get_args
 
 from phoenixd.core.events.aftermath import AfterEvent
+from phoenixd.core.events.clinic import ClinicEvent
 from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import (
     FleetEvent,
@@ -17,7 +18,7 @@ from phoenixd.core.events.fleet import (
 )
 from phoenixd.core.events.handoffs import HandoffWork
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent
-from phoenixd.core.events.resonance import CodesSeen, FooterSeen, ResonanceEvent
+from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen, ResonanceEvent
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -72,7 +73,9 @@ RUN_EVENTS: frozenset[type] = frozenset(get_args(RunEvent))
 """To be asked by the type of an event, which is quicker than to try each class of the union."""
 
 
-Event = OperatorEvent | RunEvent | WorkEvent | HandoffWork | AfterEvent | WatchEvent | FleetEvent | TaskEvent
+Event = (
+    OperatorEvent | RunEvent | WorkEvent | HandoffWork | AfterEvent | WatchEvent | FleetEvent | TaskEvent | ClinicEvent
+)
 
 
 def is_journaled(event: Event) -> bool:
@@ -100,6 +103,7 @@ def is_journaled(event: Event) -> bool:
             | LinkLost()
             | HooksRefused()
             | ArmedUsed()
+            | AnchorSeen()
             | CodesSeen()
             | FooterSeen()
         ):

@@ -44,6 +44,16 @@ class CodesSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class AnchorSeen:
+    """The session's transcript shows that the session was given its codes, when (wall). marker: its code."""
+
+    agent: str
+    incarnation: int
+    marker: str = field(repr=False)
+    at: float
+
+
+@dataclass(frozen=True, slots=True)
 class FooterSeen:
     """A footer ended what the agent itself said. marker: its code; state: Stable, Degraded or Recovering."""
 
@@ -81,5 +91,5 @@ class RestorationRequested:
     by: str = "operator"
 
 
-ResonanceEvent = CodesPlanted | PlantingFailed | CodesSeen | FooterSeen | SeedRead
+ResonanceEvent = CodesPlanted | PlantingFailed | CodesSeen | AnchorSeen | FooterSeen | SeedRead
 """What was seen or done about a run that lives."""

@@ -13,13 +13,14 @@ from phoenixd.core import weights
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Refusal
-from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.fleet import JournalBehind, Tick
 from phoenixd.core.events.orders import MuteRequested, UndoRequested, UnmuteRequested
 from phoenixd.core.fleet import Fleet, Step, answer, put
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.mutes.state import Mute, is_over, key_of, standing, without
 from phoenixd.core.seat import finding
-from phoenixd.core.undo.state import Undoable, UndoVerb, kept
+from phoenixd.core.undo.age import lasting
+from phoenixd.core.undo.state import Undoable, UndoVerb
 
 MUTES: tuple[UndoVerb, ...] = ("mute", "unmute")
 """What of acts is about mutes: it is taken back here, whatever the agent is at."""
@@ -75,6 +76,13 @@ def expire(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
     return found
 
 
+def forget(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
+    """Nobody knows who was unmuted since the journal was written, and a mute that nobody wants is silence."""
+    for key in tuple(before.mutes):
+        found = _ended(found, key, None, now)
+    return found
+
+
 def _ended(found: Step, key: str, told: Decision | None, now: Moment) -> Step:
     """Without this mute; what it held back and still stands goes out with the decision that ends it."""
     found = replace(found, fleet=replace(found.fleet, mutes=without(found.fleet.mutes, key)))
@@ -83,7 +91,7 @@ def _ended(found: Step, key: str, told: Decision | None, now: Moment) -> Step:
         if told is not None and told.agent is not None and told.agent.name == agent.name:
             found, told = answer(found, replace(told, actions=(*told.actions, *late)), now), None
         elif late:
-            found = put(found, Decision(agent, late, "the mute of its seat is over"), now)
+            found = put(found, Decision(agent, late, "its mute is over"), now)
     return found
 
 
@@ -115,8 +123,8 @@ def _noted(before: Fleet, found: Step, agent: Agent, verb: UndoVerb, act: str, b
     known = standing(before.mutes, agent.spec, now.wall)
     until = known.until_wall if known is not None else 0.0
     name = finding.shown(before, agent)
-    one = Undoable(act, verb, name, now.wall, by, muted_until=until)
-    return replace(found, fleet=replace(found.fleet, undoable=kept((*found.fleet.undoable, one), now.wall)))
+    one = Undoable(act, verb, name, now.wall, by, muted_until=until, at=now.at)
+    return replace(found, fleet=replace(found.fleet, undoable=lasting((*found.fleet.undoable, one), now)))
 
 
 def _unknown(found: Step, name: str) -> Step:

@@ -28,7 +28,10 @@ def checks(agent: Agent) -> tuple[Check, ...]:
 def _marker(known: Resonance) -> Check:
     if known.planting is None:
         return Check("marker", False if known.note else None, known.note or "codes are being planted")
-    where = "it stands in the session's context" if known.told else "the agent is told it at its turn's end"
+    given = (
+        "it stands in the session's context" if known.proven else "the session was given it, and nothing shows it yet"
+    )
+    where = given if known.told else "the agent is told it at its turn's end"
     return Check("marker", True, where)
 
 

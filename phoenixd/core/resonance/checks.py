@@ -12,6 +12,7 @@ from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.resonance import (
+    AnchorSeen,
     CheckRequested,
     CodesPlanted,
     CodesSeen,
@@ -57,8 +58,8 @@ def begin(decision: Decision, now: Moment) -> Decision:
     is_resumed = agent.run.mode is Mode.RESUME
     why: Why = "missing" if is_resumed else "restoration" if known.is_restoring else "start"
     new = replace(
-        known, planting=None, told=False, ordered=why, state="not_applicable", turns=0, misses=0, compacted=False,
-        due="restoration" if known.is_restoring else "", degraded=0, footer=("", ""),
+        known, planting=None, told=False, proven=False, ordered=why, state="not_applicable", turns=0, misses=0,
+        compacted=False, due="restoration" if known.is_restoring else "", degraded=0, footer=("", ""),
         lost=known.lost if is_resumed else "",
     )  # fmt: skip
     # Before the spawn: a crash in between costs nothing, and no session is there without its anchor (R45, R46).
@@ -167,6 +168,15 @@ def hear_failed_planting(agent: Agent, event: PlantingFailed, seen: Seen, now: M
     why = f"no codes could be planted: {event.why}"
     without = replace(known, ordered=None, planting=None, state="unverifiable", note=why, turns=0, due="")
     return Decision(replace(agent, resonance=without), (Alert(agent.name, restoring.CHECKS, why),), why)
+
+
+def hear_anchor(agent: Agent, event: AnchorSeen, seen: Seen, now: Moment) -> Decision:
+    """Its session was given its codes: from here on, not to know them is a miss."""
+    known = agent.resonance
+    if known is None or known.planting is None or known.proven or known.planting.marker.code != event.marker:
+        return Decision(agent)
+    proven = replace(known, told=True, proven=True)
+    return Decision(replace(agent, resonance=proven), reason="its session has its codes", weight="detail")
 
 
 def hear_seen(agent: Agent, event: CodesSeen, seen: Seen, now: Moment) -> Decision:

@@ -62,7 +62,9 @@ def follow(agent: Agent, now: Moment) -> Decision | None:
 
 def plant(agent: Agent, known: Resonance, why: Why, now: Moment) -> Decision:
     """Order new codes in the middle of a session; the agent is told them at a turn's end."""
-    ordered = replace(known, ordered=why, planting=None, told=False, state="unverifiable", misses=0, deferred=0)
+    ordered = replace(
+        known, ordered=why, planting=None, told=False, proven=False, state="unverifiable", misses=0, deferred=0
+    )
     decision = Decision(replace(agent, resonance=ordered))
     if known.challenge is not None:
         decision = armed.disarm(decision, known.challenge.id)

@@ -95,17 +95,18 @@ class Restoration:
 class Resonance:
     """What is known of one agent.
 
-    planting: the newest codes. told: they stand in its context, as far as we can know. persona, project: as the anchor
-    has them. ordered: why codes were ordered that have not come yet. state: of the newest check. last_verified_wall: of
-    the newest success; asked_wall: of the newest question. turns: that ended since the last check. due: why one is due
-    before the interval is over. deferred: turns that were left alone since it is due. misses: in a row. compacted: the
-    CLI has shortened the context since the last success; degraded: how often that cost the codes. note: why no check
-    can be made. footer: role and state of the newest one. restored: when restorations began within the last hour. lost:
-    why it was given up, or is to be handed over.
+    planting: the newest codes. told: they were given to the session. proven: and it was seen to have them, so that not
+    to know them is a miss. persona, project: as the anchor has them. ordered: why codes were ordered that have not come
+    yet. state: of the newest check. last_verified_wall: of the newest success; asked_wall: of the newest question.
+    turns: that ended since the last check. due: why one is due before the interval is over. deferred: turns that were
+    left alone since it is due. misses: in a row. compacted: the CLI has shortened the context since the last success;
+    degraded: how often that cost the codes. note: why no check can be made. footer: role and state of the newest one.
+    restored: when restorations began within the last hour. lost: why it was given up, or is to be handed over.
     """
 
     planting: Planting | None = field(default=None, repr=False)
     told: bool = False
+    proven: bool = False
     persona: str = ""
     project: str = ""
     ordered: Why | None = None

@@ -30,7 +30,8 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     # What the agent wrote could be copied from there.
     known = replace(known, planting=planting.seen(answer))
     if challenge.number == ANCHOR:
-        told = replace(known, told=True, due="new codes")
+        # It was held up with them, and answered: so they stand in its context.
+        told = replace(known, told=True, proven=bool(answer.strip()), due="new codes")
         return Decision(replace(agent, resonance=told), reason="it was told its new codes", weight="detail")
     code, judged = planting.code(challenge.number), planting.judge(challenge.number, answer)
     readings: Readings = (("number", challenge.number), ("answer", judged), ("misses", known.misses))
@@ -45,6 +46,8 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
         why = "somebody else's prompt came in between"
         void = replace(known, due=known.due or "again")
         return _noted(agent, void, known.state, f"the check proves nothing: {why}", why, readings)
+    if not known.proven:
+        return replace(_unseen(agent, known, now), readings=readings)
     if known.compacted and known.degraded < MOST_DEGRADED:
         return replace(_degraded(agent, known, judged, now), readings=readings)
     if challenge.calls and agent.spec.resonance.overflow == "compaction" and not known.is_restoring:
@@ -60,7 +63,11 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
 def withdrawn(agent: Agent, known: Resonance, codes: frozenset[str], at: float) -> Decision | None:
     """A code that was answered well had been seen in a tool's call or result while it was asked for: no proof."""
     proof = known.asked
-    if proof is None or proof.code not in codes or not proof.asked_wall <= at <= proof.judged_wall:
+    if proof is None or proof.code not in codes:
+        return None
+    # The clock may have been set back between the question and its answer.
+    began, ended = sorted((proof.asked_wall, proof.judged_wall))
+    if not began <= at <= ended:
         return None
     why = "the code stood in a call or its result while it was asked for"
     doubt = replace(known, state="unverifiable", due=known.due or "again", asked=None)
@@ -74,8 +81,9 @@ def cost(agent: Agent) -> int:
 
 def _intact(agent: Agent, known: Resonance, now: Moment) -> Decision:
     sure = replace(
-        known, state="intact", last_verified_wall=now.wall, due="", misses=0, compacted=False, degraded=0, note=""
-    )
+        known, state="intact", proven=True, last_verified_wall=now.wall, due="", misses=0, compacted=False, degraded=0,
+        note="",
+    )  # fmt: skip
     decision = _noted(agent, sure, "intact", "it still has the front of its context: the code was right", "", ())
     return replace(decision, weight="detail")
 
@@ -97,6 +105,17 @@ def _untold(agent: Agent, known: Resonance, now: Moment) -> Decision:
     doubt = replace(known, state="unverifiable", due="", note=why)
     noted = _noted(agent, doubt, "unverifiable", f"the check proves nothing: {why}", why, ())
     return replace(noted, actions=(Alert(agent.name, restoring.CHECKS, f"a check proves nothing: {why}"),))
+
+
+def _unseen(agent: Agent, known: Resonance, now: Moment) -> Decision:
+    """Nothing shows that its session ever had the codes: a hook that printed too late, a CLI that dropped what it said.
+
+    Not to know what one was never told is no loss. It is told them at a turn's end, which shows, and is asked then.
+    """
+    why = "nothing shows that its session was given its codes"
+    doubt = replace(known, state="unverifiable", told=False, due="", misses=0, note=why)
+    said = f"the check proves nothing: {why}; it is told them at a turn's end"
+    return _noted(agent, doubt, "unverifiable", said, why, ())
 
 
 def _worked_on(agent: Agent, known: Resonance, challenge: Challenge, now: Moment) -> Decision:

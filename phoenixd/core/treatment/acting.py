@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import HandoffRequested
 from phoenixd.core.events.runs import StartFailed
-from phoenixd.core.facts import ProposalAnswered, RunProductive, Treating
+from phoenixd.core.facts import ProposalAnswered, RunProductive, Treating, TreatmentDropped
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.handoff import asking
 from phoenixd.core.hooks import TurnFailed
@@ -23,6 +23,7 @@ from phoenixd.core.transitions import close_items
 from phoenixd.core.treatment import advice, casebook, choosing, effects, proposals
 from phoenixd.core.treatment.case import Case, Cases, Noticed
 from phoenixd.core.treatment.effects import CASE
+from phoenixd.core.treatment.words import Treatment
 
 
 def act(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
@@ -51,6 +52,9 @@ def _treat(found: Step, cases: Cases, noticed: Noticed, now: Moment) -> Step:
     agent, case = found.fleet.agents.get(noticed.agent), cases.find(noticed.case)
     if agent is None or case is None or agent.incarnation != noticed.incarnation:
         return found
+    if (older := _treated_now(found, noticed)) is not None:
+        why = f"Case {case.id}, {case.detail}: nothing is ordered: Case {older}, which is older, treats this run"
+        return put(found, Decision(agent, reason=why, weight="detail"), now)
     # What was asked about an earlier failure is over: this one is judged anew.
     asked = _asks(agent)
     agent = close_items(agent, PROPOSAL, CASE) if asked else agent
@@ -61,6 +65,13 @@ def _treat(found: Step, cases: Cases, noticed: Noticed, now: Moment) -> Step:
             return found
         told = f"Case {case.id}, {case.detail}: what was proposed for an earlier failure is over"
         return put(found, Decision(agent, reason=told, weight="detail"), now)
+    return prescribe(found, agent, cases, case, noticed, treatment, now)
+
+
+def prescribe(
+    found: Step, agent: Agent, cases: Cases, case: Case, noticed: Noticed, treatment: Treatment, now: Moment
+) -> Step:
+    """Order one treatment, or propose it: within owner, caps and authority, and with the reason where it is dropped."""
     prescribed = f"Case {case.id}, {case.detail}: {treatment}"
     if why_not := _why_not(found.fleet, agent, cases, noticed, now):
         return put(found, Decision(agent, reason=f"{prescribed} is dropped: {why_not}", weight="detail"), now)
@@ -80,7 +91,19 @@ def _why_not(fleet: Fleet, agent: Agent, cases: Cases, noticed: Noticed, now: Mo
         return f"its owner is {whose}: {why}"
     if (older := choosing.rival(cases, noticed)) is not None:
         return f"Case {older.id}, which is older, treats this run"
-    return choosing.over_a_cap(cases, noticed.case, agent.name, fleet.clinic, now.wall)
+    return choosing.over_a_cap(cases, noticed.case, agent.name, fleet.clinic, now.at)
+
+
+def _treated_now(found: Step, noticed: Noticed) -> str | None:
+    """The Case by which this run has just been treated, where one event tells of several failures."""
+    return next(
+        (
+            fact.case for decision in found.decisions if decision.agent is not None for fact in decision.facts
+            if isinstance(fact, Treating) and fact.incarnation == noticed.incarnation and fact.case != noticed.case
+            and decision.agent.name == noticed.agent
+        ),
+        None,
+    )  # fmt: skip
 
 
 def _carry_out(before: Fleet, found: Step, name: str, fact: ProposalAnswered, now: Moment) -> Step:
@@ -89,11 +112,10 @@ def _carry_out(before: Fleet, found: Step, name: str, fact: ProposalAnswered, no
     if agent is None:
         return found
     if case is None or case.closed is not None:
-        return put(found, Decision(agent, reason=f"{fact.treatment} is dropped: Case {fact.case} is closed"), now)
+        return _dropped(found, agent, fact, f"Case {fact.case} is closed", now)
     whose, why = choosing.owner(found.fleet, agent, None)
     if whose not in ("", "limits"):
-        told = f"Case {case.id}, {case.detail}: {fact.treatment} is dropped: its owner is {whose}: {why}"
-        return put(found, Decision(agent, reason=told), now)
+        return _dropped(found, agent, fact, f"its owner is {whose}: {why}", now)
     done = Treating(fact.incarnation, case.id, fact.treatment, allowed=True)
     if fact.treatment != "handoff":
         told_facts = advice.again(case, agent.name, fact.incarnation)
@@ -101,9 +123,17 @@ def _carry_out(before: Fleet, found: Step, name: str, fact: ProposalAnswered, no
     wanted = HandoffRequested(agent.spec.seat or name, fact.by, f"Case {case.id}")
     begun = asking.request(before, found, wanted, now)
     if begun.refusal is not None:
-        return begun
+        return _dropped(found, agent, fact, begun.refusal.message, now)
     noted = begun.fleet.agents[name]
     return put(begun, Decision(noted, reason=f"Case {case.id}, {case.detail}: handoff", facts=(done,)), now)
+
+
+def _dropped(found: Step, agent: Agent, fact: ProposalAnswered, why: str, now: Moment) -> Step:
+    """What was allowed is not done: whoever answered is told why, and the Case keeps it."""
+    told = f"Case {fact.case}: {fact.treatment}, which {fact.by} allowed, is dropped: {why}"
+    noted = TreatmentDropped(fact.incarnation, fact.case, fact.treatment, fact.by, why)
+    kept = put(found, Decision(agent, reason=told, facts=(noted,), weight="story"), now)
+    return replace(kept, refusal=Refusal("conflict", told, f"phoenixctl explain {agent.name}"))
 
 
 def _asks(agent: Agent) -> bool:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from phoenixd.core.treatment.case import Case, Noticed
 from phoenixd.core.treatment.evidence import known
+from phoenixd.core.treatment.examined import Opinion
 from phoenixd.core.treatment.words import Occasion
 
 SAID_LIMIT = 500
@@ -25,7 +26,10 @@ class Tried:
 
 @dataclass(frozen=True, slots=True)
 class Advice:
-    """The failure as the brief's section tells it. times: how often it was noticed since `since_wall`."""
+    """The failure as the brief's section tells it. times: how often it was noticed since `since_wall`.
+
+    reading: what a model said of it, where no rule knew it.
+    """
 
     case: str
     incarnation: int
@@ -37,14 +41,16 @@ class Advice:
     facts: tuple[tuple[str, str], ...] = ()
     said: str = ""
     tried: tuple[Tried, ...] = ()
+    reading: Opinion | None = None
 
 
 def again(case: Case, agent: str, incarnation: int) -> Advice:
     """The same of a failure whose evidence only the journal's tables keep, as where a person has allowed it later."""
     tried = tuple(Tried(one.treatment, one.outcome) for one in case.treated if one.agent == agent)
     return Advice(
-        case.id, incarnation, case.newest, "end", case.rule, case.incidents, case.opened, tried=tried[-MOST_TRIED:]
-    )
+        case.id, incarnation, case.newest, "end", case.rule, case.incidents, case.opened, tried=tried[-MOST_TRIED:],
+        reading=case.examined.opinion if case.examined is not None else None,
+    )  # fmt: skip
 
 
 def of(case: Case, noticed: Noticed) -> Advice:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from phoenixd.core.treatment.examined import ReaderRules
 from phoenixd.core.treatment.words import Treatment
 
 Authority = Literal["act", "propose", "observe"]
@@ -48,8 +49,12 @@ class ClinicRules:
 
 @dataclass(frozen=True, slots=True)
 class Caps:
-    """How many treatments the clinic orders at most: for a Case, an agent in 6 h, and the fleet in an hour."""
+    """How many treatments the clinic orders at most: for a Case, an agent in 6 h, and the fleet in an hour.
+
+    reader: who is shown what no rule knows, and what that may cost.
+    """
 
     per_case: int = 2
     per_agent: int = 5
     per_fleet: int = 20
+    reader: ReaderRules = ReaderRules()  # noqa: RUF009 - frozen

@@ -11,13 +11,16 @@ from typing import Literal
 from phoenixd.core.hooks import Failure
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import Examinations, FailureRead
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.core.treatment.words import Occasion, Outcome, RootCause, Treatment
 
 JOINS_WITHIN = 3600.0
-"""Seconds after the newest failure within which the same one joins its Case."""
+"""Supervised seconds after the newest failure within which the same one joins its Case."""
 MOST_CASES = 300
 MOST_TREATED = 60
+"""Treatments of a Case that are kept with their outcome; those that are open are kept beside them."""
+MOST_OPEN = 400
 MOST_AGENTS = 200
 WHY_LIMIT = 300
 
@@ -27,11 +30,12 @@ By = Literal["restart", "limits", "cut answers", "inbox", "clinic"]
 
 @dataclass(frozen=True, slots=True)
 class Treated:
-    """One treatment of one agent. Wall times.
+    """One treatment of one agent. Wall times, but for `since`.
 
     number: within the Case. incarnation: that had failed; run: the one that shows what came of it, 0 until it began.
-    failed_at: when the failure was noticed; at: when the treatment began. turns, worked: turns, and seconds of open
-    turns, since the productive one; open_since: when the turn began that is open.
+    failed_at: when the failure was noticed; at: when the treatment began. productive: when that run was; since: the
+    same in supervised time. turns, worked: turns, and seconds of open turns, from there on. ended: the open seconds of
+    a turn that is over, and of which a look at the screen has yet to show whether it ended well.
     """
 
     number: int
@@ -45,7 +49,8 @@ class Treated:
     productive: float | None = None
     turns: int = 0
     worked: float = 0.0
-    open_since: Instant | None = None
+    since: Instant | None = None
+    ended: float | None = None
     outcome: Outcome = "open"
     why: str = ""
     decided: float | None = None
@@ -59,7 +64,8 @@ class Treated:
 class Case:
     """What fails in one way, within one scope: an agent, or all that share an account.
 
-    key: by which the same failure is known. opened, newest, closed: wall. incidents: how often it was noticed.
+    key: by which the same failure is known. opened, newest, closed: wall; seen: the newest failure in supervised time.
+    incidents: how often it was noticed. outcome: of the newest treatment; moot where nothing was done.
     """
 
     id: str
@@ -79,6 +85,14 @@ class Case:
     """How many there were, with those that are forgotten here."""
     closed: float | None = None
     outcome: Outcome = "open"
+    seen: Instant = 0.0
+    examined: FailureRead | None = None
+    """What came of asking a model about it, where no rule knows it."""
+
+    @property
+    def is_treated(self) -> bool:
+        """Whether the outcome of a treatment is yet to be known."""
+        return any(one.is_open for one in self.treated)
 
     def with_treated(self, one: Treated) -> Case:
         """The Case with a newer state of that treatment."""
@@ -90,7 +104,8 @@ class Case:
 class Patient:
     """An agent that failed and whose next run has not begun, or that has done nothing since its turn failed.
 
-    failure, word, reset, said: why the turn failed, by which the end of the same run is explained too.
+    failure, word, reset, said: why the turn failed, by which the end of the same run is explained too. ended: a further
+    turn of it is over, and a look at the screen has yet to show whether it ended well.
     """
 
     agent: str
@@ -101,17 +116,22 @@ class Patient:
     word: str = ""
     reset: bool = False
     said: str = ""
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Prescribed:
-    """A treatment that the clinic itself ordered, or proposed, for a Case; by these its caps are counted."""
+    """A treatment that the clinic itself ordered, or proposed, for a Case; by these its caps are counted.
+
+    at: wall; since: the same in supervised time, which no setting of the clock moves.
+    """
 
     case: str
     agent: str
     incarnation: int
     treatment: Treatment
     at: float
+    since: Instant = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,6 +143,8 @@ class Cases:
     patients: tuple[Patient, ...] = ()
     prescribed: tuple[Prescribed, ...] = ()
     """What the clinic ordered for these Cases, and within the newest six hours."""
+    examinations: Examinations = Examinations()  # noqa: RUF009 - frozen
+    """What a model is asked about Cases that no rule knows, and what that has cost."""
 
     def find(self, number: str) -> Case | None:
         """The Case of that id, as long as it stands here."""

@@ -10,14 +10,16 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
+from phoenixd.core.agent.state import BackingOff, Starting, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
-from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.fleet import EpochBegun, Tick
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import (
     AnswerFellShort,
     Asked,
+    AskingOver,
     BeganParking,
     Fact,
     MarkerNoted,
@@ -27,17 +29,30 @@ from phoenixd.core.facts import (
     RunEnded,
     RunProductive,
     Treating,
+    TreatmentDropped,
 )
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.handoff.state import Step as HandoffStep
-from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
+from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
-from phoenixd.core.treatment import gather, outcome
+from phoenixd.core.question.call import PROPOSAL
+from phoenixd.core.treatment import gather, outcome, turns
 from phoenixd.core.treatment.authority import AGENT_PERIOD
 from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
 from phoenixd.core.treatment.choosing import ASKS
+from phoenixd.core.treatment.effects import CASE
 from phoenixd.core.treatment.evidence import Evidence
-from phoenixd.core.treatment.opening import SHARED, Book, changed, decide_all, notice, treat
+from phoenixd.core.treatment.opening import (
+    SHARED,
+    Book,
+    changed,
+    decide_all,
+    dropped,
+    notice,
+    settled,
+    treat,
+    without_agent,
+)
 from phoenixd.core.treatment.words import Treatment
 
 MOVES = frozenset({"start", "stop", "restart", "remove"})
@@ -55,61 +70,50 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
     """The Cases as they are after what was decided so far."""
     book = Book(found.fleet.cases)
+    if found.fleet.seats is not before.seats:
+        # First: what is decided about a handoff that was rolled back, a proposal say, belongs to its Case.
+        book = _hear_handoffs(before, found, book, now)
     if isinstance(event, Hook):
-        book = _hear(before, found, book, event, now)
+        book = turns.hear(before, found, book, event, now)
+    elif isinstance(event, ScreenSeen):
+        book = turns.hear_screen(before, book, event, now)
     elif isinstance(event, StartFailed):
         book = _hear_start(before, found, book, event, now)
     elif isinstance(event, Tick):
-        book = _pass_time(found, book, now)
+        book = turns.pass_time(found, book, now)
+    elif isinstance(event, EpochBegun):
+        book = _without_strangers(found, book, now)
     for decision in found.decisions:
         for fact in decision.facts:
             book = _take(before, found, book, decision, fact, now)
-    if found.fleet.seats is not before.seats:
-        book = _hear_handoffs(before, found, book, now)
-    return book
-
-
-def _hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> Book:
-    """A turn that failed opens a Case; those that begin and end are counted for what was done before."""
-    if not isinstance(event, TurnFailed | TurnEnded | PromptSubmitted) or event.sub or not _is_news(before, event):
+        if decision.removed and decision.agent is not None:
+            book = without_agent(book, decision.agent.name, now)
+    if book.cases is found.fleet.cases and not _is_answered(found):
         return book
-    agent = found.fleet.agents.get(event.agent)
-    known = before.agents.get(event.agent)
-    if agent is None or known is None:
-        return book
-    if isinstance(event, TurnFailed):
-        return notice(book, agent, event.incarnation, gather.of_failed_turn(known, event), now)
-    for case, one in book.cases.open_of(event.agent):
-        if isinstance(event, PromptSubmitted):
-            after = outcome.turn_begins(one, now)
-        elif one.productive is None and one.run == one.incarnation == event.incarnation:
-            # The run that failed lives on; of another run its own rule says whether it was productive.
-            after = outcome.productive(one, now)
-        else:
-            after = outcome.turn_ends(one, now)
-        book = changed(book, case, after, now)
-    if isinstance(event, TurnEnded):
-        patient = book.cases.patient(event.agent)
-        if patient is not None and patient.incarnation == event.incarnation:
-            book = replace(book, cases=book.cases.without_patient(event.agent))
+    return settled(book, _asked_about(found.fleet), now)
+
+
+def _is_answered(found: Step) -> bool:
+    """Whether a person is no longer asked about a Case, so that it may be over."""
+    return any(
+        isinstance(fact, AskingOver) and fact.kind in (PROPOSAL, CASE)
+        for decision in found.decisions for fact in decision.facts
+    )  # fmt: skip
+
+
+def _asked_about(fleet: Fleet) -> frozenset[str]:
+    """The Cases about which a proposal waits."""
+    items = (item for agent in fleet.agents.values() for item in agent.items if item.kind == PROPOSAL)
+    return frozenset(item.about[0] for item in items if item.about)
+
+
+def _without_strangers(found: Step, book: Book, now: Moment) -> Book:
+    """At a daemon's begin: nobody will ever tell of an agent that is no more."""
+    names = {patient.agent for patient in book.cases.patients}
+    names |= {one.agent for case in book.cases.cases for one in case.treated if one.is_open}
+    for name in sorted(names - found.fleet.agents.keys()):
+        book = without_agent(book, name, now)
     return book
-
-
-def _pass_time(found: Step, book: Book, now: Moment) -> Book:
-    """Close what time alone decides; no Tick is asked for, since the looks at an open turn bring enough of them."""
-    for case in book.cases.cases:
-        for one in case.treated:
-            agent = found.fleet.agents.get(one.agent)
-            if one.open_since is not None and agent is not None and agent.activity is not None:
-                book = changed(book, case, outcome.time_passes(one, agent.activity.evidence_at, now), now)
-    return book
-
-
-def _is_news(before: Fleet, event: Hook) -> bool:
-    agent = before.roster.living(event.agent, event.incarnation)
-    if agent is None or not isinstance(agent.state, Starting | Running | Stopping):
-        return False
-    return event.seq == 0 or event.seq > agent.state.run.hook_seq
 
 
 def _hear_start(before: Fleet, found: Step, book: Book, event: StartFailed, now: Moment) -> Book:
@@ -133,6 +137,7 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
         case RunEnded():
             return _hear_end(before.agents.get(name), agent, book, fact, now)
         case RunBegan(incarnation=incarnation, mode=mode):
+            book = turns.forget_turn(book, name, now)
             return _with_next_run(book, name, incarnation, "fresh" if mode is Mode.FRESH else "resume", now)
         case RunProductive(incarnation=incarnation):
             for case, one in book.cases.open_of(name):
@@ -155,6 +160,8 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
             return notice(book, agent, incarnation, gather.of_other(agent, "lost_marker"), now)
         case Treating():
             return _prescribed(book, agent, fact, now)
+        case TreatmentDropped():
+            return dropped(book, name, fact, now)
         case Asked(kind=kind) if kind in ASKS:
             return _treated(book, name, "ask", "inbox", agent.incarnation, now)
         case Ordered(verb=verb, taken=True, moved=True, by=by) if verb in MOVES:
@@ -186,7 +193,7 @@ def _prescribed(book: Book, agent: Agent, fact: Treating, now: Moment) -> Book:
     if case is None:
         return book
     if not fact.allowed:
-        one = Prescribed(case.id, agent.name, fact.incarnation, fact.treatment, now.wall)
+        one = Prescribed(case.id, agent.name, fact.incarnation, fact.treatment, now.wall, now.at)
         book = replace(book, cases=replace(book.cases, prescribed=(*_recent(book.cases, now), one)))
     if fact.proposed:
         return book
@@ -198,7 +205,7 @@ def _prescribed(book: Book, agent: Agent, fact: Treating, now: Moment) -> Book:
 def _recent(cases: Cases, now: Moment) -> tuple[Prescribed, ...]:
     """Without what neither a Case nor a cap needs any more."""
     stands = {one.id for one in cases.cases}
-    return tuple(one for one in cases.prescribed if one.case in stands or now.wall - one.at < AGENT_PERIOD)
+    return tuple(one for one in cases.prescribed if one.case in stands or now.at - one.since < AGENT_PERIOD)
 
 
 def _hear_parking(known: Agent | None, agent: Agent, book: Book, evidence: Evidence, now: Moment) -> Book:

@@ -13,6 +13,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import triggers
+from phoenixd.core.moment import Instant
 from phoenixd.core.resonance import restoring
 from phoenixd.core.spec import Kind
 from phoenixd.core.treatment.authority import AGENT_PERIOD, FLEET_PERIOD, Caps
@@ -149,15 +150,15 @@ def is_lasting(diagnosis: Diagnosis) -> bool:
     return diagnosis.cause not in (None, "transient_error") and diagnosis.confidence >= SURE
 
 
-def over_a_cap(cases: Cases, case: str, agent: str, clinic: Caps, wall: float) -> str:
+def over_a_cap(cases: Cases, case: str, agent: str, clinic: Caps, at: Instant) -> str:
     """Which cap forbids one more treatment, in words; empty where none does."""
     of_case = sum(one.case == case for one in cases.prescribed)
     if of_case >= clinic.per_case:
         return f"the clinic has ordered {of_case} treatments in this Case (clinic.per_case)"
-    of_agent = sum(one.agent == agent and wall - one.at < AGENT_PERIOD for one in cases.prescribed)
+    of_agent = sum(one.agent == agent and at - one.since < AGENT_PERIOD for one in cases.prescribed)
     if of_agent >= clinic.per_agent:
         return f"the clinic has ordered {of_agent} treatments of this agent in 6 h (clinic.per_agent)"
-    of_fleet = sum(wall - one.at < FLEET_PERIOD for one in cases.prescribed)
+    of_fleet = sum(at - one.since < FLEET_PERIOD for one in cases.prescribed)
     if of_fleet >= clinic.per_fleet:
         return f"the clinic has ordered {of_fleet} treatments in an hour (clinic.per_fleet)"
     return ""

@@ -26,6 +26,7 @@ def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
         is_alive=True,
         failure=event.failure,
         word=(event.error or "")[:64],
+        status=event.status,
         reset=event.reset_wall is not None,
         said=event.text[-SAID_LIMIT:],
     )

@@ -5,12 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.facts import TreatmentDropped
 from phoenixd.core.moment import Moment
 from phoenixd.core.treatment import outcome
 from phoenixd.core.treatment.case import (
     JOINS_WITHIN,
     MOST_AGENTS,
     MOST_CASES,
+    MOST_OPEN,
     MOST_TREATED,
     By,
     Case,
@@ -45,10 +47,12 @@ def notice(book: Book, agent: Agent, incarnation: int, evidence: Evidence, now: 
     diagnosis = diagnose(evidence)
     scope = _scope(agent, diagnosis)
     found = Noticed("", agent.name, incarnation, evidence.occasion, now.wall, evidence, diagnosis)
-    book = _moot_others(_fewer(book, now), agent.name, scope, diagnosis.key, now)
-    known = next((one for one in book.cases.cases if (one.scope, one.key) == (scope, diagnosis.key)), None)
-    if known is not None and now.wall - known.newest < JOINS_WITHIN:
-        book, case = _joined(book, known, found, now, goes_on=_goes_on(book, known, found))
+    book = _fewer(book, now)
+    told = _told_already(book, found)
+    book = _judged(book, agent.name, diagnosis.key, now, came_back=told is None)
+    known = told or _newest(book, scope, diagnosis.key, now)
+    if known is not None:
+        book, case = _joined(book, known, found, now, goes_on=told is not None)
     else:
         book, case = _opened(book, agent, scope, diagnosis, found, now)
     patient = Patient(agent.name, incarnation, case.id, now.wall)
@@ -66,24 +70,46 @@ def treat(book: Book, patient: Patient, treatment: Treatment, by: By, run: int, 
         return book
     number = case.treatments + 1
     one = Treated(number, patient.agent, patient.incarnation, treatment, by, patient.failed_at, now.wall, run)
-    kept = (*case.treated, one)
-    if len(kept) > MOST_TREATED:
-        spare = next((old for old in kept if not old.is_open), kept[0])
-        kept = tuple(old for old in kept if old is not spare)
+    kept, forgotten = _fewer_treated((*case.treated, one), now)
     after = replace(case, treated=kept, treatments=number, closed=None, outcome="open")
-    return book.noting(after, treated=(one,))
+    return book.noting(after, treated=(*forgotten, one))
+
+
+def dropped(book: Book, agent: str, fact: TreatmentDropped, now: Moment) -> Book:
+    """Note what a person has allowed and nobody does: it is moot, and opens no Case again."""
+    case = book.cases.find(fact.case)
+    if case is None:
+        return book
+    number = case.treatments + 1
+    one = Treated(number, agent, fact.incarnation, fact.treatment, "clinic", case.newest, now.wall)
+    why = f"allowed by {fact.by}, and dropped: {fact.why}"
+    kept, forgotten = _fewer_treated((*case.treated, outcome.decided(one, "moot", why, now)), now)
+    return book.noting(replace(case, treated=kept, treatments=number), treated=(*forgotten, kept[-1]))
 
 
 def changed(book: Book, case: Case, one: Treated, now: Moment) -> Book:
-    """Take a newer state of a treatment in; a Case whose treatments are all decided is closed with the newest one's."""
+    """Take a newer state of a treatment in."""
     known = book.cases.find(case.id)
     if known is None or one in known.treated:
         return book
-    after = known.with_treated(one)
-    waits = any(patient.case == case.id for patient in book.cases.patients)
-    if not waits and not any(treated.is_open for treated in after.treated):
-        after = replace(after, closed=now.wall, outcome=after.treated[-1].outcome)
-    return book.noting(after, treated=(one,))
+    return book.noting(known.with_treated(one), treated=(one,))
+
+
+def settled(book: Book, asked: frozenset[str], now: Moment) -> Book:
+    """Close the Cases that nobody waits for. asked: those about which a person has been asked, and has not answered."""
+    waits = asked | {patient.case for patient in book.cases.patients}
+    for case in book.cases.cases:
+        if case.closed is None and case.id not in waits and not case.is_treated:
+            # Of a Case that was over before anything was done, nothing can be said.
+            came = case.treated[-1].outcome if case.treated else "moot"
+            book = book.noting(replace(case, closed=now.wall, outcome=came))
+    return book
+
+
+def without_agent(book: Book, agent: str, now: Moment) -> Book:
+    """An agent that is no more is no patient, and nobody will see what its treatments would have come to."""
+    book = replace(book, cases=book.cases.without_patient(agent))
+    return decide_all(book, agent, "moot", "it was removed", now)
 
 
 def decide_all(book: Book, agent: str, what: Outcome, why: str, now: Moment) -> Book:
@@ -102,24 +128,33 @@ def _scope(agent: Agent, diagnosis: Diagnosis) -> str:
     return f"agent {agent.name}"
 
 
-def _goes_on(book: Book, known: Case, found: Noticed) -> bool:
-    """Whether the run has ended by what its turn had failed for: that is told already, and nothing has come back."""
+def _told_already(book: Book, found: Noticed) -> Case | None:
+    """The Case of a run that has ended by what its turn had failed for, however long ago: nothing has come back."""
     patient = book.cases.patient(found.agent)
-    is_same = patient is not None and (patient.case, patient.incarnation) == (known.id, found.incarnation)
-    return is_same and found.occasion not in ("failed_turn", "cut_answer")
+    if patient is None or patient.incarnation != found.incarnation or found.occasion in ("failed_turn", "cut_answer"):
+        return None
+    case = book.cases.find(patient.case)
+    return case if case is not None and case.key == found.diagnosis.key else None
+
+
+def _newest(book: Book, scope: str, key: str, now: Moment) -> Case | None:
+    """The Case that the failure joins. Several of one cause stand here where hours lay between them."""
+    same = [one for one in book.cases.cases if (one.scope, one.key) == (scope, key) and _is_recent(one, now)]
+    return max(same, key=lambda one: one.seen, default=None)
+
+
+def _is_recent(case: Case, now: Moment) -> bool:
+    return now.at - case.seen < JOINS_WITHIN
 
 
 def _joined(book: Book, known: Case, found: Noticed, now: Moment, *, goes_on: bool) -> tuple[Book, Case]:
     agent = found.agent
-    for one in known.treated:
-        if one.agent == agent and one.is_open and not goes_on:
-            failed = outcome.decided(one, "failed", f"the cause came back: {known.rule}", now)
-            book = changed(book, known, failed, now)
     current = book.cases.find(known.id) or known
     agents = current.agents if agent in current.agents else (*current.agents, agent)[-MOST_AGENTS:]
     case = replace(
         current,
         newest=now.wall,
+        seen=now.at,
         incidents=current.incidents + (not goes_on),
         agents=agents,
         closed=None,
@@ -133,26 +168,60 @@ def _opened(
 ) -> tuple[Book, Case]:
     case = Case(
         f"c{book.cases.next}", scope, diagnosis.key, diagnosis.cause, diagnosis.detail, diagnosis.rule,
-        diagnosis.confidence, agent.spec.harness, now.wall, now.wall, (agent.name,),
+        diagnosis.confidence, agent.spec.harness, now.wall, now.wall, (agent.name,), seen=now.at,
     )  # fmt: skip
     numbered = replace(book, cases=replace(book.cases, next=book.cases.next + 1))
     return numbered.noting(case, noticed=(replace(found, case=case.id),)), case
 
 
-def _moot_others(book: Book, agent: str, scope: str, key: str, now: Moment) -> Book:
-    """What was done against another cause can no longer be judged."""
+def _judged(book: Book, agent: str, key: str, now: Moment, *, came_back: bool) -> Book:
+    """What was done against this cause has failed, in whichever Case; of what was done against another one, nothing
+    can be said any more."""
     for case, one in book.cases.open_of(agent):
-        if (case.scope, case.key) != (scope, key):
+        if case.key != key:
             book = changed(book, case, outcome.decided(one, "moot", f"another cause came: {key}", now), now)
+        elif came_back:
+            book = changed(book, case, outcome.decided(one, "failed", f"the cause came back: {case.rule}", now), now)
     return book
 
 
+def _fewer_treated(treated: tuple[Treated, ...], now: Moment) -> tuple[tuple[Treated, ...], tuple[Treated, ...]]:
+    """Without the oldest whose outcome is known; beyond all bounds what is open is moot, and told. Both, in order."""
+    spare = len([one for one in treated if not one.is_open]) - MOST_TREATED
+    over = {one.number for one in [one for one in treated if not one.is_open][: max(0, spare)]}
+    unclosed = [one for one in treated if one.is_open][:-MOST_OPEN]
+    forgotten = tuple(outcome.decided(one, "moot", "too many treatments of one Case are open", now) for one in unclosed)
+    over |= {one.number for one in forgotten}
+    return tuple(one for one in treated if one.number not in over), forgotten
+
+
 def _fewer(book: Book, now: Moment) -> Book:
-    """Without the Cases that nothing can join any more; the journal keeps them."""
-    waits = {patient.case for patient in book.cases.patients}
-    kept = tuple(
-        one for one in book.cases.cases
-        if one.closed is None or one.id in waits or now.wall - one.newest < JOINS_WITHIN
-    )  # fmt: skip
-    kept = kept[-MOST_CASES:]
-    return book if len(kept) == len(book.cases.cases) else replace(book, cases=replace(book.cases, cases=kept))
+    """Without the Cases that nothing can join any more; the journal keeps them.
+
+    Where the book is full, what is over goes first, and of what is open that goes which was quiet for longest.
+    """
+    kept = [one for one in book.cases.cases if one.closed is None or _is_recent(one, now)]
+    over = sorted((one for one in kept if one.closed is not None), key=lambda one: one.seen)
+    unclosed = sorted((one for one in kept if one.closed is None), key=lambda one: one.seen)
+    spare = max(0, len(kept) + 1 - MOST_CASES)
+    left = {one.id for one in over[:spare]}
+    for case in unclosed[: max(0, spare - len(over))]:
+        book = _given_up(book, case, now)
+        left.add(case.id)
+    if not left and len(kept) == len(book.cases.cases):
+        return book
+    stands = {one.id for one in kept} - left
+    cases = tuple(one for one in book.cases.cases if one.id in stands)
+    return replace(book, cases=replace(book.cases, cases=cases))
+
+
+def _given_up(book: Book, case: Case, now: Moment) -> Book:
+    """Tell of a Case that has no room any more: its treatments are moot, and its agents are no patients of it."""
+    for one in case.treated:
+        if one.is_open:
+            full = f"more than {MOST_CASES} Cases were open"
+            book = changed(book, case, outcome.decided(one, "moot", full, now), now)
+    for patient in book.cases.patients:
+        if patient.case == case.id:
+            book = replace(book, cases=book.cases.without_patient(patient.agent))
+    return book

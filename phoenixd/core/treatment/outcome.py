@@ -24,31 +24,55 @@ Z = 1.959964
 
 def productive(one: Treated, now: Moment) -> Treated:
     """The run that followed was productive; from here on it is seen whether the cause returns."""
-    return one if not one.is_open or one.productive is not None else replace(one, productive=now.wall)
+    if not one.is_open or one.productive is not None:
+        return one
+    return replace(one, productive=now.wall, since=now.at, ended=None)
 
 
-def turn_begins(one: Treated, now: Moment) -> Treated:
-    """A turn began."""
-    return replace(one, open_since=now.at) if one.is_open and one.open_since is None else one
+def turn_ends(one: Treated, began: Instant | None, now: Moment) -> Treated:
+    """A further turn ended well. began: when it did, put off by the time for which it waited; None: not known."""
+    if not _is_further(one, began):
+        return one
+    return _with_turn(one, _seconds(one, began, now.at), now)
 
 
-def turn_ends(one: Treated, now: Moment) -> Treated:
-    """A further turn ended well."""
+def turn_is_over(one: Treated, began: Instant | None, now: Moment) -> Treated:
+    """A further turn is over, and whether it ended well is still to be seen."""
+    return replace(one, ended=_seconds(one, began, now.at)) if _is_further(one, began) else one
+
+
+def turn_is_shown(one: Treated, well: bool, now: Moment) -> Treated:
+    """What is known by now of the turn that was over: whether it ended well. Of one that did not, nothing counts."""
+    if one.ended is None:
+        return one
+    known = replace(one, ended=None)
+    return _with_turn(known, one.ended, now) if well and one.is_open and one.productive is not None else known
+
+
+def time_passes(one: Treated, began: Instant | None, seen: Instant, now: Moment) -> Treated:
+    """A further turn goes on, which may take hours. seen: the newest sign of life in it; silence counts for nothing."""
+    if not one.is_open or one.productive is None or began is None:
+        return one
+    worked = one.worked + _seconds(one, began, seen)
+    return _held_by_time(replace(one, worked=worked), now) if worked >= OPEN_TIME else one
+
+
+def _is_further(one: Treated, began: Instant | None) -> bool:
+    """Whether a turn came after the run was productive; the one that made it so is none of them."""
     if not one.is_open or one.productive is None:
-        return replace(one, open_since=None) if one.open_since is not None else one
-    worked = one.worked + (now.at - one.open_since if one.open_since is not None else 0.0)
-    after = replace(one, turns=one.turns + 1, worked=worked, open_since=None)
+        return False
+    return began is None or one.since is None or began >= one.since
+
+
+def _seconds(one: Treated, began: Instant | None, until: Instant) -> float:
+    return max(0.0, until - max(began, one.since or began)) if began is not None else 0.0
+
+
+def _with_turn(one: Treated, seconds: float, now: Moment) -> Treated:
+    after = replace(one, turns=one.turns + 1, worked=one.worked + seconds)
     if after.turns >= TURNS:
         return decided(after, "held", f"productive, and {after.turns} turns without it since", now)
     return _held_by_time(after, now) if after.worked >= OPEN_TIME else after
-
-
-def time_passes(one: Treated, seen: Instant, now: Moment) -> Treated:
-    """A further turn goes on, which may take hours. seen: the newest sign of life in it; silence counts for nothing."""
-    if not one.is_open or one.productive is None or one.open_since is None:
-        return one
-    worked = one.worked + seen - one.open_since
-    return _held_by_time(replace(one, worked=worked), now) if worked >= OPEN_TIME else one
 
 
 def _held_by_time(one: Treated, now: Moment) -> Treated:
@@ -59,7 +83,7 @@ def decided(one: Treated, outcome: Outcome, why: str, now: Moment) -> Treated:
     """The outcome is known; what is known stays as it is."""
     if not one.is_open:
         return one
-    return replace(one, outcome=outcome, why=why[:WHY_LIMIT], decided=now.wall, open_since=None)
+    return replace(one, outcome=outcome, why=why[:WHY_LIMIT], decided=now.wall, ended=None)
 
 
 @dataclass(frozen=True, slots=True)

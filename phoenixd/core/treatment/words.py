@@ -37,6 +37,9 @@ Occasion = Literal[
 ]  # fmt: skip
 """What was noticed. end: a run is over, and whether that is a failure is what triage says."""
 
+UNSURE = 0.5
+"""Below this confidence a diagnosis is a guess (C15)."""
+
 OUTCOMES: tuple[Outcome, ...] = ("held", "failed", "open", "moot")
 
 ACTION_OF: Mapping[Treatment, PrescribedAction] = MappingProxyType(

@@ -20,7 +20,7 @@ from phoenixd.core.hooks import (
     TurnEnded,
     TurnFailed,
 )
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import View, WaitOver
 from phoenixd.core.question.call import DIALOGS
 from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
@@ -35,7 +35,7 @@ DRAWN_WITHIN = 1.0
 def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
     """A run that was told something, or exists to do one thing, begins with an open turn (G50)."""
     turn_open = was_told(run, spec) or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
-    return Activity(turn_open, evidence_at=now.at, evidence_wall=now.wall)
+    return Activity(turn_open, evidence_at=now.at, evidence_wall=now.wall, turn_since=now.at if turn_open else None)
 
 
 def was_told(run: Run, spec: AgentSpec) -> bool:
@@ -73,9 +73,10 @@ def _hear_hook(activity: Activity, event: Hook, rules: LivenessRules, now: Momen
     )
     match event:
         case PromptSubmitted():
-            return replace(heard, turn_open=True, leases=())
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=())
         case ToolStarted():
-            return replace(heard, turn_open=True, leases=calls.begin(heard.leases, event, rules, now))
+            begun = calls.begin(heard.leases, event, rules, now)
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=begun)
         case ToolEnded() | ToolFailed() | PermissionDenied():
             return replace(heard, leases=calls.end(heard.leases, event))
         case TurnEnded() | TurnFailed():
@@ -85,6 +86,12 @@ def _hear_hook(activity: Activity, event: Hook, rules: LivenessRules, now: Momen
             return replace(heard, turn_open=False, leases=())
         case _:
             return heard
+
+
+def _begun(activity: Activity, now: Moment) -> Instant:
+    """When the turn began that is open now: a prompt into an open turn begins none."""
+    since = activity.open_since
+    return since if since is not None else now.at
 
 
 def is_idle_prompt(event: Hook) -> bool:
@@ -101,6 +108,7 @@ def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
         stale_claim=None,
         claim_due=None,
         turn_open=activity.turn_open or over.works,
+        turn_since=_put_off(activity, over.waited) if activity.turn_open else now.at,
     )
 
 
@@ -116,12 +124,18 @@ def answered(activity: Activity, now: Moment) -> Activity:
         waiting=None,
         also_asked=(),
         waited=activity.waited + took,
+        turn_since=_put_off(activity, took),
         leases=leases,
         evidence_at=now.at,
         stale_claim=None,
         claim_due=None,
         looked_at=None,
     )
+
+
+def _put_off(activity: Activity, took: float) -> Instant | None:
+    """When the turn began, without the time for which it waited."""
+    return activity.turn_since + took if activity.turn_since is not None else None
 
 
 def settled(activity: Activity, hold: int, now: Moment) -> Activity:

@@ -23,7 +23,8 @@ from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import is_passing, shown
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
-from phoenixd.core.undo.state import Undoable, UndoVerb, find, kept
+from phoenixd.core.undo import age
+from phoenixd.core.undo.state import Undoable, UndoVerb, find
 from phoenixd.core.undo.telling import launch_of
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
@@ -44,7 +45,7 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
         acts = tuple(one for one in acts if one.agent != name or one.verb != "stop")
     verb = _verb(event, agent)
     if event.act and verb is not None:
-        acts = kept((*acts, _act(agent, name, event.act, verb, event.by, now)), now.wall)
+        acts = age.lasting((*acts, _act(agent, name, event.act, verb, event.by, now)), now)
     return found if acts == found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=acts))
 
 
@@ -56,7 +57,7 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     return Undoable(
         act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation,
         spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
-        spec.labels, launch_of(spec),
+        spec.labels, launch_of(spec), now.at,
     )  # fmt: skip
 
 
@@ -67,7 +68,7 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
         return replace(found, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
     name = shown(before, agent)
     act = find(before.undoable, event.act, name, now.wall)
-    if act is None:
+    if act is None or not age.is_young(act, now):
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:
@@ -82,7 +83,7 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     acts = tuple(one for one in found.fleet.undoable if one is not act)
     if agent.session is not None and _is_elsewhere(agent, act):
         # The session that is left is not lost: the same word brings it back.
-        acts = kept((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now.wall)
+        acts = age.lasting((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now)
     return replace(found, fleet=replace(found.fleet, undoable=acts))
 
 

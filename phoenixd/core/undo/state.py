@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from phoenixd.core.agent.run import Session
+from phoenixd.core.moment import Instant
 
 UndoVerb = Literal["stop", "remove", "fresh", "mute", "unmute"]
 
@@ -42,6 +43,8 @@ class Undoable:
     project: str | None = None
     labels: tuple[str, ...] = ()
     launch: str = ""
+    at: Instant | None = None
+    """When it was done in supervised time, which no clock is set in; None in journals of older versions."""
     muted_until: float = 0.0
 
 
@@ -63,6 +66,12 @@ def newest(
     if names is None:
         return tuple(one for one in young if one.act == young[-1].act)
     return tuple({one.agent: one for one in young}.values())
+
+
+def without(acts: tuple[Undoable, ...], agent: str) -> tuple[Undoable, ...]:
+    """Those that can still be taken back once an agent is gone, and another may bear its name: of it the removal."""
+    left = tuple(one for one in acts if one.agent != agent or one.verb == "remove")
+    return left if len(left) < len(acts) else acts
 
 
 def find(acts: Iterable[Undoable], act: str, agent: str, now_wall: float) -> Undoable | None:

@@ -11,7 +11,8 @@ from phoenixd.documents.resonance import footer
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.planting import Planting, codes_in
 
-Where = Literal["answer", "call", "result", "prompt"]
+Where = Literal["answer", "call", "result", "prompt", "given"]
+"""given: what a hook of ours added to the session's context, as its CLI writes it down."""
 
 LONGEST_RECITED = 40
 """Characters of an answer that is a code and next to nothing else."""
@@ -41,6 +42,7 @@ class Spotted:
 def wanted(planting: Planting) -> re.Pattern[bytes]:
     """What a line of a transcript must hold to be worth reading: an unspent code in any case, or a footer's opening."""
     words = [re.escape(planting.code(number)) for number in planting.unspent() if number]
+    words.append(re.escape(planting.marker.code))
     return re.compile("|".join([*words, re.escape(footer.OPENING)]).encode(), re.IGNORECASE)
 
 
@@ -50,13 +52,21 @@ def spotted(planting: Planting, passed: Iterable[Passed]) -> tuple[Spotted, ...]
     found = []
     for one in passed:
         # The anchor itself comes by as a prompt where a CLI writes it down as one.
-        if (one.where == "prompt" and is_anchor(planting, one.text)) or is_recited(one):
+        is_told = one.where == "given" or (one.where == "prompt" and is_anchor(planting, one.text))
+        if is_told or is_recited(one):
             continue
         seen = sorted(codes_in(one.text) & left)
         if seen:
             found.append(Spotted(tuple(seen), one.where, one.at))
             left.difference_update(seen)
     return tuple(found)
+
+
+def given_at(planting: Planting, passed: Iterable[Passed]) -> Passed | None:
+    """What gave the session its marker with all its codes; None where nothing that passed by did."""
+    codes = set(planting.codes)
+    found = (one for one in passed if one.where == "given" and is_anchor(planting, one.text))
+    return next((one for one in found if codes <= codes_in(one.text)), None)
 
 
 def newest_footer(passed: Iterable[Passed]) -> tuple[Footer, float | None] | None:

@@ -10,8 +10,8 @@ import json
 import os
 import sqlite3
 import stat
-from collections.abc import Sequence
-from contextlib import closing
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
@@ -326,14 +326,21 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         epoch=int(meta(connection, EPOCH_KEY) or 0),
         tasks=decode(Tasks, json.loads(meta(connection, TASKS_KEY) or "{}")),
         cases=decode(Cases, json.loads(meta(connection, CASES_KEY) or "{}")),
-        undoable=tuple(decode(Undoable, one) for one in json.loads(meta(connection, UNDO_KEY) or "[]")),
         mutes={one.agent: one for one in _mutes(connection)},
+        undoable=tuple(_known_acts(json.loads(meta(connection, UNDO_KEY) or "[]"))),
         seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
 
 
 def _mutes(connection: sqlite3.Connection) -> tuple[Mute, ...]:
     return tuple(decode(Mute, one) for one in json.loads(meta(connection, MUTES_KEY) or "[]"))
+
+
+def _known_acts(stored: Iterable[Any]) -> Iterator[Undoable]:
+    for one in stored:
+        with suppress(Undecodable):
+            # A newer version lets more be taken back; what this one does not know it cannot, and says so.
+            yield decode(Undoable, one)
 
 
 def _require_private_directory(directory: Path) -> None:

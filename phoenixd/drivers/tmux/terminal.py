@@ -158,11 +158,15 @@ class TmuxTerminal(Keyboard):
     async def capture(self, agent: str, history: int = 0) -> str:
         """The visible text of the pane, without anything that a terminal would obey, and some of what scrolled off it.
 
-        By a process of its own: on the control connection an agent's screen would stand between tmux's own words.
+        With history it is for people: a line that the terminal broke is one line, for in the middle of it may be a
+        secret. By a process of its own: on the control connection an agent's screen would stand between tmux's own
+        words.
         """
-        back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
+        back = ("-J", "-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
         output = await self._call("capture-pane", "-p", *back, "-t", (await self._pane_of(agent)).id)
-        return await asyncio.to_thread(readable, _end_of(output))
+        text = await asyncio.to_thread(readable, _end_of(output))
+        # tmux keeps the blanks at the ends of lines that it joins.
+        return "\n".join(line.rstrip(" ") for line in text.split("\n")) if back else text
 
     async def capture_raw(self, agent: str, history: int = 0) -> str:
         """The same with the sequences that set colours, and whatever else the pane holds: for documents.screen."""

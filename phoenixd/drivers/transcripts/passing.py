@@ -49,6 +49,8 @@ class PassingTail:
     def _told(self, line: Line) -> Iterator[Passed]:
         if line.is_clipped:
             return
+        if (given := self.form.given(line.content)) is not None:
+            yield Passed("given", given.text, read_time(given.at))
         record, said = self.form.record(line.content), self.form.said(line.content)
         is_spoken = record is not None and record.kind == "assistant"
         for piece in said.pieces if said is not None else ():

@@ -24,6 +24,7 @@ from phoenixd.documents.transcript import (
     Compacted,
     CutShort,
     Fact,
+    Given,
     Piece,
     Prompted,
     Record,
@@ -51,6 +52,9 @@ CUTS: dict[str, CutHow] = {
 
 CUT_STREAM = "Your response above was cut off mid-stream."
 """How 2.1.330 begins what it tells the model in place of a stop_reason: there it writes end_turn for such an answer."""
+
+GIVES = ("SessionStart", "UserPromptSubmit")
+"""Hooks by which a session is told something."""
 
 _USAGE = re.compile(rb'"usage"|"compact_boundary"')
 _UNINTERESTING = re.compile(
@@ -121,6 +125,21 @@ def said(line: bytes) -> Said | None:
     elif kind == "attachment" and (queued := _queued_text(found)) is not None:
         pieces = [Piece("user", queued, at)]
     return Said(tuple(pieces)) if pieces else None
+
+
+def given(line: bytes) -> Given | None:
+    """What a hook added at a session's start or with a prompt, written down by the CLI as it takes that over."""
+    if b'"hook_additional_context"' not in line:
+        return None
+    found = parse_line(line)
+    if found is None or found.get("type") != "attachment" or found.get("isSidechain") is True:
+        return None
+    attachment = table(found, "attachment")
+    if attachment.get("type") != "hook_additional_context" or attachment.get("hookEvent") not in GIVES:
+        return None
+    content = attachment.get("content")
+    texts = [one for one in content if isinstance(one, str)] if isinstance(content, list) else []
+    return Given("\n".join(texts), text(found, "timestamp")) if texts else None
 
 
 def beginning(head: bytes) -> Record | None:

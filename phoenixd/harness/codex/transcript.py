@@ -23,6 +23,7 @@ from phoenixd.documents.transcript import (
     Compacted,
     CutShort,
     Fact,
+    Given,
     Piece,
     Prompted,
     Record,
@@ -103,6 +104,18 @@ def said(line: bytes) -> Said | None:
     elif found.get("type") == "response_item":
         piece = _spoken(payload, at)
     return Said((piece,)) if piece is not None else None
+
+
+def given(line: bytes) -> Given | None:
+    """What the CLI itself gives the model beside a person's prompts: what hooks added stands among it."""
+    if b'"role":"developer"' not in line and b'"role":"user"' not in line:
+        return None
+    found = parse_line(line)
+    payload = table(found, "payload") if found is not None else {}
+    if found is None or found.get("type") != "response_item" or payload.get("type") != "message":
+        return None
+    words = _joined(payload.get("content")) if payload.get("role") in ("developer", "user") else None
+    return Given(words, text(found, "timestamp")) if words else None
 
 
 def beginning(head: bytes) -> Record | None:

@@ -18,6 +18,7 @@ from phoenixd.documents.transcript import (
     ApiFailed,
     Compacted,
     Fact,
+    Given,
     Piece,
     Prompted,
     Record,
@@ -94,6 +95,21 @@ def said(line: bytes) -> Said | None:
         case _:
             pass
     return Said(tuple(pieces), text(found, "id")) if pieces else None
+
+
+def given(line: bytes) -> Given | None:
+    """What hooks told stands in front of a prompt, or behind it, in marks of its own."""
+    found = parse_line(line) if _TOLD.encode() in line else None
+    words = _words(found.get("content")) if found is not None and found.get("type") == "user" else None
+    if found is None or words is None or _without_told(words) == words:
+        return None
+    return Given(_unescaped(words), text(found, "timestamp"))
+
+
+def _unescaped(words: str) -> str:
+    for written, meant in (("&lt;", "<"), ("&gt;", ">"), ("&quot;", '"'), ("&#39;", "'"), ("&amp;", "&")):
+        words = words.replace(written, meant)
+    return words
 
 
 def beginning(head: bytes) -> Record | None:

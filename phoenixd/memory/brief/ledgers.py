@@ -49,7 +49,7 @@ class Ledgers:
 
         try:
             async with desk.lock:
-                await self._publication.write_safely(desk, lambda: self._learn_secrets(desk, agent))
+                await self._publication.write_safely(desk, lambda: self._publication.learn(agent))
             found = await self._look(agent, kept, self._cleaners.of(desk))
             if found is not None and keep:
                 content = render_kept(found)
@@ -65,10 +65,6 @@ class Ledgers:
         self._publication.require_papers(agent)
         if len(content) <= SIZE_LIMIT:
             desk.shelf.write(FILE, content)
-
-    def _learn_secrets(self, desk: Desk, agent: Agent) -> None:
-        if not desk.secrets:
-            desk.secrets = self._publication.secrets_of(agent)
 
 
 def _kept(desk: Desk) -> KeptLedger | None:

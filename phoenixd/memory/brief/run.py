@@ -154,8 +154,7 @@ class BriefRuns:
     ) -> tuple[BriefMaterial, BriefRecord, int]:
         """The material of a run, the record with the run counted, which is paid for before it begins; and how far
         resolved.jsonl was read for it."""
-        if not desk.secrets:
-            desk.secrets = self._publication.secrets_of(agent)
+        self._publication.learn(agent)
         moment = self._clock.now()
         state = desk.consult_clean(moment.wall)
         held = {

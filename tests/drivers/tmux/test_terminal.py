@@ -114,6 +114,21 @@ async def test_what_scrolled_out_of_a_pane_is_captured_on_request(short_tmp: Pat
     assert all(line.isprintable() for line in lines)
 
 
+async def test_p79_a_secret_that_the_terminal_broke_at_its_edge_stands_on_one_line(short_tmp: Path) -> None:
+    """Else it would be looked for in two halves, and people would read both of them."""
+    secret = "plain-words-of-a-secret-0451"
+    show = f"import time\nprint('x' * 110 + '{secret}')\nprint('y' * 300)\nprint('end')\ntime.sleep(99)"
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("a", [sys.executable, "-c", show])
+        async with asyncio.timeout(60):
+            while "end" not in (screen := await terminal.capture("a")):
+                await asyncio.sleep(0.01)
+        lines = (await terminal.capture("a", 100)).rstrip().splitlines()
+
+    assert secret not in screen
+    assert lines == [f"{'x' * 110}{secret}", "y" * 300, "end"]
+
+
 async def test_a_screen_cannot_speak_for_tmux(short_tmp: Path) -> None:
     """Lines that end a block in the control protocol are only lines, and the next answer is the next answer."""
     show = (

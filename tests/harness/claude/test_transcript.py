@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -185,3 +186,12 @@ def test_p49_the_form_of_a_line_does_not_decide_whether_it_is_read() -> None:
 
     assert prompts_in(line) == ["Go."]
     assert prompts_in(b" " + line) == ["Go."]
+
+
+def test_what_a_hook_added_at_a_sessions_start_is_shown_where_the_cli_took_it_over() -> None:
+    """The hook's own output stands there as well, and says nothing of what became of it."""
+    lines = (Path(__file__).parents[2] / "transcripts/claude-session.jsonl").read_bytes().splitlines()
+
+    shown = [found.text for line in lines if (found := claude_transcript.given(line)) is not None]
+
+    assert shown == ["The brief says that the till is half done."] * 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -142,3 +143,12 @@ def test_a_payload_of_another_shape_says_nothing_wrong(value: Any) -> None:
             codex_transcript.said(damaged)
             codex_transcript.record(damaged)
             codex_transcript.beginning(damaged)
+
+
+def test_what_the_cli_itself_gives_the_model_is_shown() -> None:
+    lines = (Path(__file__).parents[2] / "transcripts/codex-session.jsonl").read_bytes().splitlines()
+
+    shown = [found.text for line in lines if (found := codex_transcript.given(line)) is not None]
+
+    assert any(text.startswith("<skills_instructions>") for text in shown)
+    assert not any(codex_transcript.given(line) for line in lines if b'"role":"assistant"' in line)

@@ -126,3 +126,12 @@ def test_a_record_of_another_shape_says_nothing_wrong(value: Any) -> None:
             gemini_transcript.said(damaged)
             gemini_transcript.record(damaged)
             gemini_transcript.beginning(damaged)
+
+
+def test_what_hooks_told_is_shown_with_the_prompt_that_it_stands_before() -> None:
+    added = {"text": '<hook_context>salt &amp; "bread" — 7f3a9c</hook_context>'}
+    shown = gemini_transcript.given(gemini("user", content=[added, {"text": "Go."}]))
+
+    assert shown is not None
+    assert 'salt & "bread" — 7f3a9c' in shown.text
+    assert gemini_transcript.given(gemini("user", content=[{"text": "Why <hook_context> here?"}])) is None

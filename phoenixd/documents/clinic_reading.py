@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phoenixd.clinic.bounds import Cleaner
+from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import ToolCall, TraumaContext
 
 LIMIT = 20_000
@@ -26,14 +26,27 @@ prescribe one action:
 A modified prompt asks for the same task. It grants no tool and no permission, and names no tool but those listed.\
 """
 
+FORM = """\
+Answer with one JSON object and nothing else, no fence and no word around it, with these keys and no others:
+{"diagnosis": {"root_cause": one of "context_length_exceeded", "hallucinated_tool", "invalid_tool_arguments",
+"ambiguous_instruction", "logic_error", "transient_error", "explanation": a sentence, "confidence": a number, 0 to 1},
+"prescription": {"action": one of "retry", "modify_prompt", "summarize_history", "abort", "modified_prompt": a text,
+only for modify_prompt, "modified_system_prompt": a text, only for modify_prompt}}\
+"""
+"""How a program is told the shape of its answer; a model is bound to it by its schema."""
 
-def material(trauma: TraumaContext, tools: Sequence[str], clean: Cleaner, mark: str) -> str:
-    """The failure as text of at most LIMIT characters. mark: random, so that the data cannot end itself."""
+
+def material(trauma: TraumaContext, tools: Sequence[str] | None, clean: Cleaner, mark: str) -> str:
+    """The failure as text of at most LIMIT characters.
+
+    tools: those that exist, None where they are not known. mark: random, so that the data cannot end itself.
+    """
+    listed = clean.head(", ".join(tools), TOOLS_LIMIT) or "none" if tools is not None else ""
     sections = [
         ("error type", trauma.error_type),
         ("error message", trauma.error_message),
         ("stack trace", trauma.stack_trace),
-        ("tools that exist", clean.head(", ".join(tools), TOOLS_LIMIT) or "none"),
+        ("tools that exist", listed),
         ("tool calls, the newest last", "\n".join(map(_line, trauma.tool_calls or ()))),
         ("history", trauma.history_summary or ""),
         ("original prompt", trauma.original_prompt),

@@ -12,10 +12,11 @@ MARGIN = 4096
 
 
 class Cleaner:
-    """values: secrets that are looked for as they stand, beside all that looks like one."""
+    """values: secrets that are looked for as they stand, beside all that looks like one. marks: what secrets of the
+    operator's own begin with."""
 
-    def __init__(self, values: Sequence[str] = ()) -> None:
-        self._values = tuple(values)
+    def __init__(self, values: Sequence[str] = (), marks: Sequence[str] = ()) -> None:
+        self._values, self._marks = tuple(values), tuple(marks)
 
     def head(self, text: str, limit: int) -> str:
         """The beginning of a text."""
@@ -34,8 +35,8 @@ class Cleaner:
 
     def _cleaned(self, text: str) -> str:
         # What shows nothing goes first: between the letters of a secret it would hide it.
-        return redact(plain(text), self._values)
+        return redact(plain(text), self._values, self._marks)
 
     def holds_secret(self, text: str) -> bool:
         """Whether something in a text would be taken out."""
-        return redact(text, self._values) != text
+        return redact(text, self._values, self._marks) != text

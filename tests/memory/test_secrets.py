@@ -1,0 +1,135 @@
+"""What is secret of an agent is known over handoffs, restarts of the daemon and changes of the value (P79, F-ST-12)."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import pytest
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.spec import Kind
+from phoenixd.memory.papers import Papers
+from phoenixd.memory.publication import FOLD_INTERVAL
+from tests.hiding import VALUE, hidings, shows
+from tests.start.places import Room, entry
+
+LATER = "another-value-of-the-same-name"
+
+
+def crew(room: Room, *agents: Agent) -> Papers:
+    """A daemon that has just begun, with these agents in its fleet."""
+    room.options = {"agents": lambda: agents}
+    return room.restarted()
+
+
+def generation(room: Room, number: int, value: str = VALUE) -> Agent:
+    name = "a" if number == 1 else f"a-g{number}"
+    spec = room.spec(kind=Kind.ORCHESTRATOR, seat="a", generation=number, name=name, env=(("MY_TOKEN", value),))
+    return room.running(room.agent(spec))
+
+
+@pytest.mark.parametrize("name", ["a", "a-g3"])
+def test_after_a_handoff_and_a_restart_a_seats_texts_have_no_secrets(room: Room, name: str) -> None:
+    papers = crew(room, generation(room, 3))
+    assert papers.clean(name, f"I use {VALUE}.") == "I use [redacted]."
+
+
+def test_a_successor_with_another_value_and_its_predecessor_hide_both(room: Room) -> None:
+    """What one of them showed stands on the other's screen, in its papers and in its package."""
+    papers = crew(room, generation(room, 1), generation(room, 2, LATER))
+    for name in ("a", "a-g2"):
+        assert papers.clean(name, f"{VALUE} {LATER}") == "[redacted] [redacted]"
+
+
+async def test_a_value_that_was_replaced_stays_hidden(room: Room) -> None:
+    first = room.running(room.agent(room.spec(env=(("MY_TOKEN", VALUE),))))
+    papers = crew(room, first)
+    await room.order(first)
+    second = replace(first, spec=replace(first.spec, env=(("MY_TOKEN", LATER),)))
+    await room.order(second)
+    assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"
+
+
+def test_a_successor_that_is_declared_later_is_asked_for_its_secrets_too(room: Room) -> None:
+    agents = [generation(room, 1)]
+    room.options = {"agents": lambda: tuple(agents)}
+    papers = room.restarted()
+    assert papers.clean("a", f"{VALUE} {LATER}") == f"[redacted] {LATER}"
+    agents.append(generation(room, 2, LATER))
+    papers.clean("a-g2", "")
+    assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"
+
+
+def test_what_others_read_has_nobodys_secrets(room: Room) -> None:
+    """A leader's notes quote what its workers printed."""
+    worker = room.agent(room.spec(name="w", env=(("W_TOKEN", LATER),)))
+    papers = crew(room, generation(room, 1), worker)
+    assert papers.clean("a", f"{VALUE} {LATER}") == f"[redacted] {LATER}"
+    assert papers.clean_of_all("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"
+
+
+async def test_p79_hidden_secrets_stand_in_no_paper(room: Room) -> None:
+    """state.json, the brief, what sessions are told, the logs: by prompt, by an edit of the file and by reasons."""
+    for how, written in hidings(VALUE).items():
+        agent = room.running(room.agent(room.spec(env=(("MY_TOKEN", VALUE),)), last_prompt=f"Use {written}."))
+        papers = crew(room, agent)
+        await papers.publish(agent, [])
+        found = room.document()
+        found["open_loops"] = [{"id": "x", "text": f"loop {written}", "added": "2026-11-20"}]
+        found["note"] = {"deep": [written]}
+        (room.state / "state.json").write_text(json.dumps(found))
+        await papers.publish(agent, [entry("agent_exited", reason=f"it said {written}", text=written)])
+        for path in room.state.rglob("*"):
+            if path.is_file():
+                text = path.read_text()
+                spelled = [text, *(json.dumps(json.loads(line), ensure_ascii=False) for line in _lines(text))]
+                assert [face for one in spelled for face in shows(one, VALUE)] == [], (how, path.name)
+
+
+def _lines(text: str) -> list[str]:
+    """Each document of JSON in a file."""
+    try:
+        return [json.dumps(json.loads(text))]
+    except ValueError:
+        return [line for line in text.splitlines() if line.startswith("{")]
+
+
+async def test_what_an_agent_writes_into_its_papers_is_shown_without_secrets_at_once(room: Room) -> None:
+    """Before anything was written anew, by a daemon that has just begun."""
+    agent = room.agent(room.spec(env=(("MY_TOKEN", VALUE),)))
+    papers = crew(room, agent)
+    room.state.mkdir(parents=True)
+    loops = [{"id": VALUE, "text": "one"}, {"text": f"{VALUE} again"}, f"the third: {VALUE}"]
+    found = {"version": "2", "agent": "a", "open_loops": loops, f"odd {VALUE}": 1}
+    (room.state / "state.json").write_text(json.dumps(found))
+    (room.state / "brief.md").write_text(f"# Brief\n\nIt is {VALUE}.\n")
+    told = await papers.open_loops("a")
+    assert [VALUE in f"{loop.id} {loop.text}" for loop in told] == [False] * 3
+    assert len({loop.id for loop in told}) == 3
+    page = await papers.brief("a")
+    assert page is not None
+    assert "It is [redacted]." in page.text
+    assert VALUE not in str(await papers.check_brief("a"))
+    await papers.publish(room.running(agent), [])
+    for path in room.state.rglob("*"):
+        assert not path.is_file() or VALUE not in path.read_text(), path.name
+    assert {loop.id for loop in await papers.open_loops("a")} == {loop.id for loop in told}
+
+
+async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_secrets_do(room: Room) -> None:
+    agents = [generation(room, 1), generation(room, 2, LATER), room.agent(room.spec(name="w"))]
+    room.options = {"agents": lambda: tuple(agents)}
+    papers = room.restarted()
+    for agent in agents:
+        papers.publication.desk_of(agent)
+        papers.clean(agent.name, "")
+    del agents[1:]
+    papers.forget_removed(["a-g2", "w"])
+    papers.publication._clear_desks()
+    assert "w" in papers.publication._desks, "somebody may be at it still"
+    room.clock.wall += FOLD_INTERVAL
+    papers.publication._clear_desks()
+    assert set(papers.publication._desks) == {"a"}
+    assert set(papers.publication._known) == {"a"}
+    assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"

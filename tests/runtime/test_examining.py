@@ -1,0 +1,166 @@
+"""A failure is read beside everything else: whatever the reader does, the core is told; and what a terminal showed."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any
+
+import anyio
+import pytest
+from anyio.lowlevel import checkpoint
+
+from phoenixd.core.actions import Action, ExamineCase, RecordIncident, Spawn
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Incident
+from phoenixd.core.agent.state import Desired, Stopped
+from phoenixd.core.events.clinic import CaseExamined
+from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.treatment.authority import Caps
+from phoenixd.core.treatment.evidence import Evidence
+from phoenixd.core.treatment.examined import Opinion, ReaderRules
+from phoenixd.errors import LaunchFailed, TerminalFailed, WriterFailed
+from phoenixd.ports.journal import Batch
+from phoenixd.runtime.examining import Examining
+from phoenixd.runtime.incidents import END_LINES, Incidents
+from phoenixd.runtime.lanes import lane_of
+from phoenixd.runtime.supervisor import Supervisor
+from tests.core.story import spec
+from tests.runtime.test_messages import FastClock
+
+AGENT = Agent(spec(), Desired.RUNNING, Stopped(), 0.0, "", 3)
+ASKED = ExamineCase("a", 3, "c1", 7, ReaderRules(model="test:x"), "it ended", 1, Evidence())
+OPINION = Opinion("logic_error", "Because.", 0.9, "retry")
+
+
+class Reader:
+    def __init__(self, said: Any) -> None:
+        self.said, self.panes = said, []
+        self.panes: list[str]
+
+    async def read(self, agent: Agent, asked: ExamineCase, pane: str) -> tuple[Opinion, int]:
+        self.panes.append(pane)
+        if isinstance(self.said, BaseException):
+            raise self.said
+        return self.said, 12
+
+
+async def told(reader: Any, known: Agent | None = AGENT) -> CaseExamined:
+    events: list[Any] = []
+    outside: Any = SimpleNamespace(reader=reader)
+    await Examining(outside, lambda name: known, events.append, lambda name, run: f"{name} {run}").examine(ASKED)
+    (event,) = events
+    assert (event.agent, event.incarnation, event.case, event.number) == ("a", 3, "c1", 7)
+    return event
+
+
+async def test_an_opinion_is_told_with_its_cost() -> None:
+    reader = Reader(OPINION)
+    event = await told(reader)
+
+    assert (event.opinion, event.problem, event.tokens) == (OPINION, "", 12)
+    assert reader.panes == ["a 3"], "the terminal as that run left it"
+
+
+@pytest.mark.parametrize(
+    ("raised", "problem", "tokens"),
+    [
+        (WriterFailed("no answer within 60 s", "raise clinic.timeout", 40), "no answer within 60 s; raise", 40),
+        (LaunchFailed("no environment"), "no environment", 0),
+        (ZeroDivisionError("in somebody's library, with a secret"), "a fault in phoenixd: ZeroDivisionError", 0),
+    ],
+)
+async def test_f_cl_6_whatever_goes_wrong_is_told(raised: Exception, problem: str, tokens: int) -> None:
+    event = await told(Reader(raised))
+
+    assert event.opinion is None
+    assert event.problem.startswith(problem)
+    assert "secret" not in event.problem
+    assert event.tokens == tokens
+
+
+async def test_nobody_to_ask_and_nobody_to_ask_about() -> None:
+    assert (await told(None)).problem == "nobody reads failures here"
+    assert (await told(Reader(OPINION), None)).problem == "the agent is gone"
+
+
+class Terminal:
+    def __init__(self, shows: str | None) -> None:
+        self.shows, self.asked = shows, []
+        self.asked: list[int]
+
+    async def capture(self, agent: str, history: int = 0) -> str:
+        self.asked.append(history)
+        if self.shows is None:
+            raise TerminalFailed("no server")
+        if self.shows == "hangs":
+            await anyio.sleep_forever()
+        return self.shows
+
+
+@pytest.mark.parametrize(("shows", "kept"), [("the end", "the end"), (None, ""), ("hangs", "")])
+async def test_c41_the_terminal_of_a_run_that_is_over_is_seen_and_waited_for_a_moment_at_most(
+    shows: str | None, kept: str
+) -> None:
+    screens: list[str] = []
+
+    async def record(agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
+        screens.append(screen)
+        return 1, "{}"
+
+    terminal = Terminal(shows)
+    outside: Any = SimpleNamespace(terminal=terminal, papers=SimpleNamespace(record_incident=record))
+    incidents = Incidents(outside, lambda name: AGENT, lambda event: None)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as writing:
+            await incidents.keep(RecordIncident("a", 3, Incident(3, "crash", "it ended", 0.0, case="c1"), ()), writing)
+
+    assert terminal.asked == [END_LINES]
+    assert screens == [kept]
+    assert incidents.pane_of("a", 3) == kept
+    assert incidents.pane_of("a", 4) == incidents.pane_of("b", 3) == ""
+
+
+class Orders:
+    """Journal and dispatch in one: what was ordered of which run, in order."""
+
+    def __init__(self) -> None:
+        self.order: list[tuple[str, int]] = []
+
+    async def commit(self, batch: Batch) -> tuple[int, ...]:
+        return tuple(range(len(batch.entries)))
+
+    def release_reserve(self) -> bool:
+        return False
+
+    async def shortage(self) -> str | None:
+        return None
+
+    def act(self, action: Action) -> None:
+        if isinstance(action, Spawn | RecordIncident | ExamineCase):
+            self.order.append((type(action).__name__, action.incarnation))
+
+
+async def test_c41_the_terminal_is_looked_at_before_the_next_run_begins_in_it() -> None:
+    """They share a lane, which keeps this order; the question comes behind the look, and nothing waits for it."""
+    told = Orders()
+    reader = Caps(reader=ReaderRules(model="test:x"))
+    supervisor = Supervisor(Fleet(clinic=reader), FastClock(), told, told.act)  # type: ignore[arg-type]
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            tasks.start_soon(supervisor.ask_all, [AgentDeclared(spec(), start=True)])
+            await checkpoint()
+            await supervisor.turn()
+            agent = supervisor.fleet.agents["a"]
+            assert agent.run is not None
+            supervisor.tell(AgentStarted("a", 1, agent.run.run_id, 5, 5))
+            await supervisor.turn()
+            supervisor.tell(AgentExited("a", 1, agent.run.run_id, 1, None))
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    lanes = {lane_of(RecordIncident("a", 1, Incident(1, "crash", "", 0.0), ())), lane_of(ASKED)}
+    assert lanes == {"a"}
+    assert told.order == [("Spawn", 1), ("RecordIncident", 1), ("Spawn", 2), ("ExamineCase", 1)]
