@@ -3,27 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Generic, Literal, TypeVar
+from typing import Generic, TypeVar
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.parts import Signal
+from phoenixd.core.refusal import Refusal as Refusal
+from phoenixd.core.refusal import RefusalCode as RefusalCode
 
 Part = TypeVar("Part", covariant=True)
 
-RefusalCode = Literal["not_found", "conflict", "denied", "invalid"]
 Readings = tuple[tuple[str, str | int | float | None], ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Refusal:
-    """Why an operator's request was not taken, and what to do instead."""
-
-    code: RefusalCode
-    message: str
-    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -43,6 +43,7 @@ OWN: dict[str, str] = {
     "undo": "phoenixd.ctl.acting:undo",
     "read_log": "phoenixd.ctl.log:log",
     "help": "phoenixd.ctl.help:show",
+    "top": "phoenixd.top.entry:top",
     "task_run": "phoenixd.ctl.tasks:run",
     "answer_item": "phoenixd.ctl.answering:answer",
     "recover": "phoenixd.ctl.recovering:recover",

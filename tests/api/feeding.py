@@ -9,6 +9,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from phoenixd.top import model as top
+from phoenixd.top.frames import Frame as TopFrame
+
 
 @dataclass(frozen=True)
 class Frame:
@@ -30,8 +33,11 @@ class Model:
     change: int = -1
     last_id: int | None = None
     resyncs: int = 0
+    top: top.Model = field(default_factory=top.Model)
+    """What `phoenixctl top` makes of the same frames."""
 
     def hear(self, frame: Frame) -> None:
+        self.top = top.hear(self.top, [TopFrame(frame.event, frame.data, frame.id)], 0.0)
         if frame.id is not None:
             self.last_id = frame.id
         match frame.event:
@@ -67,6 +73,15 @@ class Model:
                 self.resyncs += 1
             case _:
                 raise AssertionError(f"an event that is not written down: {frame.event}")
+
+    def is_as_top(self) -> bool:
+        """Whether the model of `phoenixctl top` says the same, field by field."""
+        return (
+            {name: told.body for name, told in self.top.agents.items()} == self.agents
+            and {number: told.body for number, told in self.top.items.items()} == self.items
+            and {number: told.body for number, told in self.top.alerts.items()} == self.alerts
+            and self.top.boot == self.boot
+        )
 
 
 def comparable(body: dict[str, Any]) -> dict[str, Any]:

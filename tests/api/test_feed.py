@@ -54,6 +54,7 @@ async def same_as_a_snapshot(live: Live, model: Model, heard: AsyncIterator[Fram
     }
     assert model.items == {item["id"]: item for item in told["items"]}
     assert model.alerts == {alert["id"]: alert for alert in told["alerts"]}
+    assert model.is_as_top()
 
 
 @pytest.fixture
@@ -407,6 +408,7 @@ def require_equal(daemon: FakeDaemon, model: Model, selector: Selector | None = 
     }
     assert model.items == {item["id"]: item for item in fresh.ledger.bodies("item")}
     assert model.alerts == {alert["id"]: alert for alert in fresh.ledger.bodies("alert")}
+    assert model.is_as_top()
 
 
 def test_where_nobody_follows_a_turn_costs_a_name() -> None:

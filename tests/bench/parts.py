@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.bench import (
     brief,
     crowd,
+    faces,
     feed,
     flood,
     hooks,
@@ -58,6 +59,9 @@ PARTS: dict[str, Part] = {
         "an event to a client of the feed, 50 followers of 1,000 agents, status and prompt beside a bare python",
         feed.report,
         usual=False,
+    ),
+    "faces": Part(
+        "phoenixctl top at 1,000 agents: first paint, a key, memory; then what feed measures", faces.report, usual=False
     ),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
 }

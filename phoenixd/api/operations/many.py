@@ -80,6 +80,7 @@ MANY_AGENTS: tuple[Operation, ...] = (
         "prompt", ("prompt",), "Counts for a shell's prompt or a status line: !2 ~1 ?1; nothing where all is well",
         TEXT_FORM, path="/v1/prompt", response="Prompt",
     ),
+    Operation("top", ("top",), "The list of all agents, live: answer, steer, attach and look back by keys", (WHICH,)),
     Operation(
         "help", ("help",), "What a verb does and takes; help select: how agents are chosen",
         (Parameter("verb", "local", "words", "the verb"),),

@@ -1,0 +1,1 @@
+"""`phoenixctl top`: the list of all agents, live. A functional core (model, view, keys, press) below a thin shell."""

@@ -1,0 +1,124 @@
+"""The stream as a client follows it: over restarts of the daemon, from where it was, whole again where that is unknown.
+
+`follow` never ends by itself. What it gives is frames as they came; a link that is lost is silence, which the model's
+age shows. `ask` is one question, in a thread, so that a slow answer holds nothing up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+from collections.abc import AsyncIterator
+from dataclasses import dataclass
+
+from phoenixd.ctl import wire
+from phoenixd.top import told
+from phoenixd.top.frames import Frame, Reader
+
+PATH = "/v1/stream"
+SILENCE = 10.0
+"""Seconds without even a beat after which the link is taken for dead; the daemon beats each two."""
+RETRY = 0.5
+CHUNK = 1 << 16
+HEAD = 1 << 16
+"""Bytes that the head of an answer has at most."""
+
+
+@dataclass(slots=True)
+class Refused(Exception):
+    """The daemon answers, and does not let this client follow."""
+
+    answer: wire.Answer
+
+
+@dataclass(slots=True)
+class Feed:
+    """Where the daemon may listen, and the newest row of the journal of which this client knows."""
+
+    places: list[bytes]
+    last_id: int | None = None
+
+    async def follow(self) -> AsyncIterator[list[Frame]]:
+        """Frames, as many as came together. Raises Refused."""
+        while True:
+            try:
+                async for frames in self._link():
+                    yield frames
+            except (OSError, ValueError, TimeoutError):
+                # Gone, torn or silent: the next link says what was missed.
+                pass
+            await asyncio.sleep(RETRY)
+
+    async def _link(self) -> AsyncIterator[list[Frame]]:
+        reader, writer = await self._connect()
+        try:
+            headers = (f"last-event-id: {self.last_id}",) if self.last_id is not None else ()
+            connection = writer.get_extra_info("socket")
+            writer.write(wire.request(connection, "GET", PATH, accept="text/event-stream", headers=headers))
+            async with asyncio.timeout(SILENCE):
+                head = await reader.readuntil(b"\r\n\r\n")
+            if b"text/event-stream" not in head.lower():
+                await _refuse(head, reader)
+            frames = Reader()
+            while received := await _read(reader, CHUNK):
+                if found := frames.feed(received):
+                    self._note(found)
+                    yield found
+        except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
+            raise ConnectionResetError from error
+        finally:
+            writer.close()
+
+    def _note(self, frames: list[Frame]) -> None:
+        for frame in frames:
+            if frame.event == "resync":
+                self.last_id = None
+            elif frame.id is not None:
+                self.last_id = frame.id
+
+    async def _connect(self) -> tuple[asyncio.StreamReader, asyncio.StreamWriter]:
+        refused: OSError = FileNotFoundError("no place is named")
+        for place in self.places:
+            try:
+                return await asyncio.open_unix_connection(os.fsdecode(place), limit=HEAD)
+            except OSError as error:
+                refused = error
+        raise refused
+
+
+async def ask(
+    places: list[bytes],
+    method: str,
+    target: str,
+    body: bytes | None = None,
+    *,
+    text: bool = False,
+    timeout: float = 90.0,
+) -> told.Answer | None:
+    """One question; None where no daemon answers. An order bears a key, so that asked twice it is done once."""
+    headers: tuple[str, ...] = ()
+    if method == "POST":
+        headers = (f"idempotency-key: {os.urandom(16).hex()}", f"prefer: wait={int(timeout - 5)}")
+
+    def asked() -> wire.Answer | None:
+        return wire.ask(places, method, target, body, as_json=not text, headers=headers, timeout=timeout)
+
+    found = await asyncio.to_thread(asked)
+    return told.read(found.status, found.exit, found.type, found.body) if found is not None else None
+
+
+async def _read(reader: asyncio.StreamReader, size: int) -> bytes:
+    """So many bytes at most. Not by wait_for, which in Python 3.11 can swallow that its task is canceled."""
+    async with asyncio.timeout(SILENCE):
+        return await reader.read(size)
+
+
+async def _refuse(head: bytes, reader: asyncio.StreamReader) -> None:
+    rest = await _read(reader, -1)
+    answer = wire.parse(head + rest)
+    if answer is None:
+        raise ConnectionResetError
+    if answer.status >= 500:
+        # Busy, or about to end: a daemon that comes back answers otherwise.
+        raise ConnectionResetError
+    raise Refused(answer)

@@ -1,0 +1,97 @@
+"""The first two lines: what needs me, is everything alive, what happened since I looked. Neither is ever cut."""
+
+from __future__ import annotations
+
+from phoenixd.api.times import ago
+from phoenixd.top.face import World
+from phoenixd.top.groups import group_of
+from phoenixd.top.spans import Line, Span, Style, first_that_fits, fitted, line, safe
+from phoenixd.top.words import wall_of
+
+QUIET = 5.0
+"""Seconds without a word of the daemon after which the screen says how old it is."""
+
+
+def lines(world: World) -> list[Line]:
+    """One line where the screen is low, else two."""
+    told = [fitted(_first(world), world.width), fitted(_second(world), world.width)]
+    return told[: world.head_room]
+
+
+def is_quiet(world: World) -> bool:
+    """Whether what is shown may be old."""
+    return world.model.heard_at is None or world.model.silence(world.clock.at) > QUIET
+
+
+def _first(world: World) -> Line:
+    rows = [told.body for told in world.model.agents.values()]
+    groups = [group_of(row) for row in rows]
+    wanted = [row for row in rows if row.get("desired") == "running" or row.get("pid") is not None]
+    alive, need = sum(row.get("pid") is not None for row in wanted), groups.count("needs_you")
+    need += sum(
+        told.body.get("agent") is None and bool(told.body.get("needs_you")) for told in world.model.alerts.values()
+    )
+    healing, unknown = groups.count("healing"), groups.count("unknown")
+    needs = f"{need} NEED{'S' if need == 1 else ''} YOU"
+    style: Style = "need" if need else "strong"
+    if is_quiet(world):
+        style = "unknown"
+        age = f" {ago(world.model.silence(world.clock.at))}" if world.model.heard_at is not None else ""
+        needs = f"NOT LIVE{age}: {needs}"
+    clock = world.clock.time_of_day(world.clock.wall)
+    host = f"phoenixd {safe(world.host)}".rstrip()
+    alive_of = f"{alive}/{len(wanted)} alive"
+    rest = f"{alive_of}  {healing} healing  {unknown} unknown"
+    variants = [
+        f"{needs}   {rest}",
+        f"{needs}  {alive_of} ~{healing} ?{unknown}",
+        f"{needs} {alive}/{len(wanted)}",
+        needs,
+    ]
+    told = first_that_fits(variants, world.width - 2)
+    before = f" {host}   " if len(host) + len(told) + len(clock) + 8 <= world.width else " "
+    after = f"{clock} " if len(before) + len(told) + len(clock) + 3 <= world.width else ""
+    blank = " " * (world.width - len(before) - len(told) - len(after))
+    return line(before, Span(told[: len(needs)], style), Span(told[len(needs) :]), blank, after)
+
+
+def _second(world: World) -> Line:
+    if is_quiet(world):
+        variants = (
+            "phoenixd does not answer; agents run on without it. Asking again.",
+            "phoenixd does not answer",
+            "no answer",
+        )
+        return line(" ", Span(first_that_fits(variants, world.width - 1), "unknown"))
+    chosen = f" filter: {safe(world.face.filter)}" if world.face.filter else ""
+    marks = f" {len(world.face.marks)} marked" if world.face.marks else ""
+    if chosen or marks:
+        return line(first_that_fits([f"{chosen}{marks}   (Esc ends the filter)", f"{chosen}{marks}"], world.width))
+    return line(" ", first_that_fits(_since(world), world.width - 1))
+
+
+def _since(world: World) -> list[str]:
+    found = world.face.since
+    if found is None:
+        return ["since you looked: ?", "since: ?"]
+    wall, deaths = wall_of(found.get("from")), found["deaths"]
+    when = f"since {world.clock.time_of_day(wall, '%H:%M')}" if wall is not None else "since ever"
+    total = int(deaths["total"])
+    if not total:
+        told = ["no deaths"]
+    else:
+        parts = [f"{deaths[key]} {word}" for key, word in _ENDS if deaths[key]]
+        count = "1 death" if total == 1 else f"{total} deaths"
+        told = [f"{count}: {', '.join(parts)}", count]
+    more = [f"{found[key]} {one if found[key] == 1 else many}" for key, one, many in _MORE if found.get(key)]
+    shortest = told[-1]
+    return [" · ".join([f"{when}: {told[0]}", *more]), f"{when}: {told[0]}", f"{when}: {shortest}", shortest]
+
+
+_ENDS = (("healed", "healed"), ("healing", "healing"), ("quarantined", "quarantined"), ("ended", "stopped since"))
+_MORE = (
+    ("outages", "outage", "outages"),
+    ("finished", "finished", "finished"),
+    ("iterations", "iteration", "iterations"),
+    ("not_delivered", "text not delivered", "texts not delivered"),
+)

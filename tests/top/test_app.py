@@ -1,0 +1,155 @@
+"""The shell around the list, by textual's own pilot, against a living server with a daemon in memory behind it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from pathlib import Path
+
+import pytest
+from textual.pilot import Pilot
+
+from phoenixd.core.events.orders import AnswerRequested, StopRequested
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.top.app import Top
+from phoenixd.top.spans import plain
+from tests.api.conftest import Live, runtime, serving
+from tests.api.daemon import FakeDaemon
+from tests.top.fleets import QUESTION
+
+__all__ = ["runtime"]
+PATIENCE = 60.0
+
+
+@pytest.fixture
+async def live(runtime: Path) -> AsyncIterator[Live]:
+    daemon = FakeDaemon()
+    for name in ("asks", "docs", "works"):
+        daemon.declare(name)
+    daemon.hook("works", "prompt-submit", text="go")
+    async with serving(daemon, runtime, beat=0.1) as running:
+        yield running
+
+
+def shown(app: Top) -> str:
+    """What stands on the screen, read off the widget's own lines."""
+    return "\n".join(plain(one) for one in app._screenful.lines)
+
+
+async def until(pilot: Pilot[int], met: Callable[[str], bool], what: str) -> None:
+    app = pilot.app
+    assert isinstance(app, Top)
+    async with asyncio.timeout(PATIENCE):
+        while not met(shown(app)):
+            await pilot.pause(0.01)
+
+
+async def test_the_list_lives_and_a_permission_is_answered_from_it(live: Live) -> None:
+    daemon = live.daemon
+    app = Top([bytes(live.socket)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda text: "works" in text and "0 NEED YOU" in text, "the list")
+        daemon.wait("asks", text="npm test", held=True)
+        await until(pilot, lambda text: "1 NEEDS YOU" in text and "npm test" in text, "the question")
+        await pilot.press("n")
+        await until(pilot, lambda text: "a allow once" in text, "half a second of rest")
+        await pilot.press("a")
+        await until(pilot, lambda text: "asks was allowed, this once" in text and "0 NEED YOU" in text, "the answer")
+        (answered,) = [one for one in daemon.orders if isinstance(one, AnswerRequested)]
+        assert (answered.words, answered.agent) == (("allow",), "asks")
+        await pilot.press("ctrl+c")
+    assert app.return_value == 0
+
+
+async def test_a_question_words_and_an_answer_of_somebody_else(live: Live) -> None:
+    daemon = live.daemon
+    app = Top([bytes(live.socket)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        daemon.wait("docs", tool="AskUserQuestion", text=QUESTION, held=True)
+        await until(pilot, lambda text: "Which database?" in text, "the question")
+        await pilot.press("n")
+        await until(pilot, lambda text: "1-9 option" in text, "half a second of rest")
+        await pilot.press("a", *"a file please", "enter")
+        await until(pilot, lambda text: "docs was told: a file please" in text, "the answer")
+        daemon.wait("asks", text="rm x", held=True)
+        await until(pilot, lambda text: "rm x" in text, "the permission")
+        await pilot.press("n")
+        await until(pilot, lambda text: "d deny" in text, "half a second of rest")
+        await pilot.press("d", *"no")
+        (item,) = daemon.state.agents["asks"].items
+        daemon.happen(AnswerRequested("asks", item.id, words=("deny", "mine"), by="uid 7", text_hash=item.text_hash))
+        await until(pilot, lambda text: "0 NEED YOU" in text, "the other's answer")
+        await pilot.press("enter")
+        await until(pilot, lambda text: "was answered meanwhile" in text, "the refusal")
+
+
+async def test_many_are_stopped_with_one_question_and_taken_back(live: Live) -> None:
+    app = Top([bytes(live.socket)], "docs works")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda text: "works" in text, "the list")
+        assert "asks" not in shown(app)
+        await pilot.press("tab")
+        assert "Tab opens it" in shown(app)
+        await pilot.press("tab")
+        await pilot.press("V", "s")
+        assert "stop 2 agents: docs, works? y/n" in shown(app)
+        await pilot.press("y")
+        await until(pilot, lambda text: "stop: 2 of 2 done" in text and "RESTING (2)" in text, "the stop")
+        await pilot.press("u")
+        await until(pilot, lambda text: "y/n" in text, "what undo means")
+        assert "undo (stop by operator" in shown(app)
+        assert ": 2 agents: docs, works? y/n" in shown(app)
+        live.daemon.happen(StopRequested("asks"))
+        await pilot.press("y")
+        await until(pilot, lambda text: "undo: 2 of 2 done" in text, "the undo")
+        assert live.daemon.state.agents["asks"].desired.value == "stopped", "what was done since stays"
+
+
+async def test_pages_about_an_agent(live: Live) -> None:
+    live.daemon.panes["asks"] = "what the terminal [bold]shows[/bold]\n"
+    live.daemon.spoken = [LogLine("asks", "said", "I wrote [link=x]it[/link] \x1b[2J.", 1.0)]
+    app = Top([bytes(live.socket)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda text: "works" in text, "the list")
+        await pilot.press("/", *"asks", "enter", "j")
+        for key, words in (
+            ("p", "what the terminal [bold]shows[/bold]"),
+            ("l", "I wrote [link=x]it[/link]"),
+            ("e", "started by autostart"),
+            ("t", "inc 1"),
+        ):
+            await pilot.press(key)
+            await until(pilot, lambda text, words=words: words in text, words)  # type: ignore[misc]
+            assert "\x1b" not in shown(app)
+            await pilot.press("escape")
+        await pilot.press("?")
+        assert "not here" in shown(app) or "1-" in shown(app)
+
+
+async def test_a_daemon_that_goes_is_told_within_seconds_and_heard_again_without_a_reload(
+    runtime: Path,
+) -> None:
+    daemon = FakeDaemon()
+    daemon.declare("docs")
+    app = Top([bytes(runtime / "api.sock")])
+    async with app.run_test(size=(80, 24)) as pilot:
+        async with serving(daemon, runtime, beat=0.1):
+            await until(pilot, lambda text: "docs" in text, "the list")
+        await until(pilot, lambda text: "NOT LIVE" in text and "phoenixd does not answer" in text, "silence is told")
+        daemon.happen(StopRequested("docs"))
+        daemon.attendants.clear()
+        async with serving(daemon, runtime, beat=0.1):
+            await until(pilot, lambda text: "NOT LIVE" not in text and "stopped" in text, "it lives again")
+
+
+@pytest.mark.parametrize("size", [(20, 5), (40, 20), (200, 60)])
+async def test_it_follows_the_size_of_the_terminal(live: Live, size: tuple[int, int]) -> None:
+    app = Top([bytes(live.socket)])
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda text: "works" in text, "the list")
+        await pilot.resize_terminal(*size)
+        await until(
+            pilot, lambda text: len(text.splitlines()) <= size[1] and len(app._screenful.lines) == size[1], "it"
+        )
+        await pilot.press("G", "g", "j")
+        assert "0 NEED YOU" in shown(app).splitlines()[0]

@@ -1,0 +1,173 @@
+"""The screen of `phoenixctl top` as text: compared with the agreed pages, and held to the rules of every screen.
+
+What is meant to change is written anew by `PHOENIX_WRITE_PAGES=1 pytest tests/top/test_view.py`, and its diff is read.
+"""
+
+from __future__ import annotations
+
+import os
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from phoenixd.api.pages.layout import columns
+from phoenixd.top.face import World
+from phoenixd.top.frames import Frame
+from phoenixd.top.groups import TITLES
+from phoenixd.top.model import hear
+from phoenixd.top.spans import plain
+from phoenixd.top.view import View, paint
+from tests.api.fleets import HOSTILE, LONGEST
+from tests.top.fleets import AGREED, AT, NAMES, pressed, settled, world
+
+PAGES = Path(__file__).with_name("pages")
+SIZES = ((80, 24), (40, 20), (200, 60))
+LOWEST = (20, 5)
+
+
+def screens(before: World) -> dict[str, View]:
+    """The list, and the pages that are drawn from the model, by the keys that lead there."""
+    found = {"": paint(before)}
+    for key in ("?", "o"):
+        after, _ = pressed(before, key)
+        if after.face.page is not None:
+            found[key] = paint(after)
+    return found
+
+
+@pytest.mark.parametrize("name", AGREED)
+def test_screens_are_as_they_were_agreed(name: str) -> None:
+    told = "".join(
+        f"--- {width}x{height} {key}\n{screen.text}"
+        for width, height in SIZES
+        for key, screen in screens(settled(world(name, width, height))).items()
+        if not key or (width, height) == (80, 24)
+    )
+    kept = PAGES / f"{name}.txt"
+    if os.environ.get("PHOENIX_WRITE_PAGES"):
+        PAGES.mkdir(exist_ok=True)
+        kept.write_text(told)
+
+    assert told == kept.read_text()
+
+
+@pytest.mark.parametrize("size", [*SIZES, LOWEST, (1, 1), (33, 9)])
+def test_rules_of_every_screen(size: tuple[int, int]) -> None:
+    """Faces, checks 11, 13 and 23: nothing is wider or higher than the screen, and nothing on it acts."""
+    for name in NAMES:
+        for key, screen in screens(settled(world(name, *size))).items():
+            assert len(screen.lines) == size[1], key
+            for one in screen.lines:
+                text = "".join(span.text for span in one)
+                assert columns(text) == size[0], (key, text)
+                for character in text:
+                    assert unicodedata.category(character)[0] != "C", f"{key} prints {character!r}"
+
+
+@pytest.mark.parametrize("size", [*SIZES, LOWEST])
+def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, int]) -> None:
+    """Faces, check 1."""
+    needs = {"of_everything": "3 NEED YOU", "thousand": "300 NEED YOU", "one_unknown": "0 NEED YOU"}
+    for name in NAMES:
+        first, *rest = paint(world(name, *size)).text.splitlines()
+        assert needs.get(name, "YOU") in first
+        assert "..." not in first
+        assert size[1] < 8 or "..." not in rest[0]
+    first, second = paint(world()).text.splitlines()[:2]
+    assert "5/6 alive  0 healing  0 unknown" in first
+    assert second == " since 18:00: 14 deaths: 6 healed, 3 healing, 5 quarantined · 1 outages · 9 finished"[:80] or (
+        "14 deaths: 6 healed, 3 healing, 5 quarantined" in second
+    )
+
+
+def test_agents_that_are_fine_are_counted_where_not_all_fit() -> None:
+    shown = paint(world("a_bad_night")).text
+
+    assert "WORKING (30)\n" in shown
+    assert " ... 25 more  Tab opens the group" in shown
+    assert ("worker-02" in shown, "worker-03" in shown) == (True, False)
+    moved, _ = pressed(world("a_bad_night"), "G", "k")
+    assert (moved.name, "... 25 more" in paint(moved).text) == ("worker-02", True), "a look changes no list"
+    opened, _ = pressed(world("a_bad_night"), "G", "tab")
+    assert "worker-27" in paint(replace(opened, height=60)).text
+    folded, _ = pressed(opened, "tab")
+    assert "WORKING (30)  Tab opens it" in paint(folded).text
+    there, _ = pressed(opened, "G")
+    closed = replace(there, face=replace(there.face, folds={}))
+    assert closed.name == "worker-27", "nothing folds under the cursor"
+
+
+def test_every_state_has_its_word_and_sign_beside_its_colour() -> None:
+    """Faces, check 13: in grey each group can be told apart."""
+    for name in NAMES:
+        screen = paint(world(name, 80, 60))
+        for one in screen.lines[2:]:
+            if any(span.style in ("need", "heal", "work", "rest", "unknown") for span in one):
+                assert (
+                    any(word in plain(one) for word in TITLES.values())
+                    or plain(one)[1:2] in "!~*.?"
+                    or "..." in plain(one)
+                )
+
+
+def test_escapes_of_an_agent_are_shown_and_never_sent() -> None:
+    shown = paint(settled(world("hostile_words", 200, 60))).text
+
+    assert "\x1b" not in shown
+    assert "<U+001B>[2J<U+001B>]0;pwned<U+0007> rm -rf /" in shown
+    assert "<U+202E>" in shown
+    lines = [line for line in shown.splitlines() if "docs is fine" in line]
+    assert not any(line.lstrip().startswith("! docs is fine") and line[:2] == " !" for line in lines)
+    assert LONGEST in shown
+    assert HOSTILE not in shown
+
+
+@settings(max_examples=60)
+@given(
+    words=st.text(st.characters(), max_size=120),
+    width=st.integers(1, 130),
+    height=st.integers(1, 40),
+)
+def test_whatever_agents_say_the_layout_holds(words: str, width: int, height: int) -> None:
+    """Faces, check 23, with what hypothesis thinks of."""
+    before = world("of_everything", width, height)
+    row = before.model.agents["infra"].body
+    said = {"reason": words, "task": words, "cwd": words, "said": {"text": words, "at": None}, "doing": None}
+    item = {**before.model.waiting("shop-api")[0], "title": words, "shown": [f"  {words}"], "text": words}
+    frames = [Frame("agent", {**row, **said}), Frame("item", item)]
+    after = replace(before, model=hear(before.model, frames, AT))
+    for keys in ((), ("o",), ("j", "j", "j", "j", "j")):
+        moved, _ = pressed(after, *keys)
+        for one in paint(moved).lines:
+            text = "".join(span.text for span in one)
+            assert columns(text) == width
+            assert not any(unicodedata.category(character)[0] == "C" for character in text)
+
+
+def test_what_is_old_says_so_and_nothing_is_green_then() -> None:
+    """Faces, check 21: no colour of health, and the age in the first line."""
+    before = world()
+    old = replace(before, clock=replace(before.clock, at=AT + 30))
+    screen = paint(old)
+
+    assert "NOT LIVE 31s: 3 NEED YOU" in screen.text.splitlines()[0]
+    assert "phoenixd does not answer" in screen.text.splitlines()[1]
+    assert not any(span.style in ("work", "heal", "need", "rest") for one in screen.lines for span in one)
+    assert any(span.style == "work" for one in paint(before).lines for span in one)
+
+
+def test_an_empty_list_says_why_and_what_to_type() -> None:
+    assert "No agents yet" in paint(world("empty")).text
+    filtered, _ = pressed(world(), "/", *"nobody", "enter")
+    assert "Nothing matches; 7 agents are there" in paint(filtered).text
+
+
+def test_unknown_is_a_question_mark_and_never_zero() -> None:
+    row = next(line for line in paint(world("of_everything", 200, 60)).text.splitlines() if "planner" in line)
+
+    assert row.split()[4:6] == ["?", "?"]
+    assert "$3.10" in paint(world("of_everything", 200, 60)).text
