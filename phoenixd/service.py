@@ -448,6 +448,9 @@ class DaemonService:
         findings: tuple[Finding, ...] = await self.examine(self.fleet())
         return findings
 
+    def size_next(self, name: str, columns: int, lines: int) -> None:
+        self.terminal.size_next(self._meant(name).name, columns, lines)
+
     async def pane(self, name: str, lines: int) -> str:
         text = await self.terminal.capture(self._meant(name).name, lines)
         return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
@@ -631,7 +634,7 @@ def _changes(plan: config.Plan) -> tuple[Change, ...]:
         Change(
             change.spec.name,
             "change",
-            ", ".join(change.keys),
+            "; ".join(change.differences),
             restart=any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys),
         )
         for change in plan.changed

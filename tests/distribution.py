@@ -14,7 +14,7 @@ from xdist.workermanage import WorkerController
 WAITING = ("systemd/", "e2e/", "real/", "ctl/", "start/", "memory/", "shim/", "blind/")
 LONG_MARKS = ("faults", "real_claude", "slow")
 # One fixture serves the whole file: were its tests apart, each worker would make the fixture again.
-TOGETHER = ("systemd/test_live.py", "e2e/test_answers.py", "memory/brief/")
+TOGETHER = ("systemd/test_live.py", "e2e/test_answers.py", "e2e/test_installed.py", "memory/brief/")
 COMPUTING = "gw0"
 
 

@@ -22,6 +22,8 @@ HIDDEN = {
     "private use": "\ue000",
     "musical format": "\U0001d173",
     "filler": "\u3164",
+    "line separator": "\u2028",
+    "accent": "\u0301",
     "bell": "\x07",
     "nul": "\0",
     "colour": "\x1b[0m",

@@ -10,7 +10,7 @@ from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.feed.live import Feed
-from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, page, page_columns, wrap
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller
 from phoenixd.api.service import Service
@@ -114,7 +114,7 @@ class Reply:
 
 def here(arguments: Arguments, now: Moment) -> Page:
     """The page that the caller reads from."""
-    return Page(now.wall, int(arguments.get("width") or 80), colour=bool(arguments.get("colour")))
+    return Page(now.wall, page_columns(int(arguments.get("width") or 80)), colour=bool(arguments.get("colour")))
 
 
 def said(*sentences: str) -> Callable[[Page], str]:

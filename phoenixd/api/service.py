@@ -329,6 +329,10 @@ class Service(Protocol):
 
     async def doctor(self) -> tuple[Finding, ...]: ...
 
+    def size_next(self, name: str, columns: int, lines: int) -> None:
+        """Have the agent's next run, if it starts soon, begin at the size of a terminal that waits to show it."""
+        ...
+
     async def pane(self, name: str, lines: int) -> str:
         """The last lines of the agent's terminal as plain text, history included where there is some."""
         ...

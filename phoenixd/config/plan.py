@@ -6,15 +6,17 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from phoenixd.config.differences import difference
 from phoenixd.core.spec import AgentSpec
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """An agent whose specification differs, and in which keys. Values are left out: some are secrets."""
+    """An agent whose specification differs, in which keys, and how: old and new value, but for those of secrets."""
 
     spec: AgentSpec
     keys: tuple[str, ...]
+    differences: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,13 +36,27 @@ class Plan:
 def plan(before: Mapping[str, AgentSpec], after: Mapping[str, AgentSpec]) -> Plan:
     """Compare by value. In which file an agent stands is no difference."""
     both = sorted(before.keys() & after.keys())
-    changes = [Change(after[name], changed_keys(before[name], after[name])) for name in both]
+    changes = [_change(before[name], after[name]) for name in both]
     return Plan(
         added=tuple(after[name] for name in sorted(after.keys() - before.keys())),
         changed=tuple(change for change in changes if change.keys),
         removed=tuple(sorted(before.keys() - after.keys())),
         unchanged=tuple(change.spec.name for change in changes if not change.keys),
     )
+
+
+def _change(before: AgentSpec, after: AgentSpec) -> Change:
+    keys = changed_keys(before, after)
+    told = tuple(difference(key, value_of(before, key), value_of(after, key)) for key in keys)
+    return Change(after, keys, told)
+
+
+def value_of(spec: AgentSpec, key: str) -> object:
+    """The value of a key as `changed_keys` spells it; None for a variable of the environment."""
+    found: object = spec
+    for word in key.split("."):
+        found = getattr(found, word, None)
+    return found
 
 
 def changed_keys(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:

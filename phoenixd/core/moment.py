@@ -22,6 +22,11 @@ def in_words(seconds: float) -> str:
     return " ".join(f"{count} {unit}" for count, unit in ((hours, "h"), (minutes, "min")) if count)
 
 
+def measured(seconds: float) -> str:
+    """A measured length of time as a reason tells it: 0.3 s, 41.0 s, then as `in_words`."""
+    return f"{seconds:.1f} s" if seconds < 60 else in_words(seconds)
+
+
 @dataclass(frozen=True, slots=True)
 class Moment:
     """When a decision is made.

@@ -9,7 +9,7 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import LastExit, Mode, Run, Session
 from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.decision import Readings
-from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.moment import Instant, Moment, in_words, measured
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
 
 INTERRUPTED = 130
@@ -90,13 +90,13 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     if ended.cause == CAUSES[OVERTIME]:
         return TryAgain(spec.loop.pause, f"iteration ended at its maximum run time ({OVERTIME})", ())
     if rules.policy is RestartPolicy.NEVER:
-        return StayDown(f"{ended.text} after {ended.lived:.1f} s, and the restart policy is never")
+        return StayDown(f"{ended.text} after {measured(ended.lived)}, and the restart policy is never")
     if is_recycling(ended):
         # No crash; but one that does nothing else than ask for it waits longer each time, and one that has something to
         # show within moments waits as well: it would do so without end.
         least = HOST_RETRY * (1 + now.chance) if ended.proof and ended.lived < HOST_RETRY else 0.0
         delay = max(least, backoff(rules, len(agent.record.unproductive), now.chance))
-        return TryAgain(delay, f"{ended.text} after {ended.lived:.1f} s: asks to be recycled", agent.crashes)
+        return TryAgain(delay, f"{ended.text} after {measured(ended.lived)}: asks to be recycled", agent.crashes)
     if is_clean(spec, ended):
         return _count(
             rules, agent.crashes, ended, now, f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
@@ -156,7 +156,7 @@ def _after_clean_exit(spec: AgentSpec, ended: LastExit, crashes: tuple[Instant, 
 
 
 def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, now: Moment, what: str) -> Verdict:
-    after = f"{what} after {ended.lived:.1f} s"
+    after = f"{what} after {measured(ended.lived)}"
     recent = tuple(at for at in history if at > now.at - rules.period)
     if ended.lived >= rules.productive:
         return TryAgain(0.0, after, () if ended.proof else recent)
@@ -233,7 +233,7 @@ def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> st
     if is_blameless(ended) or ended.cause == CAUSES[OVERTIME] or ended_well(agent.spec, ended):
         return None
     if run.mode is Mode.RESUME and ended.lived <= rules.refused_within:
-        return f"died {ended.lived:.1f} s after a resume"
+        return f"died {measured(ended.lived)} after a resume"
     if run.mode is Mode.RESUME and agent.hooks_seen and not run.session_seen:
         return "the resume was refused"
     if agent.hooks_seen and not run.evidence and (run.prompt is not PromptKind.NONE or not run.session_seen):

@@ -20,7 +20,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, Desired, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.runs import AgentExited, TreeGone
-from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.transitions import FENCE_PAUSE
 
 UNFENCED = "unfenced"
@@ -69,7 +69,7 @@ def told(decision: Decision, state: Stopping, event: TreeGone, now: Moment) -> D
         return decision
     text = (
         f"nothing proves that run {event.incarnation} is gone: {_lacks(event)}; nothing of it was seen for "
-        f"{now.at - _since(state, event, now):.0f} s"
+        f"{in_words(now.at - _since(state, event, now))}"
     )
     if event.unread:
         text += f"; {_named(event.unread)} could not be read"

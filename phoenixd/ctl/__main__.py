@@ -27,10 +27,11 @@ LOOKS = ("/v1/agents", "/v1/since")
 def main(arguments: list[str] | None = None) -> int:
     """Run a verb and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
-    words, socket = without_socket(given)
+    words, common = without_common(given)
+    wire.show(colour=common.get("--color"), pager="--no-pager" not in common)
     target = plain_target(words)
     if target is not None:
-        code = _copy(target, socket, "--json" in words)
+        code = _copy(target, common.get("--socket"), "--json" in words)
         if code is not None:
             return code
         if words == ["prompt"]:
@@ -47,21 +48,25 @@ def main(arguments: list[str] | None = None) -> int:
     return run(given)
 
 
-def without_socket(given: list[str]) -> tuple[list[str], str | None]:
-    """The arguments without `--socket PATH`, and the path; the last one counts. Without a path, or a verb, all
-    stays as it is."""
+def without_common(given: list[str]) -> tuple[list[str], dict[str, str]]:
+    """The arguments without those of every verb (`--socket PATH`, `--color WHEN`, `--no-pager`), and these; the last
+    of each counts. Where one lacks its value or has a wrong one, or there is no verb, all stays as it is."""
     words: list[str] = []
-    socket: str | None = None
+    found: dict[str, str] = {}
     rest = iter(given)
     for word in rest:
-        name, equals, path = word.partition("=")
-        if name == "--socket" and (path := path if equals else next(rest, "")) and (equals or path[0] != "-"):
-            socket = path
-        elif name == "--socket":
-            return given, None
-        else:
+        name, equals, value = word.partition("=")
+        if word == "--no-pager":
+            found[word] = ""
+        elif name not in ("--socket", "--color"):
             words.append(word)
-    return (words, socket) if words else (given, None)
+        elif not (value := value if equals else next(rest, "")) or (not equals and value[0] == "-"):
+            return given, {}
+        elif name == "--color" and value not in wire.COLOURS:
+            return given, {}
+        else:
+            found[name] = value
+    return (words, found) if words else (given, {})
 
 
 def plain_target(given: list[str]) -> str | None:
@@ -89,6 +94,11 @@ def _copy(target: str, socket: str | None, as_json: bool) -> int | None:
     answer = wire.ask(wire.sockets(wire.environment(), socket), "GET", target, as_json=as_json)
     if answer is None or (as_json and answer.status >= 400):
         return None
+    if not as_json and answer.status < 400 and wire.wants_pager(answer.body):
+        from phoenixd.ctl import pager
+
+        pager.page(answer.body)
+        return answer.exit
     return wire.tell(answer)
 
 

@@ -13,7 +13,7 @@ from phoenixd.api import exits
 from phoenixd.api.operations import BY_NAME
 from phoenixd.api.operations.operation import SEND_LIMIT, Operation
 from phoenixd.core.durations import parse_duration
-from phoenixd.ctl import absence, grammar, wire
+from phoenixd.ctl import absence, grammar, pager, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
@@ -32,9 +32,14 @@ COMES_BACK = 30.0
 
 
 def call(command: Command) -> int:
-    """Ask and copy."""
+    """Ask and copy; what was only looked at goes to a pager where it is long."""
     answer = ask(command, command.operation, command.given)
-    return tell(command, answer) if answer is not None else absence.explain(places(command))
+    if answer is None:
+        return absence.explain(places(command))
+    if command.operation.method == "GET" and not command.as_json and answer.exit in (exits.OK, exits.CONDITION):
+        pager.page(answer.body)
+        return answer.exit
+    return tell(command, answer)
 
 
 def send(command: Command) -> int:

@@ -9,6 +9,7 @@ import sys
 
 from phoenixd.api import exits
 from phoenixd.config import Configuration, json_schema, read_configuration
+from phoenixd.ctl import pager
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import find_directories
@@ -55,9 +56,11 @@ def show(command: Command) -> int:
     if command.as_json:
         print(json.dumps({"configuration": plain, "origins": dict(configuration.origins)}, default=str))
         return exits.OK
+    lines = []
     for key, value in _flat(plain):
         origin = configuration.origins.get(key)
-        print(f"{key} = {json.dumps(value, default=str)}{f'    # {origin}' if origin else ''}")
+        lines.append(f"{key} = {json.dumps(value, default=str)}{f'    # {origin}' if origin else ''}\n")
+    pager.show("".join(lines))
     return exits.OK
 
 

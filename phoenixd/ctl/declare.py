@@ -54,10 +54,13 @@ def run(command: Command) -> int:
         return code
     for operation, arguments in (
         (calls.operation("add_agent"), declared),
-        (calls.operation("start_agent"), {"name": name, "wait": not detached}),
+        (calls.operation("start_agent"), {"name": name, "wait": not detached, **({} if detached else _size())}),
     ):
         is_added = operation.name == "add_agent"
         answer = calls.ask(command, operation, arguments, as_json=is_added or None)
+        if answer is not None and answer.exit == exits.USAGE and "columns" in arguments:
+            # A daemon of before an upgrade starts it all the same, at its own size.
+            answer = calls.ask(command, operation, {"name": name, "wait": True})
         if answer is None:
             return absence.explain(calls.places(command))
         if is_added and answer.exit == 0:
@@ -121,6 +124,15 @@ def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | 
 def at_a_terminal() -> bool:
     """Whether a person can be asked."""
     return sys.stdin.isatty() and sys.stdout.isatty()
+
+
+def _size() -> dict[str, int]:
+    """The size of this terminal: what is drawn for it from the first line on needs not be drawn again."""
+    try:
+        size = os.get_terminal_size()
+    except OSError:
+        return {}
+    return {"columns": size.columns, "lines": size.lines} if size.columns > 0 and size.lines > 0 else {}
 
 
 def _name_from(command: str) -> str:

@@ -14,15 +14,20 @@ from phoenixd.api import exits
 from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.core.nearest import did_you_mean, nearest
+from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 EPILOG_COLUMNS = 78
+OF_EVERY_VERB = ("socket", "json", "color", "no_pager")
+COLOURS = wire.COLOURS
 LONGEST_TEXT = 100
 """Characters of a text that a shown command repeats; of a longer one TEXT stands for it."""
 COMMON = {
     "--socket": "the daemon's socket",
     "--json": "print JSON, whose keys are stable",
+    "--color": "colour signs and names: auto (on a terminal), always or never",
+    "--no-pager": "print what is longer than the terminal straight away",
 }
 
 
@@ -47,10 +52,14 @@ HABITS = {
 
 
 class Parser(argparse.ArgumentParser):
-    """argparse whose complaints name the next thing to type. An option is written out: `down --agent` is a slip."""
+    """argparse whose complaints name the next thing to type, and whose help can be read from its first line. An option
+    is written out: `down --agent` is a slip."""
 
     def __init__(self, **keys: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **keys})
+
+    def print_help(self, file: Any = None) -> None:
+        pager.show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
         # What argparse adds is the list of all verbs, which is what --help is for.
@@ -85,7 +94,8 @@ def parse(arguments: Sequence[str]) -> Command:
     if open_ended is not None:
         # argparse takes no more words of a list after the first option that stands among them.
         namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
-    given = {name: value for name, value in namespace.items() if value is not None and name not in ("socket", "json")}
+    wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"))
+    given = {name: value for name, value in namespace.items() if value is not None and name not in OF_EVERY_VERB}
     if rest is not None:
         given["argv"] = rest
     return Command(
@@ -127,6 +137,8 @@ def parser() -> Parser:
     common = Parser(add_help=False)
     common.add_argument("--socket", metavar="PATH", default=argparse.SUPPRESS, help=COMMON["--socket"])
     common.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=COMMON["--json"])
+    common.add_argument("--color", choices=COLOURS, default=argparse.SUPPRESS, help=COMMON["--color"])
+    common.add_argument("--no-pager", action="store_true", default=argparse.SUPPRESS, help=COMMON["--no-pager"])
     root = Parser(
         prog="phoenixctl",
         description="See and steer the agents that phoenixd keeps at work.",

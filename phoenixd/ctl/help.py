@@ -8,6 +8,7 @@ from phoenixd.api import exits
 from phoenixd.api.operations import verbs
 from phoenixd.core.nearest import did_you_mean
 from phoenixd.core.selection import CLOSED, KEYS
+from phoenixd.ctl import pager
 from phoenixd.ctl.grammar import Command, parse
 from phoenixd.ctl.refusal import refuse
 
@@ -36,7 +37,7 @@ def show(command: Command) -> int:
     """`help [VERB]`."""
     words = tuple(str(word) for word in command.given.get("verb") or ())
     if words == (SELECT,):
-        print(choosing(), end="")
+        pager.show(choosing())
         return exits.OK
     known = {*verbs(), *((found[0],) for found in verbs()), ("demo",), ("install-service",)}
     if words and words not in known:

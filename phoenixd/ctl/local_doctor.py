@@ -34,10 +34,10 @@ def doctor(command: Command) -> int:
         print(json.dumps({"findings": [representation.finding(finding) for finding in findings]}))
         return exits.UNREACHABLE
     from phoenixd.api.pages.agent import doctor as told
-    from phoenixd.api.pages.layout import Page
+    from phoenixd.ctl.face import here
 
     absence.explain(calls.places(command))
-    sys.stdout.write(told(findings, Page(0.0), everything=bool(command.given.get("all"))))
+    sys.stdout.write(told(findings, here(), everything=bool(command.given.get("all"))))
     return exits.UNREACHABLE
 
 

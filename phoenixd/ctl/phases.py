@@ -18,11 +18,10 @@ from pathlib import Path
 from phoenixd.api import exits
 from phoenixd.api.handlers import phases as answers
 from phoenixd.api.pages import phases as pages
-from phoenixd.api.pages.layout import Page
 from phoenixd.api.problems import Problem
 from phoenixd.config import read_configuration
 from phoenixd.core.spec import PhaseRules
-from phoenixd.ctl import calls
+from phoenixd.ctl import calls, face
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.ctl.unattended import become_owner_of
@@ -133,13 +132,12 @@ def _look(command: Command) -> int:
     workspace = _workspace(command)
     project = command.given.get("project") or answers.only(projects_of(workspace), workspace)
     tree = answers.require_there(read_project(workspace, project), workspace)
-    here = Page(time.time(), int(os.environ.get("COLUMNS") or 80))
     if command.operation.name == "phase_list":
         body, code, told = answers.listed(workspace, tree), exits.OK, pages.listed
     else:
         body = answers.checked(workspace, tree, _rules(workspace, project))
         code, told = answers.code_of(body), pages.checked
-    sys.stdout.write(f"{json.dumps(body)}\n" if command.as_json else told(body, here))
+    sys.stdout.write(f"{json.dumps(body)}\n" if command.as_json else told(body, face.here()))
     return code
 
 

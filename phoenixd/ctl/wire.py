@@ -13,6 +13,9 @@ Environment = dict[bytes, bytes]
 TIMEOUT = 15.0
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
+COLOURS = ("auto", "always", "never")
+NARROWEST, USUAL, UNCUT = 20, 80, 1000
+"""Columns of a page; with the most that can be asked for, nothing on it is cut."""
 
 
 class Answer:
@@ -205,20 +208,61 @@ def with_query(path: str, query: list[str], *, looks: bool = False) -> str:
     return f"{path}?{'&'.join(parts)}" if parts else path
 
 
+class _Shown:
+    """How this process shows what it is told: as its command line said."""
+
+    colour = "auto"
+    pager = True
+
+
+def show(*, colour: str | None = None, pager: bool = True) -> None:
+    """Say how to show; the last word counts. colour: one of COLOURS, None where nothing was said."""
+    _Shown.colour = colour or "auto"
+    _Shown.pager = pager
+
+
 def terminal() -> list[str]:
     """The width to render for, and whether signs may be coloured."""
-    environ = environment()
-    width, colour = 80, False
+    columns = width()
+    parts = [] if columns == USUAL else [f"width={columns}"]
+    return [*parts, "colour=1"] if is_coloured() else parts
+
+
+def width() -> int:
+    """The terminal's columns; what goes to a pipe or a file is not cut, unless COLUMNS says how wide that is."""
     if posix.isatty(1):
         try:
-            width = posix.get_terminal_size(1).columns or 80
+            columns = posix.get_terminal_size(1).columns or USUAL
         except OSError:
-            pass
-        colour = not environ.get(b"NO_COLOR") and environ.get(b"TERM", b"dumb") != b"dumb"
-    elif (given := environ.get(b"COLUMNS", b"")).isdigit():
-        width = int(given)
-    parts = [] if width == 80 else [f"width={min(1000, max(20, width))}"]
-    return [*parts, "colour=1"] if colour else parts
+            columns = USUAL
+        return min(UNCUT, max(NARROWEST, columns))
+    given = environment().get(b"COLUMNS", b"")
+    return min(UNCUT, max(NARROWEST, int(given))) if given.isdigit() else UNCUT
+
+
+def is_coloured() -> bool:
+    """Whether signs and names are coloured: as --color says, else on a terminal that knows colours."""
+    if _Shown.colour != "auto":
+        return _Shown.colour == "always"
+    environ = environment()
+    return posix.isatty(1) and not environ.get(b"NO_COLOR") and environ.get(b"TERM", b"dumb") != b"dumb"
+
+
+def wants_pager(text: bytes) -> bool:
+    """Whether a person would lose the first line of this: it is longer than the terminal that shows it.
+
+    Never within an agent's run: a pager that waits for a key would hold it up for ever.
+    """
+    environ = environment()
+    if not _Shown.pager or b"PHOENIX_AGENT" in environ or environ.get(b"TERM", b"dumb") == b"dumb":
+        return False
+    if not (posix.isatty(0) and posix.isatty(1)):
+        return False
+    try:
+        lines = posix.get_terminal_size(1).lines
+    except OSError:
+        return False
+    return 0 < lines <= text.count(b"\n")
 
 
 def is_terminal() -> bool:

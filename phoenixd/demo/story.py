@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import shlex
 import signal
 import sys
 import tempfile
@@ -36,8 +37,13 @@ def main(arguments: list[str]) -> int:
     print(f"All {len(outcomes)} came true in {time.monotonic() - began:.0f} s:")
     for outcome in outcomes:
         print(f"  ok  {outcome}")
-    print("\nNext: phoenixctl up; phoenixctl run NAME -- claude      (docs/tutorial/first-agent.md)")
+    print(f"\nNext: {_phoenixctl()} run NAME -- claude      (docs/tutorial/first-agent.md)")
     return 0
+
+
+def _phoenixctl() -> str:
+    """The command as it can be typed: this installation's own, wherever the PATH leads."""
+    return shlex.quote(str(Path(sys.executable).with_name("phoenixctl")))
 
 
 def _tell(stage: Stage) -> list[str]:

@@ -49,7 +49,8 @@ def _is_hidden(character: str) -> bool:
     if " " <= character <= "~" or character in "\t\n\r":
         return False
     category = unicodedata.category(character)
-    return category[0] == "C" or category in ("Mn", "Me") or character in _BLANK
+    is_mark = category in ("Mn", "Me")
+    return is_mark or category[0] == "C" or character in _BLANK or _UNSHOWABLE.match(character) is not None
 
 
 def one_line(text: str, limit: int) -> str:

@@ -97,7 +97,7 @@ class Papers:
         self.briefing = Briefing(
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
-        self.publication.is_there = self._is_there
+        self.publication.is_there, self.publication.left = self._is_there, self.briefing.leave
         self.publication.hear = self.briefing.hear_on
         self.publication.holds = self._holds = holds
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)

@@ -92,6 +92,8 @@ class Publication:
         """Has an agent's transcript heard on; the desk is given what stands of its session."""
         self.is_there: Callable[[str], bool] = lambda name: True
         """Whether there is an agent, or a seat, of this name."""
+        self.left: Callable[[str], None] = lambda name: None
+        """Told of each agent that is there no more, once nobody writes of it."""
         self.holds: Callable[[Agent], bool] = lambda agent: True
         """Whether an agent writes the papers that it is about: a generation that does not hold its seat writes none."""
         self.front_of: Callable[[Agent], str] = lambda agent: ""
@@ -153,6 +155,7 @@ class Publication:
             del self._leaving[name]
             if self.is_there(name):
                 continue
+            self.left(name)
             self._learnt.discard(name)
             self._heard_at.pop(name, None)
             if not self.is_there(seat_name(name)):

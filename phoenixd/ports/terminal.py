@@ -26,6 +26,10 @@ class Terminal(Protocol):
         """Make session phx-<agent> with one pane running argv; a pane that the agent has is closed first."""
         ...
 
+    def size_next(self, agent: str, columns: int, lines: int) -> None:
+        """Have the agent's next pane, if it comes soon, begin at the size of a terminal that waits to show it."""
+        ...
+
     async def close_pane(self, agent: str) -> None: ...
 
     async def take_session(self, agent: str, seat: str, generation: int) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
+from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
@@ -64,6 +65,7 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     LinkLost: ("reason",),
     HooksRefused: ("why",),
     TroubleSeen: ("text",),
+    CaseExamined: ("problem",),
 }
 """The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it
 is."""

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 from dataclasses import fields
 from typing import Any
 
-from phoenixd.core.actions import Action
+from phoenixd.core.actions import Action, Deliver
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import JournalBehind, LimitsDeclared, Rebooted
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten
-from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.orders import AgentDeclared, SendRequested
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
@@ -18,6 +18,7 @@ from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
+from phoenixd.runtime.cleaning import Clean
 
 NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
@@ -66,6 +67,19 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
             value[:MAX_FIELD] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value
         )
     return event_name(event), detail
+
+
+def describe_texts(event: Event, actions: Iterable[Action], clean: Clean) -> dict[str, Any]:
+    """Return the texts that the actions type, as `typing`, where the event does not hold them.
+
+    The next daemon has to know them: one may stand in an input line when this one is killed.
+    """
+    typed = [
+        {"message_id": action.message_id, "text": clean(action.agent, action.text)[:MAX_FIELD]}
+        for action in actions
+        if isinstance(action, Deliver) and action.text and not isinstance(event, SendRequested)
+    ]
+    return {"typing": typed} if typed else {}
 
 
 def describe_actions(actions: Iterable[Action]) -> tuple[str, ...]:

@@ -140,14 +140,16 @@ def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, tuple[Unfinished,
     """By agent: the texts that an earlier daemon was to type, and of which it did not say what became; oldest first."""
     begun: dict[tuple[str, str], Unfinished] = {}
     for row in rows:
-        entry, message = row.entry, row.entry.detail.get("message_id")
-        if entry.agent is None or not isinstance(message, str):
+        entry = row.entry
+        if entry.agent is None:
             continue
-        text = str(entry.detail.get("text", ""))
-        if not text:
-            begun.pop((entry.agent, message), None)
-        elif any(action.startswith("deliver") for action in entry.actions):
-            begun[entry.agent, message] = Unfinished(entry.agent, entry.incarnation, message, text)
+        if not entry.detail.get("text"):
+            begun.pop((entry.agent, str(entry.detail.get("message_id"))), None)
+        if any(action.startswith("deliver") for action in entry.actions):
+            for one in (entry.detail, *entry.detail.get("typing", ())):
+                if one.get("message_id") and one.get("text"):
+                    message, text = str(one["message_id"]), str(one["text"])
+                    begun[entry.agent, message] = Unfinished(entry.agent, entry.incarnation, message, text)
     found: dict[str, tuple[Unfinished, ...]] = {}
     for one in begun.values():
         found[one.agent] = (*found.get(one.agent, ()), one)

@@ -35,7 +35,7 @@ from phoenixd.ports.journal import Batch, Entry, Journal, KeptIncident, KeptTrea
 from phoenixd.runtime import cases
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.cleaning import Clean, cleaned, kept
-from phoenixd.runtime.describe import describe_actions, describe_event
+from phoenixd.runtime.describe import describe_actions, describe_event, describe_texts
 from phoenixd.runtime.dues import Due, Dues
 from phoenixd.runtime.saving import Saver
 
@@ -367,7 +367,7 @@ class Supervisor:
                     agent=agent.name if agent else None,
                     incarnation=agent.incarnation if agent else 0,
                     event=kind,
-                    detail=detail,
+                    detail=detail | describe_texts(event, decision.actions, self._clean),
                     state=agent.state_name if agent else None,
                     reason=decision.reason,
                     readings=decision.readings,

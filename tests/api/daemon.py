@@ -218,6 +218,7 @@ class FakeDaemon:
     agents_cgroup: str | None = None
     agents_dir: str = ""
     panes: dict[str, str] = field(default_factory=dict)
+    sizes: dict[str, tuple[int, int]] = field(default_factory=dict)
     heartbeats: dict[str, Mapping[str, object]] = field(default_factory=dict)
     findings: tuple[Finding, ...] = (Finding("ok", "tmux", "3.3a answers"),)
     changes: tuple[Change, ...] = ()
@@ -568,6 +569,9 @@ class FakeDaemon:
 
     async def doctor(self) -> tuple[Finding, ...]:
         return self.findings
+
+    def size_next(self, name: str, columns: int, lines: int) -> None:
+        self.sizes[name] = (columns, lines)
 
     async def pane(self, name: str, lines: int) -> str:
         return "\n".join(self.panes.get(name, "").split("\n")[-lines:])

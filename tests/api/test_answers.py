@@ -169,7 +169,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
         task-run task-status task-cancel clinic-list clinic-show clinic-replay
-        screen log undo prompt help mute unmute ack looked turns"""
+        screen log undo prompt help mute unmute ack looked turns top"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 

@@ -252,3 +252,26 @@ async def _page(live: Live) -> str:
 
 async def test_without_a_reader_the_rules_are_alone_and_that_is_told(live: Live, ill: FakeDaemon) -> None:
     assert "reading nobody was asked about it in force: the rules alone" in await _page(live)
+
+
+async def test_what_was_allowed_and_is_not_done_is_told_to_who_answered(live: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = 1_800_000_000.0
+    daemon.declare("docs", harness="claude", clinic=ClinicRules(AuthorityRules(advise="propose")))
+    daemon.hook("docs", "session-start", source="startup")
+    for _ in range(2):
+        daemon.hook("docs", "prompt-submit", text="go on")
+        daemon.pass_time(400)
+        daemon.die("docs")
+        daemon.hook("docs", "session-start", source="resume")
+    (item,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+    assert await daemon.order(StopRequested("docs", after_iteration=True)) is None
+
+    answer = await live.ask("POST", f"/v1/inbox/{item['id']}/answer", {"answer": ["allow"]})
+
+    assert (answer.status, answer.exit) == (409, 6)
+    assert "advise, which" in answer.text
+    assert "is dropped: its owner is operator: it is to be down" in answer.text
+    assert "phoenixctl explain docs" in answer.text
+    shown = clinic.Case.model_validate((await live.ask("GET", "/v1/clinic/c1")).json["case"])
+    assert [one.outcome for one in shown.rehabilitation][-1] == "moot"
+    assert "allowed by" in shown.rehabilitation[-1].why

@@ -173,6 +173,17 @@ async def test_what_an_agent_asks_comes_with_it_when_it_is_chosen_and_goes_with_
     assert (model.agents, model.items, model.alerts) == ({}, {}, {})
 
 
+async def test_a_foreign_cursor_with_a_selector_is_told_so_and_all_that_is_chosen(daemon: FakeDaemon) -> None:
+    for name in ("asks", "docs"):
+        daemon.declare(name)
+    daemon.wait("asks", text="npm test", held=True)
+    found, model = parse("needs:you"), Model()
+    assert isinstance(found, Selector)
+    follower = Follower(Feed(daemon), daemon, found)
+    await told(follower, model, await follower.begin(10_000), 10_000)
+    assert (model.resyncs, set(model.agents), len(model.items)) == (1, {"asks"}, 1)
+
+
 async def test_a_seats_rows_are_told_to_whom_chose_the_seat_whatever_generation_wrote_them() -> None:
     daemon = standing()
     daemon.declare("lead", kind="orchestrator")

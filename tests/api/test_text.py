@@ -22,8 +22,9 @@ from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
-from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, wrap
+from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
 from phoenixd.api.representation import pane_text
+from phoenixd.api.service import Change
 from phoenixd.core import projection
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.daemon import FakeDaemon
@@ -154,3 +155,51 @@ def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> No
     assert "\x1b" not in shown
     one = text_agent.agent(rows[0], Page(now, 80))
     assert "Bash: npm test[2J (for 1m)" in one
+
+
+def test_a_plan_tells_all_of_each_change() -> None:
+    change = Change("docs", "change", "restart.max_crashes: 5 -> 9; restart.period: 30m -> 1h30m; cwd: /a -> /b", True)
+    shown = text_agent.plan([change, Change("shop", "keep")], Page(NOW, 40, UTC), done=False)
+
+    assert columns(max(shown.splitlines(), key=columns)) <= 40
+    assert " ".join(shown.split()) == (
+        f"change docs {change.detail} (its run ends) 1 agents stay as they are do it: phoenixctl apply"
+    )
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 200])
+def test_a_name_takes_a_third_of_the_line_at_most_and_an_items_number_is_never_cut(width: int) -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    for name in (LONGEST, "docs"):
+        daemon.declare(name)
+        daemon.wait(name, tool="Bash", text="npm publish --tag next --access public --registry https://npm.example")
+    here = Page(NOW, width, UTC)
+    rows, items = projection.project(daemon.state, daemon.now()), projection.inbox(daemon.state)
+    table = text.status(rows, daemon.facts(), None, here, everyone=True)
+
+    assert {f"#{item.id} " in table.replace("\n", " ") for item in items} == {True}
+    for shown in (table, text_inbox.inbox(items, here), text_history.events(daemon.journal.rows, here)):
+        assert not any(LONGEST in line and "phoenixctl" not in line for line in shown.splitlines()) or width >= 96
+
+
+def test_what_is_cut_ends_with_a_whole_word() -> None:
+    assert clip("one two three four", 18) == "one two three four"
+    assert clip("one two three four", 17) == "one two three..."
+    assert clip("one two three four", 15) == "one two..."
+    assert clip("https://example.org/a/long/address", 12) == "https://e...", "one word has to be cut"
+
+
+def test_a_time_of_another_day_has_a_date_that_a_person_reads() -> None:
+    assert HERE.minute(NOW) == "08:14"
+    assert HERE.clock(NOW - 86400) == "20 Nov 08:14:00"
+    assert HERE.minute(NOW - 400 * 86400) == "17 Oct 2025 08:14"
+
+
+def test_nothing_is_cut_in_a_pipe() -> None:
+    assert page_columns(80) == 80
+    daemon = a_bad_night()
+    whole = Page(NOW, page_columns(UNCUT), UTC)
+
+    for command, shown in pages(daemon, whole).items():
+        assert "..." not in shown.replace("... ", "", shown.count("more like it")), command
+        assert max(map(len, shown.splitlines())) < 500, f"{command}: nothing is filled up"

@@ -13,7 +13,9 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 # What every Debian has; tmux, git, python and apt-get are what a test adds.
-ESSENTIAL = "cat chmod cut dirname env flock id mkdir mktemp printf rm sed sh sha256sum sort tar uname wc find".split()
+ESSENTIAL = (
+    "cat chmod cut dirname env flock id mkdir mktemp printf rm sed sh sha256sum sort tail tar tee uname wc find".split()
+)
 
 
 class Machine:
@@ -134,6 +136,35 @@ def test_another_distribution_gets_the_names(machine: Machine) -> None:
 
     assert refused.returncode == 2
     assert "needed: tmux git" in refused.stderr
+
+
+PYTHON_OF_A_FRESH_MACHINE = """\
+case "$*" in
+    "-I -c "*) echo "11 $0" ;;
+    "-m venv "*) mkdir -p "$3/bin"; printf '%s\\n' '#!/bin/sh' 'echo "$@" >>{log}' \\
+        'case $2 in pip) echo "Collecting anyio<5 (from phoenixd)"; echo "ERROR: no wool" ; exit {code} ;; esac' \\
+        >"$3/bin/python"; chmod +x "$3/bin/python" ;;
+    *) exec {python} "$@" ;;
+esac"""
+
+
+@pytest.mark.parametrize("code", [0, 1])
+def test_the_demo_installs_what_it_needs_and_no_test_needs_and_names_it_as_it_comes(
+    machine: Machine, code: int
+) -> None:
+    log = machine.programs / "log"
+    machine.pretends("python3", PYTHON_OF_A_FRESH_MACHINE.format(log=log, python=sys.executable, code=code))
+    machine.pretends("tmux", "")
+    machine.pretends("git", "")
+
+    ran = machine.dev("demo")
+
+    installing, *then = log.read_text().splitlines()
+    assert installing.endswith("-e .")
+    assert "dev:   anyio\n" in ran.stderr
+    assert then == (["-m phoenixd.ctl demo"] if code == 0 else [])
+    assert ran.returncode == (0 if code == 0 else 2)
+    assert ("no wool" in ran.stderr) == (code != 0), "what pip said stands above only where it failed"
 
 
 @pytest.mark.parametrize("script", ["dev", ".ci/run"])

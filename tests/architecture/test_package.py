@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 import stat
 import subprocess
 import sys
@@ -10,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+import hatch_build
 from phoenixd import __version__
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -17,12 +20,16 @@ ROOT = Path(__file__).resolve().parents[2]
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
-    directory = tmp_path_factory.mktemp("wheel")
+    return _built(tmp_path_factory.mktemp("wheel"))
+
+
+def _built(directory: Path, **more: str) -> zipfile.ZipFile:
     built = subprocess.run(
         [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(directory)],
         cwd=ROOT,
         capture_output=True,
         text=True,
+        env={**os.environ, **more},
     )
     assert built.returncode == 0, built.stderr
     return zipfile.ZipFile(next(directory.glob("*.whl")))
@@ -77,3 +84,51 @@ def test_no_test_or_tool_is_installed(wheel: zipfile.ZipFile) -> None:
     roots = {name.partition("/")[0] for name in wheel.namelist()}
 
     assert roots == {"phoenixd", f"phoenixd-{__version__}.dist-info", f"phoenixd-{__version__}.data"}
+
+
+ADDRESS = "https://forge.example/people/phoenixd"
+
+
+@pytest.mark.parametrize(
+    ("named", "found"),
+    [
+        (ADDRESS, ADDRESS),
+        (f"{ADDRESS}.git", ADDRESS),
+        ("https://someone:s3cret@forge.example/people/phoenixd.git", ADDRESS),
+        ("git@forge.example:people/phoenixd.git", ADDRESS),
+        ("ssh://git@forge.example:2222/people/phoenixd", ADDRESS),
+        ("/srv/git/phoenixd.git", None),
+        ("../phoenixd", None),
+        ("", None),
+    ],
+)
+def test_the_projects_address_is_that_of_its_repository_without_anybodys_login(
+    named: str, found: str | None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.delenv("PHOENIXD_REPOSITORY", raising=False)
+    subprocess.run(["git", "init", "-q", tmp_path], check=True)
+    subprocess.run(["git", "-C", tmp_path, "config", "remote.origin.url", named], check=True)
+
+    assert hatch_build.web_address(str(tmp_path)) == found
+
+
+def test_an_index_shows_a_readme_whose_links_lead_somewhere(tmp_path: Path) -> None:
+    built = _built(tmp_path, PHOENIXD_REPOSITORY=ADDRESS)
+    metadata = built.read(f"phoenixd-{__version__}.dist-info/METADATA").decode()
+
+    assert f"Project-URL: Repository, {ADDRESS}\n" in metadata
+    assert f"({ADDRESS}/blob/HEAD/docs/tutorial/first-agent.md)" in metadata
+    links = re.findall(r"\]\(([^)]+)\)", metadata)
+    assert len(links) > 10
+    assert [link for link in links if not link.startswith("https://")] == []
+    assert metadata.count("Classifier: ") > 10
+
+
+def test_a_wheel_is_the_same_bytes_each_time(tmp_path: Path) -> None:
+    (tmp_path / "again").mkdir()
+
+    first, second = _built(tmp_path), _built(tmp_path / "again")
+
+    assert [(one.filename, one.CRC) for one in first.infolist()] == [
+        (one.filename, one.CRC) for one in second.infolist()
+    ]

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.config import plan
 from phoenixd.config.plan import changed_keys
-from phoenixd.core.spec import AgentSpec, RestartRules
+from phoenixd.core.spec import AgentSpec, Kind, RestartRules
 
 SPEC = AgentSpec(name="a", argv=("x",), cwd="/", env=(("K", "secret-one"),), source="one.toml")
 
@@ -32,7 +32,27 @@ def test_a_changed_variable_is_named_and_its_value_is_not() -> None:
     change = plan({"a": SPEC}, {"a": replace(SPEC, env=(("K", "secret-two"), ("L", "x")))}).changed[0]
 
     assert change.keys == ("env.K", "env.L")
+    assert change.differences == ("env.K", "env.L")
     assert "secret" not in repr(change)
+
+
+def test_a_change_tells_what_was_and_what_is_to_be() -> None:
+    asked = AgentSpec(name="a", argv=("claude", "--api-key", "sk-ant-api03-" + "x1Y2" * 20), cwd="/")
+    rules = RestartRules(max_crashes=9, period=5400.0, early_exit=0.5)
+    made = replace(SPEC, argv=asked.argv, prompt="New\nwords " * 20, kind=Kind.LOOP, restart=rules, autostart=False)
+
+    change = plan({"a": SPEC}, {"a": made}).changed[0]
+
+    told = dict(one.split(": ", 1) for one in change.differences)
+    assert told["restart.max_crashes"] == "5 -> 9"
+    assert told["restart.period"] == "30m -> 1h30m"
+    assert told["restart.early_exit"] == "unset -> 0.5s"
+    assert told["kind"] == "resident -> loop"
+    assert told["autostart"] == "true -> false"
+    assert told["prompt"].startswith("unset -> New")
+    assert told["prompt"].endswith("...")
+    assert told["argv"].startswith('["x"] -> ["claude", "--api-key"')
+    assert "x1Y2" not in repr(change.differences)
 
 
 def test_equal_specifications_differ_in_no_key() -> None:

@@ -103,7 +103,11 @@ class Storm:
             assert sum(at - FLEET_PERIOD < other <= at for other, _ in self.ordered) <= self.caps.per_fleet
         given = Counter((fact.case, fact.treatment) for _, fact in self.ordered)
         assert all(count == 1 for count in given.values()), "the same prescription twice in one Case"
-        for case in story.fleet.cases.cases:
+        book = story.fleet.cases
+        waits = {patient.case for patient in book.patients}
+        waits |= {one.about[0] for one in story.agent.items if one.kind == "proposal"}
+        for case in book.cases:
+            assert (case.closed is None) == (case.is_treated or case.id in waits), "open for ever, or closed too early"
             for one in case.treated:
                 assert one.run == 0 or one.run >= one.incarnation
                 assert one.outcome != "held" or one.productive is not None, "counted before it is known"

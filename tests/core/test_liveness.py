@@ -481,7 +481,7 @@ def test_g43_an_end_of_ours_is_an_incident_that_is_recorded_before_the_kill(kind
         ("works", 300.0, "liveness.stale"),
         ("idle", 1200.0, "no open turn"),
         ("asks", 1200.0, "waits for a person"),
-        ("in a call", 1200.0, "3660 s more"),
+        ("in a call", 1200.0, "1 h 1 min more"),
     ],
 )
 def test_a_simulated_hang_is_told_beforehand_as_it_comes(what: str, age: float, why: str | None) -> None:

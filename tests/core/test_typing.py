@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.moment import Moment
-from phoenixd.core.typing.clearing import TAKEN_OUT_LATER
+from phoenixd.core.typing.clearing import TAKEN_OUT, TAKEN_OUT_LATER
 from phoenixd.core.typing.delivery import LONGEST, Delivery, begin, begin_again
+from phoenixd.core.typing.lines import can_show, which
 from phoenixd.core.typing.machine import HEARS, hear
 from phoenixd.core.typing.orders import ClearLine, Done, Paste, PressEnter
 from phoenixd.core.typing.outcomes import TAKEN
@@ -156,8 +157,7 @@ def test_a_text_that_is_taken_is_delivered_with_one_enter() -> None:
 def test_what_nothing_takes_is_taken_out_again() -> None:
     terminal, delivery, done = played(Fate(swallowed=(True,) * 9))
 
-    assert done.verdict == "not delivered"
-    assert "taken out of the input line again" in done.why
+    assert (done.verdict, done.why) == ("not delivered", TAKEN_OUT)
     assert (terminal.lines, delivery.left) == ([], ())
     assert [key for key in terminal.keys if isinstance(key.order, ClearLine)]
 
@@ -191,3 +191,37 @@ def test_f_proc_28_a_person_who_came_while_an_earlier_text_was_cleared_keeps_the
 
 def test_every_step_that_waits_for_a_look_has_a_rule() -> None:
     assert all(rule.__doc__ for rule in HEARS.values())
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "is_ours"),
+    [
+        ("go on", "go on", True),
+        ("go", "go on", True),
+        ("on", "go on", True),
+        ("go on, please", "go on", False),
+        ("[Pasted text #1 +9 lines]", "one\ntwo", True),
+        ("[Pasted Content 4989 chars]", "x" * 4989, True),
+        ("[Pasted text #1 +9 lines]", "go on", False),
+        ("[Pasted text #1 +9 lines] please", "one\ntwo", False),
+    ],
+)
+def test_what_stands_in_an_input_line_is_known_for_ours_only_where_nothing_was_added(
+    line: str, text: str, is_ours: bool
+) -> None:
+    assert (which(line, ("", text)) == text) == is_ours
+
+
+@pytest.mark.parametrize(
+    ("line", "text", "is_command", "can"),
+    [
+        ("/compact <what to keep>", "/compact", True, True),
+        ("go on <what to keep>", "go on", False, False),
+        ("na\u00efve \u6c49 \U0001f642 ok", "nai\u0308ve \u6c49 \U0001f642\ufe0f ok", False, True),
+        ("\u6c49\u5b57 \U0001f642 ok", "\u6c49\u5b57 \U0001f642\ufe0f ok", False, True),
+        ("the end of one [...Truncated text #1 +30 lines...] the other", "a\n" * 40, False, True),
+        ("what somebody else wrote", "go on", False, False),
+    ],
+)
+def test_enter_goes_on_a_line_that_can_show_the_text(line: str, text: str, is_command: bool, can: bool) -> None:
+    assert can_show(line, text, is_command=is_command) is can

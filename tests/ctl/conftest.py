@@ -19,7 +19,16 @@ from tests.api.conftest import runtime as runtime
 from tests.api.daemon import FakeDaemon
 
 ROOT = Path(__file__).resolve().parents[2]
-OUTER = ("PHOENIX_", "TMUX", "XDG_", "STATE_DIRECTORY", "RUNTIME_DIRECTORY", "CONFIGURATION_DIRECTORY", "NO_COLOR")
+OUTER = (
+    "PHOENIX_",
+    "TMUX",
+    "XDG_",
+    "STATE_DIRECTORY",
+    "RUNTIME_DIRECTORY",
+    "CONFIGURATION_DIRECTORY",
+    "NO_COLOR",
+    "COLUMNS",
+)
 
 
 @dataclass(frozen=True)

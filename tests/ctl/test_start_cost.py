@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.ctl import calls, wire
-from phoenixd.ctl.__main__ import plain_target, without_socket
+from phoenixd.ctl.__main__ import plain_target, without_common
 from phoenixd.ctl.grammar import parse
 from phoenixd.directories import find_state_directory
 from tests.api.conftest import Live
@@ -93,24 +93,26 @@ async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than
         "", "status", "status docs", "status --all", "status --json", "inbox", "since", "events", "explain docs --json",
         "since 8h", "since 18:00 --json", "since yesterday", "--socket /a.sock status", "status docs --socket=/a.sock",
         "since 8h --socket /a.sock --socket /b.sock", "prompt",
+        "status --color always", "--color=never status docs", "--no-pager since", "status --color auto --color always",
     ],
 )  # fmt: skip
 def test_the_short_way_asks_what_the_table_says(words: str) -> None:
     command = parse(words.split() or ["status"])
 
-    plain, socket = without_socket(words.split())
+    plain, common = without_common(words.split())
     assert plain_target(plain) == calls.spell(command.operation, command.given)[0]
-    assert socket == command.socket
+    assert common.get("--socket") == command.socket
 
 
 @pytest.mark.parametrize(
     "words",
     ["status a b", "status ../x", "status --fish", "stop docs", "status docs --all", "inbox docs", "since -5",
      "since 8h 9h", "since --all", "status --sock /a.sock", "--socket /a.sock", "status --socket", "--socket -x status",
-     "status --socket=", "explain", "events -f", "explain a b", "--help", "status -h"],
+     "status --socket=", "status --color", "status --color red", "status --color= docs", "status --no-pagers",
+     "explain", "events -f", "explain a b", "--help", "status -h"],
 )  # fmt: skip
 def test_whatever_does_more_goes_the_long_way(words: str) -> None:
-    assert plain_target(without_socket(words.split())[0]) is None
+    assert plain_target(without_common(words.split())[0]) is None
 
 
 def test_phoenixctl_and_the_daemon_mean_the_same_directories() -> None:

@@ -10,6 +10,7 @@ import pty
 import select
 import subprocess
 import sys
+import termios
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -41,9 +42,12 @@ def tmux(runtime: Path) -> Iterator[Path]:
 
 
 @contextlib.contextmanager
-def on_a_terminal(command: list[str | Path], env: dict[str, str]) -> Iterator[tuple[int, int]]:
-    """A command with a pseudo-terminal of its own; yields its pid and the master side."""
+def on_a_terminal(
+    command: list[str | Path], env: dict[str, str], size: tuple[int, int] = (24, 80)
+) -> Iterator[tuple[int, int]]:
+    """A command with a pseudo-terminal of its own; yields its pid and the master side. size: lines and columns."""
     master, slave = pty.openpty()
+    termios.tcsetwinsize(master, size)
     process = subprocess.Popen(["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave, env=env)
     os.close(slave)
     try:
@@ -235,3 +239,18 @@ def test_a_seats_name_leads_to_its_holder_and_a_generations_to_that_one(tmux: Pa
 
     found = {name: absence.pane_of(os.fspath(tmux), name) for name in ("boss", "boss-g1", "boss-g2", "boss-g3", "bos")}
     assert found == {"boss": second, "boss-g1": first, "boss-g2": second, "boss-g3": third, "bos": None}
+
+
+async def test_run_starts_an_agent_at_the_size_of_the_terminal_that_asks(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket), TERM="xterm")
+
+    def ask(name: str, *words: str) -> None:
+        with on_a_terminal(phoenixctl("run", name, *words, "--", "sleep", "1000"), env, (33, 101)) as (_, master):
+            read_until(master, name.encode() + b" ", 60)
+
+    await asyncio.to_thread(ask, "seen")
+    await asyncio.to_thread(ask, "unseen", "--detached")
+
+    assert daemon.sizes == {"seen": (101, 33)}

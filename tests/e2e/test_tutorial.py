@@ -145,9 +145,8 @@ def test_the_tutorial_the_readme_and_the_page_about_speaking_do_what_they_say(ne
     assert "shop is stopped, and stays so" in said
     assert "removed shop" in said
 
-    readme = commands_of("README.md", fence="").split("./dev setup", 1)[1].partition("\n")[2]
-    assert readme.count("phoenixctl") == 3
-    run, *rest = readme.splitlines(keepends=True)
+    install, run, *rest = commands_of("README.md").splitlines(keepends=True)
+    assert install == "uv tool install .\n", "tests/e2e/test_installed.py installs it"
     speak = commands_of("docs/how-to/speak-to-agents.md")
     assert speak.count("phoenixctl send") == 2
     commit = "git -c user.name=n -c user.email=n@example.com commit -q --allow-empty -m 'Open the shop'\n"
@@ -156,5 +155,5 @@ def test_the_tutorial_the_readme_and_the_page_about_speaking_do_what_they_say(ne
     )
 
     assert said.count("delivered to shop") == 2
-    assert "shop is stopped, and stays so" in said
+    assert "1 of 1 alive" in said
     assert '"submitted": "Open the shop"' in newcomer.log.read_text()

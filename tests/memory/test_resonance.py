@@ -300,8 +300,9 @@ async def test_r39_a_session_in_place_of_a_lost_one_is_told_the_seed_with_new_co
     assert not {found.group() for found in CODES.finditer(page)} & set(first.planting.hexes())
 
 
-async def test_r49_the_crew_is_told_in_its_next_brief(room: Room) -> None:
-    lost = Restoration(Step.SEED, "two misses", NOW - 60, NOW, base=1)
+@pytest.mark.parametrize("since", [-60, 60], ids=["a minute ago", "the clock was set back since"])
+async def test_r49_the_crew_is_told_in_its_next_brief(room: Room, since: int) -> None:
+    lost = Restoration(Step.SEED, "two misses", NOW + since, NOW, base=1)
     other = replace(room.agent(room.spec(name="b", project="shop")), resonance=Resonance(restoration=lost))
     room.options["agents"] = lambda: (other,)
     room.restarted()

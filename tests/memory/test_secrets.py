@@ -124,6 +124,7 @@ async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_s
     for agent in agents:
         papers.publication.desk_of(agent)
         papers.clean(agent.name, "")
+    await papers.publish(room.running(agents[2]), [])
     del agents[1:]
     papers.forget_removed(["a-g2", "w"])
     papers.publication._clear_desks()
@@ -132,4 +133,5 @@ async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_s
     papers.publication._clear_desks()
     assert set(papers.publication._desks) == {"a"}
     assert set(papers.publication._known) == {"a"}
+    assert papers.briefing._agents == {}, "and no brief of it is ever due"
     assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"

@@ -4,7 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from phoenixd.core.actions import Deliver
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.orders import SendRequested
 from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.runtime.describe import describe_texts
 from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.recovery import unfinished_texts
 
@@ -37,3 +41,20 @@ def test_all_texts_that_waited_are_remembered_for_any_may_stand_in_the_input_lin
     ]
 
     assert [one.message_id for one in unfinished_texts(rows)["a"]] == ["m1", "m2"]
+
+
+def test_a_text_of_the_daemons_own_is_remembered_by_the_row_that_ordered_it() -> None:
+    ordered = row(1, "tick", "", actions=("deliver #1",), typing=[{"message_id": "go", "text": "go on"}])
+
+    assert unfinished_texts([ordered]) == {"a": (Unfinished("a", 1, "go", "go on"),)}
+    assert unfinished_texts([ordered, row(2, "not_delivered", "go")]) == {}
+
+
+def test_what_the_daemon_types_of_itself_stands_in_the_row_without_secrets() -> None:
+    orders = (Deliver("a", 1, "go", "go on with hush"), Deliver("a", 1, "prompt", "", opening=True))
+
+    def clean(agent: str | None, text: str) -> str:
+        return text.replace("hush", "[redacted]")
+
+    assert describe_texts(Tick(), orders, clean) == {"typing": [{"message_id": "go", "text": "go on with [redacted]"}]}
+    assert describe_texts(SendRequested("a", "go", "go on", "you"), orders[:1], clean) == {}

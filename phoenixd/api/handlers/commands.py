@@ -70,6 +70,9 @@ async def remove_agent(ask: Ask) -> Reply:
 
 async def start_agent(ask: Ask) -> Reply:
     before = ask.agent()
+    columns, lines = ask.arguments.get("columns"), ask.arguments.get("lines")
+    if columns is not None and lines is not None:
+        ask.service.size_next(ask.name, columns, lines)
     await _order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
     if isinstance(before.state, Running):
         return _outcome(ask, done=True, message=f"{ask.name} is running already")

@@ -30,6 +30,8 @@ from phoenixd.api.operations.parameters import (
 )
 
 WATCH = Parameter("watch", "local", "boolean", "then a line for each change", flag="--watch", short="-w", default=False)
+MOST_CELLS = 1000
+"""Columns or lines of a terminal."""
 ON_SCREEN = replace(NAME, place="local")
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
@@ -93,8 +95,19 @@ AGENTS: tuple[Operation, ...] = (
     ),
     Operation(
         "start_agent", ("start",), "Start agents, and keep them running",
-        (*CHOSEN, FRESH, wait("return when it runs", default=False), timeout("1m"), *TEXT_FORM), method="POST",
-        path="/v1/agents/{name}/start", rights="operate", response="Outcome", lasts=True,
+        (
+            *CHOSEN, FRESH, wait("return when it runs", default=False), timeout("1m"),
+            Parameter(
+                "columns", "body", "integer", "of the terminal that waits to show it", minimum=1, maximum=MOST_CELLS,
+                hidden=True,
+            ),
+            Parameter(
+                "lines", "body", "integer", "of the terminal that waits to show it", minimum=1, maximum=MOST_CELLS,
+                hidden=True,
+            ),
+            *TEXT_FORM,
+        ),
+        method="POST", path="/v1/agents/{name}/start", rights="operate", response="Outcome", lasts=True,
         exits=(NOT_NOW, TIMED_OUT),
     ),
     Operation(

@@ -83,7 +83,7 @@ MANY_AGENTS: tuple[Operation, ...] = (
     Operation("top", ("top",), "The list of all agents, live: answer, steer, attach and look back by keys", (WHICH,)),
     Operation(
         "help", ("help",), "What a verb does and takes; help select: how agents are chosen",
-        (Parameter("verb", "local", "words", "the verb"),),
+        (Parameter("verb", "local", "words", "the verb", names="verbs"),),
     ),
 )
 # fmt: on

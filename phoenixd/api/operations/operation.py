@@ -10,6 +10,7 @@ Type = Literal["string", "integer", "boolean", "duration", "strings", "words", "
 Rights = Literal["agent", "own", "seat", "read", "operate", "admin"]
 Method = Literal["GET", "POST", "DELETE"]
 Value = str | int | bool | None
+Named = Literal["agents", "items", "tasks", "cases", "verbs", "files", "directories"]
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
 PROJECT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
@@ -27,6 +28,7 @@ class Parameter:
     other arguments. `pairs` is a table, given as repeated K=V.
     A hidden parameter is set by the client itself and has no spelling. minimum, maximum: of a number; maximum of a
     list is how many texts it may hold, where that differs from what lists may hold in general.
+    names: what its value is the name of, which a shell can complete; fixed values are `choices`.
     """
 
     name: str
@@ -42,6 +44,7 @@ class Parameter:
     minimum: int | None = None
     maximum: int | None = None
     hidden: bool = False
+    names: Named | None = None
 
 
 @dataclass(frozen=True, slots=True)

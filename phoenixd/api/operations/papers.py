@@ -15,7 +15,7 @@ PAPERS: tuple[Operation, ...] = (
             Parameter("reason", "body", "string", "why it is closed", required=True),
             Parameter(
                 "agent", "body", "string", "whose loop; default: this pane's agent, else the only one that has it",
-                flag="--agent", pattern=NAME_PATTERN,
+                flag="--agent", pattern=NAME_PATTERN, names="agents",
             ),
             *TEXT_FORM,
         ),
@@ -24,7 +24,7 @@ PAPERS: tuple[Operation, ...] = (
     ),
     Operation(
         "list_loops", ("loops",), "Open loops, the stale ones first",
-        (Parameter("agent", "query", "string", "only of this agent", pattern=NAME_PATTERN), *TEXT_FORM),
+        (Parameter("agent", "query", "string", "only of this agent", pattern=NAME_PATTERN, names="agents"), *TEXT_FORM),
         path="/v1/loops", rights="agent", response="Loops",
     ),
     Operation(

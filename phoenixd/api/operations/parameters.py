@@ -9,13 +9,15 @@ from phoenixd.clis import NAMES
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
-NAME = Parameter("name", "path", "string", "the agent", required=True, pattern=NAME_PATTERN)
+NAME = Parameter("name", "path", "string", "the agent", required=True, pattern=NAME_PATTERN, names="agents")
 ITEM = Parameter(
     "id", "path", "string", "the number that inbox shows, or the agent's name where one thing of it waits",
-    required=True, pattern=NAME_PATTERN,
+    required=True, pattern=NAME_PATTERN, names="items",
 )
 SEVERAL = replace(NAME, help="the agent; or selectors, such as 'shop-*', p:web, s:idle: see help select")
-WHICH = Parameter("which", "local", "words", "agents by name or selector, such as 'shop-*', p:web: see help select")
+WHICH = Parameter(
+    "which", "local", "words", "agents by name or selector, such as 'shop-*', p:web: see help select", names="agents",
+)
 ONLY_SHOW = Parameter("only_show", "local", "boolean", "only show whom it means", flag="--dry-run", default=False)
 YES = Parameter("yes", "local", "boolean", "do not ask, also above one agent", flag="--yes", short="-y", default=False)
 CHOSEN = (SEVERAL, WHICH, ONLY_SHOW, YES)
@@ -26,10 +28,12 @@ COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", defa
 LOOK = Parameter("look", "query", "boolean", "a person reads this: remember when", default=False, hidden=True)
 FOLLOW = Parameter("follow", "local", "boolean", "go on as it changes", flag="--follow", short="-f", default=False)
 PLACES = (
-    Parameter("state_dir", "local", "string", "where everything is remembered", flag="--state-dir"),
-    Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir"),
+    Parameter(
+        "state_dir", "local", "string", "where everything is remembered", flag="--state-dir", names="directories",
+    ),
+    Parameter("runtime_dir", "local", "string", "where the sockets are", flag="--runtime-dir", names="directories"),
 )
-CONFIG = Parameter("config", "local", "string", "configuration file or directory", flag="--config")
+CONFIG = Parameter("config", "local", "string", "configuration file or directory", flag="--config", names="files")
 FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
 LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
@@ -41,6 +45,7 @@ TIMED_OUT = (8, "it did not come about in time; it may still")
 NOT_NOW = (6, "the agent's present state does not allow it")
 SEAT = Parameter(
     "agent", "body", "string", "the orchestrator; default: this pane's agent, else the session's", pattern=NAME_PATTERN,
+    names="agents",
 )
 SESSION = Parameter("session_id", "body", "string", "the one whose session this is", flag="--session-id")
 PROJECT = Parameter(
@@ -48,6 +53,7 @@ PROJECT = Parameter(
 )
 WORKSPACE = Parameter(
     "workspace", "query", "string", "the directory that holds the project; default: this one", flag="--workspace",
+    names="directories",
 )
 OF_PROJECT = tuple(replace(one, place="local") for one in (PROJECT, WORKSPACE))
 OF_PROJECT_SENT = tuple(replace(one, place="body") for one in (PROJECT, WORKSPACE))
@@ -59,8 +65,8 @@ REVISED = (
 )
 CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
-CASE = Parameter("id", "path", "string", "the Case", required=True, pattern=r"^c[0-9]{1,9}$")
-TASK = Parameter("id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$")
+CASE = Parameter("id", "path", "string", "the Case", required=True, pattern=r"^c[0-9]{1,9}$", names="cases")
+TASK = Parameter("id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$", names="tasks")
 
 
 def wait(help_text: str, default: bool, flag: str | None = "--wait") -> Parameter:
@@ -80,7 +86,7 @@ DECLARATION = (
         "kind", "body", "string", "what exit 0 means", flag="--kind",
         choices=("resident", "loop", "orchestrator", "ephemeral"),
     ),
-    Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd"),
+    Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd", names="directories"),
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
     Parameter(

@@ -25,7 +25,7 @@ SEATS: tuple[Operation, ...] = (
         (
             Parameter(
                 "agent", "query", "string", "the agent; default: this pane's agent, else the session's",
-                pattern=NAME_PATTERN,
+                pattern=NAME_PATTERN, names="agents",
             ),
             Parameter("session_id", "query", "string", "the agent whose session this is", flag="--session-id"),
             Parameter(
@@ -50,6 +50,7 @@ SEATS: tuple[Operation, ...] = (
         (
             Parameter(
                 "agent", "query", "string", "the orchestrator; default: this pane's agent", pattern=NAME_PATTERN,
+                names="agents",
             ),
             Parameter("session_id", "query", "string", "the one whose session this is", flag="--session-id"),
             *TEXT_FORM,
@@ -67,7 +68,7 @@ SEATS: tuple[Operation, ...] = (
             Parameter("said", "body", "string", "what it quotes, as a JSON object", required=True),
             Parameter(
                 "agent", "body", "string", "the orchestrator; default: this pane's agent", flag="--agent",
-                pattern=NAME_PATTERN,
+                pattern=NAME_PATTERN, names="agents",
             ),
             *TEXT_FORM,
         ),

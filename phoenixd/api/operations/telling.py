@@ -27,7 +27,9 @@ TELLING: tuple[Operation, ...] = (
     Operation(
         "list_events", ("events",), "What happened, from the journal",
         (
-            Parameter("agent", "query", "string", "only this agent; or by selector", pattern=NAME_PATTERN),
+            Parameter(
+                "agent", "query", "string", "only this agent; or by selector", pattern=NAME_PATTERN, names="agents",
+            ),
             WHICH, SELECT, FOLLOW,
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
             Parameter(

@@ -110,11 +110,26 @@ UPKEEP: tuple[Operation, ...] = (
         "hooks_install", ("hooks", "install"), f"Merge them into {HOOKED}'s settings",
         (
             Parameter("user", "local", "boolean", f"~/{SETTINGS}", flag="--user", default=False),
-            Parameter("project", "local", "string", f"DIR/{SETTINGS}", flag="--project"),
+            Parameter("project", "local", "string", f"DIR/{SETTINGS}", flag="--project", names="directories"),
         ),
     ),
     Operation("hooks_test", ("hooks", "test"), "Call the hook program once for each event"),
-    Operation("install_service", ("install-service",), "Install the systemd units (--system or --user)"),
+    Operation(
+        "install_service", ("install-service",), "Install the systemd units (--system or --user)",
+        (
+            Parameter("system", "local", "boolean", "units for the whole machine; needs root", flag="--system"),
+            Parameter("user", "local", "string", "the account whose agents these are", flag="--user"),
+            Parameter("allow_root", "local", "boolean", "let the agents be root", flag="--allow-root"),
+            Parameter("dry_run", "local", "boolean", "print the units and change nothing", flag="--dry-run"),
+            Parameter("no_start", "local", "boolean", "write the units, enable and start nothing", flag="--no-start"),
+            PLACES[0],
+            Parameter("python", "local", "string", "the interpreter that has phoenixd", flag="--python", names="files"),
+            Parameter(
+                "root", "local", "string", "write below this directory, and start nothing", flag="--root",
+                names="directories",
+            ),
+        ),
+    ),
     Operation("demo", ("demo",), "See an agent killed, and back at its task"),
     Operation(
         "version", ("version",), "Versions of phoenixctl and of the daemon", path="/v1/version", rights="agent",

@@ -25,7 +25,7 @@ WORK: tuple[Operation, ...] = (
             Parameter(
                 "agent", "body", "string",
                 "who does it: a CLI, or a declared agent whose command and login the worker gets; default: the "
-                "project's orchestrator", flag="--agent", pattern=NAME_PATTERN,
+                "project's orchestrator", flag="--agent", pattern=NAME_PATTERN, names="agents",
             ),
             Parameter(
                 "project", "body", "string", "the project; default: of the orchestrator that asks", flag="--project",
@@ -74,7 +74,7 @@ WORK: tuple[Operation, ...] = (
     Operation(
         "memory_share", ("memory", "share"), "Give a memory file to other projects, without secrets; or take back",
         (
-            Parameter("path", "body", "string", "the file, from the workspace's root"),
+            Parameter("path", "body", "string", "the file, from the workspace's root", names="files"),
             Parameter(
                 "withdraw", "body", "string", "take back all that this project has shared", flag="--withdraw",
                 pattern=PROJECT_PATTERN,
@@ -116,11 +116,17 @@ WORK: tuple[Operation, ...] = (
     ),
     Operation(
         "phase_import", ("phase", "import"), "Make phases of one long plan by its headings; --yes does it",
-        (Parameter("file", "local", "string", "the plan", required=True), REVISED[0], *OF_PROJECT), exits=(CHANGED,),
+        (Parameter("file", "local", "string", "the plan", required=True, names="files"), REVISED[0], *OF_PROJECT),
+        exits=(CHANGED,),
     ),
     Operation(
         "schema_export", ("schema", "export"), "JSON Schemas of a project's files",
-        (Parameter("to", "local", "string", "a directory to write them to, one file each", flag="--to"),),
+        (
+            Parameter(
+                "to", "local", "string", "a directory to write them to, one file each", flag="--to",
+                names="directories",
+            ),
+        ),
     ),
 )
 # fmt: on

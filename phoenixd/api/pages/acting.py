@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phoenixd.api.pages.layout import SET_IN, Page, clean, pad, page, wrap
-
-WIDEST_NAME = 32
+from phoenixd.api.pages.layout import SET_IN, Page, clean, name_column, pad, page, wrap
 
 
 def dry(verb: str, found: Sequence[tuple[str, str]], here: Page) -> str:
     """Whom a verb would act on, with what each is at now."""
-    width = min(max((len(name) for name, _ in found), default=0), WIDEST_NAME, here.width // 3)
+    width = name_column([name for name, _ in found], here, 1)
     lines = [f"{SET_IN}{pad(name, width)}  {clean(state)}" for name, state in found]
     return page([f"{verb} would act on {counted(len(found))}; nothing was done.", *lines])
 

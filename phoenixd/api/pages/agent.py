@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.pages.context import context
-from phoenixd.api.pages.layout import Page, clean, clip, columns, pad, page, wrap
-from phoenixd.api.pages.status import NAME_COLUMNS, call, next_commands
+from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, wrap
+from phoenixd.api.pages.status import call, next_commands
 from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
 from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
@@ -20,6 +20,7 @@ from phoenixd.core.turns import is_judged
 from phoenixd.ports.processes import Leftovers
 
 LABEL_COLUMNS = 12
+LEAST_WORDS = 40
 HOOKS = {
     "ok": "its hooks arrive",
     "missing": "its hooks are missing",
@@ -156,12 +157,17 @@ def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
     real = [change for change in changes if change.action != "keep"]
     if not real:
         return page(["The configuration and the fleet agree; nothing to do. See: phoenixctl status"])
-    width = _name_columns(change.agent for change in real)
+    width = name_column([change.agent for change in real], here)
     lines: list[str] = []
     for change in real:
-        note = "  (its run ends)" if change.restart else ""
+        note = " (its run ends)" if change.restart else ""
         lead = f"{change.action:<7} {pad(change.agent, width)} "
-        lines.append(lead + clip(change.detail, max(10, here.width - columns(lead) - len(note))) + note)
+        told = f"{change.detail}{note}"
+        if here.width - columns(lead) < LEAST_WORDS:
+            lines += [lead, *(f"    {line}" for line in wrap(told, here.width - 4))]
+            continue
+        first, *rest = wrap(told, here.width - columns(lead)) or [""]
+        lines += [lead + first, *(" " * columns(lead) + line for line in rest)]
     kept = len(changes) - len(real)
     if kept:
         lines.append(f"{kept} agents stay as they are")
@@ -269,7 +275,7 @@ def rechecked(looked: Sequence[Rechecked], here: Page) -> str:
     """What a forced look found."""
     if not looked:
         return page([f"No agents to look at. Try: phoenixctl add NAME -- {EXAMPLE}"])
-    width = _name_columns(look.agent for look in looked)
+    width = name_column([look.agent for look in looked], here)
     lines: list[str] = []
     for look in looked:
         said = f"{look.found} -> {look.done}" if look.done else look.found
@@ -282,7 +288,3 @@ def _labelled(label: str, text: str, here: Page) -> list[str]:
         return []
     first, *rest = wrap(text, max(20, here.width - LABEL_COLUMNS)) or [""]
     return [f"  {pad(label, LABEL_COLUMNS - 2)}{first}", *(" " * LABEL_COLUMNS + line for line in rest)]
-
-
-def _name_columns(names: Iterable[str]) -> int:
-    return max(NAME_COLUMNS, max(map(len, names), default=0))

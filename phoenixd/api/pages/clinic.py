@@ -11,6 +11,7 @@ from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
 from phoenixd.core.treatment.outcome import Figure
 from phoenixd.documents import clinic
+from phoenixd.documents.times import read_time
 
 CAUSE_COLUMNS, TREATMENT_COLUMNS, HARNESS_COLUMNS = 26, 10, 8
 PANE_LINES = 5
@@ -41,7 +42,11 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     for seen in found.triage[-5:]:
         facts = {name: value for name, value in seen.evidence.items() if name not in NOT_LISTED}
         known = ", ".join(f"{name} {value}" for name, value in facts.items())
-        lines += wrap(f"  {seen.at} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here.width, "    ")
+        lines += wrap(
+            f"  {_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}",
+            here.width,
+            "    ",
+        )
     lines += _pane(found, here)
     lines += ["", "diagnosis", *wrap(f"  {_diagnosis(found)}", here.width, "    ")]
     lines += ["", "reading", *wrap(f"  {_reading(found.reading)}", here.width, "    ")]
@@ -50,8 +55,10 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     told = f"{prescribed.treatment or ''} ({prescribed.action})".strip() if prescribed is not None else "none so far"
     lines += ["", "prescription", *wrap(f"  {told}", here.width, "    "), "", "rehabilitation"]
     for one in found.rehabilitation[-10:]:
-        back = f"productive at {one.productive_at}" if one.productive_at else "not productive so far"
-        what = f"{one.at} {one.prescription.treatment or one.prescription.action} by {one.by}: {one.outcome}"
+        back = f"productive at {_when(one.productive_at, here)}" if one.productive_at else "not productive so far"
+        what = (
+            f"{_when(one.at, here)} {one.prescription.treatment or one.prescription.action} by {one.by}: {one.outcome}"
+        )
         lines += wrap(f"  {what}; {back}, {one.turns} turns since{_because(one.why)}", here.width, "    ")
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
@@ -123,6 +130,12 @@ def _held(one: Figure) -> str:
         waits = f"{one.open} open" if one.open else f"{one.moot} moot"
         return f"0 of 0, {waits}"
     return f"{one.held} of {one.tried} ({one.low:.0%}-{one.high:.0%})"
+
+
+def _when(at: str | None, here: Page) -> str:
+    """A time of a record by the reader's clock; what is no time, as it stands there."""
+    wall = read_time(at)
+    return here.clock(wall) if wall is not None else at or "an unknown time"
 
 
 def _because(why: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.pages.layout import SET_IN, Page, clean, page, wrap
-from phoenixd.api.times import ago
+from phoenixd.api.times import ago, span
 from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.checks import past as past_checks
 from phoenixd.core.handoff.state import Handoff, Step
@@ -55,4 +55,4 @@ def _line(handoff: Handoff, here: Page) -> str:
 
 
 def _steps(handoff: Handoff) -> str:
-    return ", ".join(f"{one.step.value} {one.took:.1f} s" for one in handoff.times)
+    return ", ".join(f"{one.step.value} {span(one.took)}" for one in handoff.times)

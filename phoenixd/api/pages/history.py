@@ -8,14 +8,23 @@ from itertools import groupby
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.context import context
-from phoenixd.api.pages.layout import SET_IN, Page, clip, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, name_column, pad, page, wrap
 from phoenixd.api.pages.status import answer_command, reason, side_by_side
 from phoenixd.api.times import ago, span
+from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.projection import Row
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry
 
+FLEET = "fleet"
+"""In place of a name, what concerns no single agent."""
+MOMENTS = frozenset({"reset", "until"})
+LENGTHS = frozenset({
+    "account wait", "call_looked_at", "call_worked", "delay", "heartbeat_claims", "lived", "newest_lease_over_since",
+    "over", "ran_for", "silent_for", "waited_for_people",
+})  # fmt: skip
+"""Readings that are lengths of time, beside those that bear the name of such a key of the configuration."""
 REPEATS_SHOWN = 1
 NAMES_SHOWN = 5
 
@@ -122,17 +131,19 @@ def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None)
         further = "further back: phoenixctl events --since yesterday"
         return page([f"Nothing{about} stands in the journal for that time; {further}"])
     first, last = rows[0].entry.wall, rows[-1].entry.wall
-    lines = [event(stored, here) for stored in rows]
+    width = name_column([stored.entry.agent or FLEET for stored in rows], here)
+    lines = [event(stored, here, width) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
     why = f"why: phoenixctl explain {agent}" if agent else "why: phoenixctl explain NAME"
     return page([*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"])
 
 
-def event(stored: StoredEntry, here: Page) -> str:
-    """One event on one line."""
+def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:
+    """One event on one line. width: of the column of names; None where what else comes is not known."""
     entry = stored.entry
+    width = name_column([entry.agent or FLEET], here) if width is None else width
     said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
-    return clip(f"{here.clock(entry.wall)}  {entry.agent or 'fleet':<12} {said}", here.width)
+    return clip(f"{here.clock(entry.wall)}  {pad(entry.agent or FLEET, width)} {said}", here.width)
 
 
 def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:
@@ -142,14 +153,21 @@ def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:
     for number, line in enumerate(wrap(said, max(20, here.width - len(lead)))):
         yield (lead if number == 0 else " " * len(lead)) + line
     if entry.readings:
-        readings = ", ".join(f"{name} = {_reading(value)}" for name, value in entry.readings)
+        readings = ", ".join(f"{name} = {_reading(name, value, here)}" for name, value in entry.readings)
         for line in wrap(f"({readings})", max(20, here.width - len(lead))):
             yield " " * len(lead) + line
 
 
-def _reading(value: str | int | float | None) -> str:
+def _reading(name: str, value: str | int | float | None, here: Page) -> str:
+    """A fact as a person reads it: a moment by the clock, a length of time in its largest units."""
     if value is None:
         return "unknown"
+    if isinstance(value, str):
+        return value
+    if name in MOMENTS:
+        return here.clock(value)
+    if name in LENGTHS or is_duration(name):
+        return span(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from phoenixd.api.pages.layout import Page, clip, columns, fold, pad, page, wrap
-from phoenixd.api.pages.status import AGE_COLUMNS, NAME_COLUMNS
+from phoenixd.api.pages.layout import Page, clip, columns, fold, name_column, pad, page, wrap
+from phoenixd.api.pages.status import AGE_COLUMNS
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION
@@ -36,7 +36,7 @@ def inbox(items: Sequence[InboxItem], here: Page) -> str:
 
 def _listed(items: Sequence[InboxItem], beside: Sequence[InboxItem], here: Page) -> list[str]:
     """An item a line, in columns that hold those beside them as well."""
-    width = max(NAME_COLUMNS, *(len(item.agent) for item in beside))
+    width = name_column([item.agent for item in beside], here)
     lines = []
     for item in items:
         lead = f"#{item.id:<5}{pad(item.agent, width)} {ago(here.now - item.opened_wall):>{AGE_COLUMNS}}  "

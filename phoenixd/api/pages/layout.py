@@ -8,9 +8,15 @@ from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
 COLOURS = {"!": "31;1", "~": "33", "*": "32", ".": "2", "?": "35"}
+MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
 ELLIPSIS = "..."
+UNCUT = 1000
+"""The widest page that a client can ask for: what goes to a pipe or a file, where nothing is to be cut."""
+WHOLE = 1_000_000
+NAME_COLUMNS = 12
+"""The usual width of a column of names."""
 SET_IN = "  "
 """Before what goes on below: where it breaks, an agent's words can choose, and none of them may begin a line."""
 
@@ -34,20 +40,28 @@ class Page:
 
     def clock(self, wall: float) -> str:
         """Time of day with seconds, with the date before it when that is not today's."""
-        moment = self.local(wall)
-        return f"{moment:%H:%M:%S}" if self._is_today(wall) else f"{moment:%m-%d %H:%M:%S}"
+        return f"{self._date(wall)}{self.local(wall):%H:%M:%S}"
 
     def minute(self, wall: float) -> str:
         """Time of day without seconds, with the date before it when that is not today's."""
-        moment = self.local(wall)
-        return f"{moment:%H:%M}" if self._is_today(wall) else f"{moment:%m-%d %H:%M}"
+        return f"{self._date(wall)}{self.local(wall):%H:%M}"
 
     def sign(self, sign: str) -> str:
         """A group's sign; the word stands beside it, so colour is never alone."""
         return f"\x1b[{COLOURS[sign]}m{sign}\x1b[0m" if self.colour else sign
 
-    def _is_today(self, wall: float) -> bool:
-        return self.local(wall).date() == self.local(self.now).date()
+    @property
+    def name_columns(self) -> int:
+        """The most columns of a name: a third of the line, so that the rest has room."""
+        return max(1, self.width // 3)
+
+    def _date(self, wall: float) -> str:
+        """Empty today; the day and the month, with the year where it is another one."""
+        moment, today = self.local(wall), self.local(self.now)
+        if moment.date() == today.date():
+            return ""
+        year = f" {moment.year}" if moment.year != today.year else ""
+        return f"{moment.day} {MONTHS[moment.month - 1]}{year} "
 
 
 def clean(text: str, *, lines: bool = False) -> str:
@@ -86,8 +100,13 @@ def columns(text: str) -> int:
     return sum(_columns_of(character) for character in text)
 
 
+def page_columns(asked: int) -> int:
+    """The columns of a page for which so many are asked; nothing is cut on the widest."""
+    return WHOLE if asked >= UNCUT else asked
+
+
 def clip(text: str, width: int) -> str:
-    """The cleaned text in at most `width` columns, its end marked when it was cut."""
+    """The cleaned text in at most `width` columns; where it was cut it ends with a whole word, and that is marked."""
     text = clean(text)
     if columns(text) <= width:
         return text
@@ -95,18 +114,29 @@ def clip(text: str, width: int) -> str:
     if room <= 0:
         return ELLIPSIS[: max(0, width)]
     kept: list[str] = []
+    left = room
     for character in text:
-        room -= _columns_of(character)
-        if room < 0:
+        left -= _columns_of(character)
+        if left < 0:
             break
         kept.append(character)
-    return "".join(kept).rstrip() + ELLIPSIS
+    shown = "".join(kept)
+    if text[len(shown)] != " ":
+        words = shown.rpartition(" ")[0]
+        # Unless half of the room would be left empty by that.
+        shown = words if columns(words) * 2 >= room else shown
+    return shown.rstrip() + ELLIPSIS
 
 
 def pad(text: str, width: int) -> str:
     """The text clipped or filled to exactly `width` columns."""
     text = clip(text, width)
     return text + " " * (width - columns(text))
+
+
+def name_column(names: Iterable[str], here: Page, least: int = NAME_COLUMNS) -> int:
+    """How wide a column of names is: as the longest of them, but a third of the line at most."""
+    return min(max(least, max(map(columns, names), default=0)), here.name_columns)
 
 
 def wrap(words: str, width: int, indent: str = "") -> list[str]:

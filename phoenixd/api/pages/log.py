@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from phoenixd.api.pages.layout import Page, clip, pad
+from phoenixd.api.pages.layout import Page, clip, name_column, pad
 from phoenixd.core.question.characters import visible
 from phoenixd.documents.log_lines import LogKind, LogLine
 
@@ -31,4 +31,4 @@ def line(told: LogLine, width: int, here: Page, *, cut: bool = True) -> str:
 
 def column(names: Iterable[str], here: Page) -> int:
     """How wide the column of names is: a third of the page at most."""
-    return max(1, min(max(map(len, names), default=1), here.width // 3))
+    return name_column(names, here, 1)

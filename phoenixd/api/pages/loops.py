@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phoenixd.api.pages.layout import Page, clip, columns, pad, page, wrap
-from phoenixd.api.pages.status import NAME_COLUMNS
+from phoenixd.api.pages.layout import Page, clip, columns, name_column, pad, page, wrap
 from phoenixd.documents.plain_text import one_line
 
 AGE_COLUMNS = 6
@@ -42,7 +41,7 @@ def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | No
         )
     lines = [*wrap(f"{counted}{whose}, {flagged}.", here.width), ""]
     widths = (
-        max(NAME_COLUMNS, *(len(loop.agent) for loop in found)) if agent is None else 0,
+        name_column([loop.agent for loop in found], here) if agent is None else 0,
         max(ID_COLUMNS, *(len(loop.id) for loop in found)),
     )
     for loop in found:

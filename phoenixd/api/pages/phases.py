@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections import Counter
 from typing import Any
 
-from phoenixd.api.pages.layout import SET_IN, Page, clip, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, name_column, pad, page, wrap
 
 SIGNS = {"completed": ".", "in_progress": "*", "blocked": "!", "unknown": "?", "not_started": " "}
-NAME_COLUMNS = 32
+NAME_COLUMNS = 26
 
 
 def listed(body: dict[str, Any], here: Page) -> str:
     """Phases in their order, each with its tasks counted; the current one is named."""
     current = body["current_phase"] or "none"
     lines = [*wrap(f"{body['project']} in {body['workspace']}; current phase: {current}", here.width, SET_IN), ""]
-    columns = max(NAME_COLUMNS, *(len(one["phase"]) for one in body["phases"])) if body["phases"] else NAME_COLUMNS
+    columns = name_column([one["phase"] for one in body["phases"]], here, NAME_COLUMNS)
     for one in body["phases"]:
         tasks = Counter(task.get("status", "pending") for task in (one["plan"] or {}).get("tasks", ()))
         counted = ", ".join(f"{count} {status.replace('_', ' ')}" for status, count in sorted(tasks.items()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from phoenixd.api.pages.layout import SET_IN, Page, clean, clip, columns, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clean, clip, columns, name_column, pad, page, wrap
 from phoenixd.api.service import MarkerFace
 from phoenixd.api.times import ago
 from phoenixd.core.agent import Agent
@@ -71,10 +71,10 @@ def every(found: Sequence[Marked], here: Page) -> str:
     if not found:
         keys = "set resonance.enabled = true in its table, then phoenixctl apply"
         return page([f"No agent bears a marker. To give one: {keys}"])
-    lines = []
+    lines, width = [], name_column([one.name for one in found], here, NAME_COLUMNS)
     for one in found:
         sign = here.sign(STATES.get(one.state, "!"))
-        lead = f"{pad(one.name, NAME_COLUMNS)} {pad(one.state, STATE_COLUMNS)} "
+        lead = f"{pad(one.name, width)} {pad(one.state, STATE_COLUMNS)} "
         due = next((check.what for check in one.checks if check.name == "check"), "")
         told = f"{one.verified(here.now)}; {due}" if due else one.verified(here.now)
         lines.append(f"{sign} {lead}{clip(clean(told), here.width - columns(lead) - 2)}")

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.history import Digest
 from phoenixd.api.pages.context import of_row
-from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, pad, page, with_command, wrap
+from phoenixd.api.pages.layout import SET_IN, WHOLE, Page, clip, columns, name_column, pad, page, with_command, wrap
 from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
@@ -32,7 +32,6 @@ WORDS: dict[Group, str] = {
 ORDER: tuple[Group, ...] = ("needs_you", "healing", "unknown", "working", "resting")
 BY_EXCEPTION = ORDER[:3]
 FINE = ORDER[3:]
-NAME_COLUMNS = 12
 STATE_COLUMNS = 12
 AGE_COLUMNS = 6
 LEAST_ROOM = 16
@@ -234,7 +233,7 @@ def _table(rows: Sequence[Row], here: Page) -> list[str]:
 
 
 def _rows(rows: Sequence[Row], here: Page) -> Iterable[list[str]]:
-    width = max(NAME_COLUMNS, max(len(row.name) for row in rows))
+    width = name_column([row.name for row in rows], here)
     return (_row(row, width, here) for row in rows)
 
 
@@ -261,16 +260,15 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
         why = f"{_muted(row, here)}{lost or 'its exit record is awaited'}"
-    if room < LEAST_ROOM or not number:
-        return _lead_and(f"{sign} {lead}", f"{why}{number}", room, here)
-    return [f"{sign} {lead}{pad(why, room)}{number}"]
+    return _lead_and(f"{sign} {lead}", why, room, here, number)
 
 
-def _lead_and(lead: str, words: str, room: int, here: Page) -> list[str]:
-    """Words behind what stands before them, or below it where the page is too narrow for both."""
-    if room >= LEAST_ROOM:
-        return [lead + clip(words, room)]
-    return [lead, f"    {clip(words, here.width - 4)}"]
+def _lead_and(lead: str, words: str, room: int, here: Page, number: str = "") -> list[str]:
+    """Words behind what stands before them, or below it where the page is too narrow for both; the number of an item
+    is never cut with them, and stands below the other numbers where the line has an end."""
+    if room < LEAST_ROOM:
+        return [lead, f"    {clip(words, here.width - 4 - len(number))}{number}"]
+    return [lead + (pad(words, room) if number and here.width < WHOLE else clip(words, room)) + number]
 
 
 def _fine(rows: Sequence[Row], here: Page) -> list[str]:

@@ -24,7 +24,7 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, RunAdopted, StartFailed
 from phoenixd.core.lifecycle.ends import ended
 from phoenixd.core.lifecycle.overdue import SILENT_START_LOOK, SPAWN_TIMEOUT, is_silent
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import checks
@@ -141,6 +141,6 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
     return enter(
         replace(agent, session=session_left, restarts=agent.restarts - held),
         BackingOff(now.at + delay, run.mode, run.prompt),
-        f"could not be started here, trying again in {delay:.0f} s: {event.message}",
+        f"could not be started here, trying again in {in_words(delay)}: {event.message}",
         now,
     )

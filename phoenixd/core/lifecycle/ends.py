@@ -38,7 +38,7 @@ from phoenixd.core.events.runs import AgentExited, AgentVanished, RunMissing, Sh
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.limits import parking
 from phoenixd.core.limits.state import Parking
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.transitions import enter, keep, open_item, park
@@ -256,7 +256,7 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
             kept = replace(agent, crashes=crashes)
             upcoming = restart.next_start(kept, now)
-            waits = f"in {delay:.1f} s" if delay > 0 else "at once"
+            waits = f"in {measured(delay)}" if delay > 0 else "at once"
             waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
             again = replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
             if agent.record.is_steady:

@@ -19,7 +19,7 @@ from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.hooks import Hook, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
-from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import CannotGoOn, Taken, View, WaitBegan, WaitOver
 from phoenixd.core.spec import LimitRules
 
@@ -158,7 +158,7 @@ def _missed(limits: Limits, parking: Parking, problem: str, seen: View, now: Mom
     rules, misses = seen.spec.limits, parking.misses + 1
     pause = min(max(rules.overload_wait, rules.wait_max), rules.overload_wait * 2.0 ** min(misses - 1, 30))
     again = replace(parking, asked=None, message_id=None, misses=misses, until_wall=now.wall + pause)
-    reason = f"it could not be told to go on ({problem}); again in {pause:.0f} s"
+    reason = f"it could not be told to go on ({problem}); again in {in_words(pause)}"
     if misses != TROUBLE or seen.asks:
         return Heard(replace(limits, parking=again), reason=reason)
     text = f"a limit is over, and it could not be told to go on: {problem}"

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from phoenixd.core.decision import Readings
 from phoenixd.core.hooks import Hook, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.spec import AgentSpec, LimitRules
 
 PAST_GRACE = 300.0
@@ -53,10 +53,10 @@ def wait(rules: LimitRules, kind: ParkingKind, reset_wall: float | None, setback
     readings: Readings = (("reset", reset_wall), ("in a row", setbacks + 1), ("account wait", round(pause, 1)))
     if reset_wall is None:
         what = "no reset time was named" if kind is ParkingKind.LIMIT else "an overload or outage"
-        return Wait(fallback, f"{what}, so it waits {pause:.0f} s", readings)
+        return Wait(fallback, f"{what}, so it waits {in_words(pause)}", readings)
     ahead = reset_wall - now.wall
     if not -PAST_GRACE <= ahead <= rules.longest:
         side = "ahead" if ahead > 0 else "ago"
-        why = f"the reset time that was named is absurd ({abs(ahead):.0f} s {side}), so it waits {pause:.0f} s"
+        why = f"the reset time that was named is absurd ({in_words(abs(ahead))} {side}), so it waits {in_words(pause)}"
         return Wait(fallback, why, readings)
     return Wait(max(reset_wall, now.wall) + rules.margin, "until the reset time that was named", readings)

@@ -158,9 +158,9 @@ def untouched_by(activity: Activity, seen: View, age: float, now: Moment) -> str
     if not activity.turn_open:
         return "it has no open turn, and idle is never stuck"
     if age < rules.stale:
-        return f"its limit is {rules.stale:.0f} s (liveness.stale)"
+        return f"its limit is {in_words(rules.stale)} (liveness.stale)"
     lease = _newest_end(activity, now.at)
-    return f"a call in flight may be silent for {lease - now.at:.0f} s more" if lease > now.at else None
+    return f"a call in flight may be silent for {in_words(lease - now.at)} more" if lease > now.at else None
 
 
 def readings(activity: Activity, seen: View, now: Moment) -> Readings:

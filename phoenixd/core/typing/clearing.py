@@ -85,18 +85,16 @@ def hear_discarded(delivery: Delivery, step: Discarding, seen: Discarded, now: M
 
 
 def hear_parting(delivery: Delivery, step: Parting, sight: Sight, now: Moment) -> Outcome:
-    """Wait for the hook of an Enter that was taken at the last moment."""
-    if now.at >= step.until:
-        return not_delivered(delivery, step.why)
-    return look_again(delivery, step, now, "whether a hook tells of it yet", Look(step.until, screen=False))
+    """End where no hook told meanwhile of an Enter that was taken at the last moment."""
+    return not_delivered(delivery, step.why)
 
 
 def _cleared(delivery: Delivery, step: Clearing, now: Moment) -> Outcome:
     clean = replace(delivery, left=())
     if step.purpose == "room":
         return look_again(clean, Freeing(now.at + FREE_WITHIN), now, "its input line is empty", Look(now.at, room=True))
-    parting = Parting(now.at + LAST_WORD, TAKEN_OUT_LATER if delivery.is_orphan else TAKEN_OUT)
-    return look_again(clean, parting, now, "its input line is empty", Look(parting.until, screen=False))
+    parting = Parting(TAKEN_OUT_LATER if delivery.is_orphan else TAKEN_OUT)
+    return look_again(clean, parting, now, "its input line is empty", Look(now.at + LAST_WORD, screen=False))
 
 
 def _stays(delivery: Delivery, step: Clearing, now: Moment) -> Outcome:

@@ -155,7 +155,6 @@ class Discarding:
 class Parting:
     """The text is out of the input line again; the hook of an Enter that was taken before may yet come."""
 
-    until: Instant
     why: str
 
 

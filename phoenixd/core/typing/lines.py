@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from unicodedata import normalize
 
 _IN_PLACE = r"\[Pasted [^\[\]]*\]"
 """What all CLIs show in place of a long text."""
+SHORTEST_REPLACED = 200
+"""Characters of one line that no CLI replaces: what stands in place of a text is then another one's."""
 _ONLY_IN_PLACE = re.compile(rf"(?:\s*{_IN_PLACE})+\s*")
 _SHORTENED = re.compile(r"\[\.\.\.Truncated ")
 """Between the ends of a long text."""
@@ -25,8 +28,7 @@ def is_of(line: str, *texts: str) -> bool:
 
 def which(line: str, texts: Iterable[str]) -> str | None:
     """The first of these texts that an input line can hold when it shows this; None where it holds something else."""
-    seen = squashed(line)
-    return next((text for text in texts if text and _shows(line, seen, squashed(text))), None)
+    return next((text for text in texts if text and _shows(line, text)), None)
 
 
 def is_rest_of(line: str, *texts: str) -> bool:
@@ -43,12 +45,19 @@ def can_show(line: str, text: str, *, is_command: bool) -> bool:
     """
     if _stands_for_one(line) or _SHORTENED.search(line):
         return True
-    seen, whole = _NOT_PLAIN.sub("", line), _NOT_PLAIN.sub("", text)
+    seen, whole = _plain(line), _plain(text)
     return seen in whole or (is_command and seen.startswith(whole))
 
 
-def _shows(line: str, seen: str, whole: str) -> bool:
-    return whole.startswith(seen) or whole.endswith(seen) or _stands_for_one(line)
+def _plain(text: str) -> str:
+    """The letters of ASCII alone, also those below an accent."""
+    return _NOT_PLAIN.sub("", normalize("NFD", text))
+
+
+def _shows(line: str, text: str) -> bool:
+    seen, whole = squashed(line), squashed(text)
+    is_long = "\n" in text or len(text) >= SHORTEST_REPLACED
+    return whole.startswith(seen) or whole.endswith(seen) or (is_long and _stands_for_one(line))
 
 
 def _stands_for_one(line: str) -> bool:

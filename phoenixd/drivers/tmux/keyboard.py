@@ -13,6 +13,7 @@ from abc import abstractmethod
 import structlog
 
 from phoenixd.drivers.tmux.panes import Pane
+from phoenixd.drivers.tmux.server import ROOMY
 from phoenixd.drivers.tmux.text import pasteable, quote
 from phoenixd.errors import TerminalFailed
 
@@ -20,7 +21,6 @@ PASTE_LIMIT = 8 * 1024 * 1024
 NESTED_MODES = 5
 SMALL = (20, 6)
 """Columns and lines below which a screen shows too little of a CLI to be read."""
-ROOMY = ("120", "40")
 
 log = structlog.get_logger("phoenixd.tmux")
 

@@ -41,9 +41,11 @@ SERVER_OPTIONS = {
     "set-clipboard": "external",
     "message-limit": "100",
 }
+ROOMY = ("120", "40")
+"""Columns and lines of a pane that no terminal shows."""
 SESSION_OPTIONS = {
     "base-index": "0",
-    "default-size": "120x40",
+    "default-size": "x".join(ROOMY),
     # A window that somebody opens by hand holds nothing that could run what is pasted into it.
     "default-command": "exec " + " ".join(INERT),
     "default-shell": "/bin/sh",
@@ -83,6 +85,11 @@ KEYS = {
 }
 """The keys that are left after the prefix. The others make windows that nobody supervises, kill panes, or open a
 command prompt, each by one slip of a finger; who wants them has the tmux command line."""
+ROOM_AGAIN = f"resize-window -x {ROOMY[0]} -y {ROOMY[1]} ; set-option -wu window-size"
+"""Gives a window its size back, and leaves it to the next terminal that shows it: resizing by hand fixes a size."""
+HOOKS = {"client-detached": f'if-shell -F "#{{==:#{{session_attached}},0}}" "{ROOM_AGAIN}"'}
+"""tmux does these by itself, with or without a daemon. A terminal that leaves, also by its death, leaves no mark: the
+window would keep its size, and a CLI on eight columns can neither be read nor work."""
 
 log = structlog.get_logger("phoenixd.tmux")
 
@@ -96,6 +103,7 @@ def settings() -> list[tuple[str, ...]]:
         ("unbind-key", "-aq", "-T", "prefix"),
         ("unbind-key", "-aq", "-T", "root"),
         *(("bind-key", "-T", "prefix", key, *command) for key, command in KEYS.items()),
+        *(("set-hook", "-g", hook, command) for hook, command in HOOKS.items()),
     ]
 
 

@@ -13,7 +13,7 @@ import structlog
 
 from phoenixd.core.seat.names import seat_name
 from phoenixd.drivers.tmux.control import ControlConnection, Lost, Refused
-from phoenixd.drivers.tmux.keyboard import Keyboard
+from phoenixd.drivers.tmux.keyboard import SMALL, Keyboard
 from phoenixd.drivers.tmux.panes import MARK, OWN_SESSION, Pane, Panes, mark
 from phoenixd.drivers.tmux.server import INERT, TmuxServer, settings
 from phoenixd.drivers.tmux.strays import end_clients, have_socket_made, see_off
@@ -21,6 +21,10 @@ from phoenixd.drivers.tmux.text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
 TIMEOUT = 10.0
+SIZE_KEPT = 60.0
+"""Seconds for which the next pane of an agent is to have a size that was named."""
+STATUS_LINES = 1
+"""Lines of a terminal that tmux itself takes."""
 SCREEN_LIMIT = 1024 * 1024
 HISTORY_LIMIT = 10_000
 """Lines above the visible ones that are looked at; an agent decides how many there are, and how long."""
@@ -63,6 +67,7 @@ class TmuxTerminal(Keyboard):
         self._control: ControlConnection | None = None
         self._connecting: asyncio.Task[ControlConnection] | None = None
         self._is_ended = False
+        self._sizes: dict[str, tuple[int, int, float]] = {}
 
     @property
     def version(self) -> str | None:
@@ -99,10 +104,21 @@ class TmuxTerminal(Keyboard):
             raise ValueError("a pane's argv has at least two words: tmux gives a single one to a shell")
         await self.close_pane(agent)
         await self._move_aside(session)
-        await self._run("new-session", "-d", "-s", session, "--", *argv)
+        await self._run("new-session", "-d", *self._size_of(agent), "-s", session, "--", *argv)
         # Refused where the pane has ended already.
         with contextlib.suppress(Refused):
             await self._run("set-option", "-pF", "-t", f"={session}:0.0", MARK, mark(agent))
+
+    def size_next(self, agent: str, columns: int, lines: int) -> None:
+        """Have the agent's next pane, if it comes soon, begin at the size of a terminal that waits to show it."""
+        session_of(agent)
+        self._sizes[agent] = (columns, lines, asyncio.get_running_loop().time() + SIZE_KEPT)
+
+    def _size_of(self, agent: str) -> tuple[str, ...]:
+        columns, lines, until = self._sizes.pop(agent, (0, 0, 0.0))
+        if until < asyncio.get_running_loop().time() or columns < SMALL[0] or lines < SMALL[1]:
+            return ()
+        return ("-x", str(columns), "-y", str(lines - STATUS_LINES))
 
     async def close_pane(self, agent: str) -> None:
         """Close the agent's pane, which gets SIGHUP, and with it its session; no pane is no failure."""

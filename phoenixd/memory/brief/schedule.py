@@ -115,7 +115,9 @@ class Briefing:
 
     def leave(self, name: str) -> None:
         """Write no brief of an agent any more: it is removed, or the papers are its successor's."""
-        for known in (self._agents, self._plans, self._settled, self._left):
+        for known in (
+            self._agents, self._plans, self._settled, self._left, self._turned, self._asked, self._not_before,
+        ):  # fmt: skip
             known.pop(name, None)
 
     async def hear_on(self, agent: Agent, *, keep: bool = True) -> SessionLedger | None:

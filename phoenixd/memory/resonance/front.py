@@ -64,7 +64,8 @@ def crew_sentences(agent: Agent, others: Iterable[Agent], now: float) -> tuple[s
             continue
         if not project or project_named(other.spec) != project:
             continue
-        if 0.0 <= now - lost.began_wall < CREW_TOLD:
+        # A clock that was set back since puts the loss into the future.
+        if abs(now - lost.began_wall) < CREW_TOLD:
             since = known.last_verified_wall
             from_when = f"since {timestamp(since)}, when it last knew it" if since is not None else "until then"
             found.append(

@@ -1,10 +1,9 @@
-"""hooks print|install|test, add as it is typed, and completions that the shells themselves accept."""
+"""hooks print|install|test, add as it is typed; what the grammar takes."""
 
 from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
@@ -12,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.ctl import completion, hooks
+from phoenixd.ctl import hooks
 from phoenixd.ctl.grammar import parse
 from phoenixd.harness.claude.launch import HTTP_EVENTS
 from tests.api.daemon import FakeDaemon
@@ -171,33 +170,3 @@ def test_the_grammar_takes_flags_on_both_sides_of_the_verb() -> None:
     assert parse(["send", "docs", "--", "--text"]).given["text"] == "--text"
     assert parse(["status"]).operation.name == "list_agents"
     assert parse(["status", "docs"]).operation.name == "show_agent"
-
-
-@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
-def test_completions_are_valid(shell: str) -> None:
-    program = shutil.which(shell)
-    if program is None:
-        pytest.skip(f"not run: {shell} is not installed")
-    script = getattr(completion, shell)()
-    subprocess.run([program, "-n"], input=script, text=True, check=True)
-
-
-async def test_bash_completes_verbs_flags_and_names(ctl: Ctl, daemon: FakeDaemon, home: Path) -> None:
-    daemon.declare("docs")
-    names = (await ctl("status", "--json")).out
-    (home / "bin").mkdir()
-    fake = home / "bin/phoenixctl"
-    fake.write_text(f"#!/bin/sh\ncat <<'END'\n{names}END\n")
-    fake.chmod(0o755)
-    script = completion.bash() + (
-        'try() { COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _phoenixctl; echo "${COMPREPLY[*]}"; }\n'
-        "try phoenixctl sta; try phoenixctl stop d; try phoenixctl stop --af; try phoenixctl hooks in\n"
-    )
-    ran = subprocess.run(
-        ["bash", "-c", script],
-        env={"PATH": f"{home}/bin:{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    assert ran.stdout.splitlines() == ["status start", "docs", "--after-iteration", "install"], ran.stderr

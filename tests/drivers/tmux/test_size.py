@@ -1,0 +1,105 @@
+"""Looking leaves no mark: a pane has the size of the terminal that shows it, and its own again when that one leaves."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import subprocess
+import termios
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.drivers.tmux.terminals import a_terminal, tmux
+from tests.waiting import eventually
+
+OWN = "120x40"
+SIZED = "#{session_name} #{pane_width}x#{pane_height}"
+
+
+@contextlib.contextmanager
+def shown(room: Path, agent: str, columns: int, lines: int) -> Iterator[subprocess.Popen[bytes]]:
+    """A terminal of this size that shows the agent's pane; it ends with SIGKILL, as with a connection that breaks."""
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(master, (lines, columns))
+    command = ["setsid", "--ctty", "tmux", "-N", "-S", str(room / "tmux.sock"), "attach-session", "-t", f"=phx-{agent}"]
+    client = subprocess.Popen(
+        command, stdin=slave, stdout=slave, stderr=slave, env={**os.environ, "TERM": "xterm", "TMUX": ""}
+    )
+    os.close(slave)
+    try:
+        yield client
+    finally:
+        client.kill()
+        client.wait()
+        os.close(master)
+
+
+def sizes(room: Path) -> dict[str, str]:
+    lines = tmux(room, "list-panes", "-a", "-F", SIZED).splitlines()
+    return {name.removeprefix("phx-"): size for name, _, size in (line.partition(" ") for line in lines)}
+
+
+async def until(room: Path, agent: str, size: str) -> None:
+    await eventually(lambda: sizes(room).get(agent) == size, what=f"the pane of {agent} is {size}")
+
+
+@pytest.mark.parametrize("goes", ["detached", "killed"])
+async def test_after_the_last_terminal_a_pane_has_its_own_size_again(short_tmp: Path, goes: str) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        for agent in ("a", "b"):
+            await terminal.open_pane(agent, ["sleep", "1000"])
+        with shown(short_tmp, "b", 70, 20), shown(short_tmp, "a", 90, 30):
+            await until(short_tmp, "a", "90x29")
+            with shown(short_tmp, "a", 50, 15) as smaller:
+                await until(short_tmp, "a", "50x14")
+                if goes == "detached":
+                    tmux(short_tmp, "detach-client", "-s", "=phx-a")
+                else:
+                    smaller.kill()
+            if goes == "killed":
+                await until(short_tmp, "a", "90x29")
+                tmux(short_tmp, "detach-client", "-s", "=phx-a")
+            await until(short_tmp, "a", OWN)
+            assert sizes(short_tmp)["b"] == "70x19", "a terminal that stays is left alone"
+        await until(short_tmp, "b", OWN)
+        with shown(short_tmp, "b", 60, 18):
+            await until(short_tmp, "b", "60x17")
+
+
+async def test_a_pane_begins_at_the_size_of_the_terminal_that_waits_for_it_and_only_then(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        terminal.size_next("a", 101, 33)
+        terminal.size_next("b", 5, 2)
+        for agent in ("a", "b"):
+            await terminal.open_pane(agent, ["sleep", "1000"])
+        assert sizes(short_tmp)["a"] == "101x32"
+        assert sizes(short_tmp)["b"] == OWN, "in five columns nothing can be read"
+        with shown(short_tmp, "a", 101, 33):
+            await eventually(lambda: tmux(short_tmp, "list-clients") != "", what="it is shown")
+            assert sizes(short_tmp)["a"] == "101x32"
+        await until(short_tmp, "a", OWN)
+        await terminal.open_pane("a", ["sleep", "1000"])
+        assert sizes(short_tmp)["a"] == OWN
+
+
+async def test_a_peek_changes_neither_size_nor_mode(short_tmp: Path) -> None:
+    """Twenty looks, as twenty faces would have them, at a pane that a person reads in copy mode."""
+    async with a_terminal(short_tmp) as terminal:
+        told = short_tmp / "winch"
+        script = f'trap "echo w >>{told}" WINCH; seq 200; touch {told}; while :; do sleep 0.05; done'
+        await terminal.open_pane("a", ["sh", "-c", script])
+        await eventually(told.exists, what="it listens")
+        tmux(short_tmp, "copy-mode", "-t", "=phx-a:")
+        looked = "#{pane_width}x#{pane_height} #{pane_in_mode} #{pane_mode} #{scroll_position} #{window-size}"
+        before = tmux(short_tmp, "display-message", "-p", "-t", "=phx-a:", looked)
+        assert before.startswith(f"{OWN} 1 copy-mode")
+
+        for history in range(20):
+            assert "200" in await terminal.capture("a", history * 10)
+            assert await terminal.size("a") == (120, 40)
+
+        assert tmux(short_tmp, "display-message", "-p", "-t", "=phx-a:", looked) == before
+        assert told.read_text() == ""
