@@ -260,7 +260,7 @@ def breakers(found: Sequence[Agent], here: Page) -> str:
     """The circuit breakers of several agents, a line each, those that are not closed first."""
     if not found:
         return page(["No loop is here, and no agent whose turns are judged. See: phoenixctl status"])
-    width = _name_columns(one.name for one in found)
+    width = name_column([one.name for one in found], here)
     order = {"OPEN": 0, "HALF_OPEN": 1, "CLOSED": 2}
     lines = []
     for one in sorted(found, key=lambda one: (order[one.breaker.name], one.name)):
