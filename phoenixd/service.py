@@ -6,6 +6,7 @@ import hmac
 import os
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -50,7 +51,9 @@ from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact_json
 from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.screen import coloured
 from phoenixd.documents.state import OpenLoop
+from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.errors import ConfigurationError, PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker
@@ -130,6 +133,8 @@ class Transcripts(Protocol):
     """What the service asks of the transcripts: a new reader of what they say."""
 
     def log(self, clean: Callable[[str, str], str]) -> AgentLog: ...
+
+    async def turns(self, agent: Agent, most: int, clean: Callable[[str], str]) -> list[TurnRow]: ...
 
 
 class Starts(Protocol):
@@ -449,6 +454,16 @@ class DaemonService:
     async def pane(self, name: str, lines: int) -> str:
         text = await self.terminal.capture(self._meant(name).name, lines)
         return self.knowledge.clean(name, "\n".join(text.rstrip().splitlines()[-lines:]))
+
+    async def screen(self, name: str, lines: int) -> str:
+        agent = self._meant(name)
+        text = await self.terminal.capture_raw(agent.name, lines)
+        return await anyio.to_thread.run_sync(coloured, text, lines, partial(self.knowledge.clean, name))
+
+    async def turns(self, name: str, most: int) -> list[TurnRow]:
+        agent = self._meant(name)
+        self.knowledge.clean(name, "")  # What is secret of the agent is learnt here, and not in the reader's thread.
+        return await self.transcripts.turns(agent, most, partial(self.knowledge.clean, name))
 
     def log(self) -> LogReader:
         return _Log(self._meant_if_any, self.knowledge.clean, self.transcripts.log(self.knowledge.clean))

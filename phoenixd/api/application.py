@@ -32,8 +32,10 @@ from phoenixd.api.handlers import (
     log,
     loops,
     memory,
+    past,
     phases,
     queries,
+    quiet,
     recovering,
     resonance,
     streams,
@@ -75,6 +77,8 @@ ROOMS = (
     clinic,
     resonance,
     memory,
+    quiet,
+    past,
 )
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler

@@ -66,6 +66,13 @@ class Chronicle:
                 async with asyncio.timeout(PATIENCE):
                     await self._journal.remember(f"looked:{uid}", f"{base} {now}")
 
+    async def saw(self, uid: int, wall: float) -> None:
+        """Note that this operator has seen all up to a wall time, where that is later than the last look."""
+        _, latest = await self._look(uid)
+        if wall > latest:
+            self._looks[uid] = (wall, wall)
+            await self._journal.remember(f"looked:{uid}", f"{wall!r} {wall!r}")
+
     async def _look(self, uid: int) -> tuple[float, float]:
         if uid not in self._looks:
             base, _, latest = (await self._journal.recall(f"looked:{uid}") or "0 0").partition(" ")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
 from phoenixd.core.seat.finding import meant, shown, written_by
-from phoenixd.core.selection import Selector, parse
+from phoenixd.core.selection import Selector, Subject, choose, parse
 
 Once = Callable[[str, tuple[bytes, ...], Callable[[], Coroutine[None, None, "Reply"]]], Coroutine[None, None, "Reply"]]
 
@@ -62,6 +62,13 @@ class Ask:
         found = parse(str(words))
         if isinstance(found, Refusal):
             raise Problem("invalid", found.message, found.remedy)
+        return found
+
+    def choose(self, selector: Selector, known: Iterable[Subject]) -> tuple[str, ...]:
+        """The agents that a person means; a name that is not there, and nothing at all, raise Problem."""
+        found = choose(selector, known)
+        if isinstance(found, Refusal):
+            raise problems.of_refusal(found)
         return found
 
     def row(self) -> Row:

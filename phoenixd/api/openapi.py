@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from phoenixd.api import examples
 from phoenixd.api.arguments import MAX_ITEMS
-from phoenixd.api.operations import OPERATIONS
+from phoenixd.api.operations import CONCERNS, OPERATIONS
 from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.durations import DURATION_PATTERN
@@ -30,6 +31,10 @@ STREAMED: dict[str, dict[str, str]] = {
 """The events of streams by their names, and what the data of each is."""
 
 
+TAGS = {operation.name: concern for concern, (_, found) in CONCERNS.items() for operation in found}
+"""The concern of each operation."""
+
+
 def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json:
     """The whole description, for the operations that have a path."""
     paths: dict[str, Json] = {}
@@ -45,6 +50,7 @@ def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json
             "the token of an agent's living run. `Accept: text/plain` answers with the text that phoenixctl prints.",
         },
         "servers": [{"url": "http://phoenixd", "description": "the host name is ignored"}],
+        "tags": [{"name": concern, "description": words} for concern, (words, _) in CONCERNS.items()],
         "paths": paths,
         "components": {
             "schemas": SCHEMAS,
@@ -69,7 +75,7 @@ def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json
 def _operation(operation: Operation) -> Json:
     told: Json = {
         "operationId": operation.name,
-        "tags": [str(operation.path).strip("/").removeprefix("v1/").partition("/")[0]],
+        "tags": [TAGS[operation.name]],
         "summary": operation.summary,
         "x-rights": operation.rights,
         "x-idempotent": operation.idempotent,
@@ -110,7 +116,8 @@ def _operation(operation: Operation) -> Json:
                         "properties": {parameter.name: schema(parameter) for parameter in body},
                         "required": [parameter.name for parameter in body if parameter.required],
                         "additionalProperties": False,
-                    }
+                    },
+                    "example": examples.body(operation),
                 }
             },
         }
@@ -118,14 +125,16 @@ def _operation(operation: Operation) -> Json:
 
 
 def _answer(operation: Operation) -> Json:
-    content: Json = {"application/json": {"schema": {"$ref": f"#/components/schemas/{operation.response}"}}}
+    told = {"$ref": f"#/components/schemas/{operation.response}"}
+    content: Json = {"application/json": {"schema": told, "example": examples.answer(told)}}
     if operation.text:
         content["text/plain"] = {"schema": {"type": "string"}}
     if operation.stream:
         content["text/event-stream"] = {"schema": {"type": "string"}}
-        if told := STREAMED.get(operation.name):
+        if events := STREAMED.get(operation.name):
+            content["text/event-stream"]["example"] = examples.frames(events)
             content["text/event-stream"]["x-events"] = {
-                event: {"$ref": f"#/components/schemas/{schema}"} for event, schema in told.items()
+                event: {"$ref": f"#/components/schemas/{schema}"} for event, schema in events.items()
             }
     return {"description": operation.summary, "content": content}
 
@@ -137,6 +146,7 @@ def _parameter(parameter: Parameter) -> Json:
         "required": parameter.required,
         "description": parameter.help,
         "schema": schema(parameter),
+        "example": examples.question(parameter),
     }
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
-from phoenixd.api.row import alert, document, row_of
+from phoenixd.api.row import acknowledged, alert, document, row_of
 from phoenixd.api.service import Change, Facts, Finding, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent
@@ -209,6 +209,7 @@ def item(inbox_item: InboxItem) -> Json:
         "limits": limits(inbox_item),
         "advice": advice(inbox_item),
         "left": inbox_item.left,
+        "acknowledged": acknowledged(inbox_item.ack),
         "questions": [
             {
                 "question": one.text,

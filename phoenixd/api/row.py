@@ -14,7 +14,7 @@ from pydantic.json_schema import models_json_schema
 from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.api.service import BriefFace, LoopCounts
 from phoenixd.api.times import rfc3339
-from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.standing import Ack, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.meter.reading import Gauge
 from phoenixd.core.projection import Row
@@ -114,14 +114,23 @@ class Brief(Shown):
     evaluated_on: str | None
 
 
+class Acknowledged(Shown):
+    """Who has said that it was seen, and when."""
+
+    by: str
+    at: Time | None
+
+
 class Alert(Shown):
-    """An alert that was raised and is not over."""
+    """An alert that was raised and is not over. held: a mute keeps it from people."""
 
     id: int
     kind: str
     text: str
     raised_at: Time
     needs_you: bool
+    held: bool
+    acknowledged: Acknowledged | None
 
 
 class AgentRow(Shown):
@@ -178,6 +187,7 @@ class AgentRow(Shown):
     step: str | None
     case: str | None
     why: Why
+    muted_until: Time | None
 
 
 def row_of(row: Row, loops: LoopCounts) -> AgentRow:
@@ -233,6 +243,7 @@ def row_of(row: Row, loops: LoopCounts) -> AgentRow:
         step=row.step,
         case=row.case,
         why={"row": row.opened, "at": rfc3339(row.since), "reason": row.reason},
+        muted_until=rfc3339(row.muted_until),
     )
 
 
@@ -249,7 +260,14 @@ def alert(standing: StandingAlert) -> Json:
         "text": standing.text,
         "raised_at": rfc3339(standing.raised_wall),
         "needs_you": needs_person_kind(standing.kind),
+        "held": standing.held,
+        "acknowledged": acknowledged(standing.ack),
     }
+
+
+def acknowledged(ack: Ack | None) -> Json | None:
+    """Who has seen it, and when."""
+    return {"by": ack.by, "at": rfc3339(ack.at_wall)} if ack is not None else None
 
 
 def schemas() -> dict[str, Json]:

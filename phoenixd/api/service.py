@@ -23,6 +23,7 @@ from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
+from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.planting import Marker
 from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Leftovers
@@ -334,6 +335,14 @@ class Service(Protocol):
 
     async def pane(self, name: str, lines: int) -> str:
         """The last lines of the agent's terminal as plain text, history included where there is some."""
+        ...
+
+    async def screen(self, name: str, lines: int) -> str:
+        """The same with its colours: SGR sequences stand in it, and nothing else that a terminal obeys."""
+        ...
+
+    async def turns(self, name: str, most: int) -> list[TurnRow]:
+        """The newest turns of the agent's session, without secrets, the oldest of them first."""
         ...
 
     def log(self) -> LogReader:

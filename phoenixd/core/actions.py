@@ -217,6 +217,8 @@ class Alert:
     """What its text was made of, where that may have to be made anew; of an outage its group."""
     gist: str = ""
     """The text without the next command, where it holds one."""
+    held: bool = False
+    """A mute of its agent holds it back: it is logged, and nobody is told."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,6 +231,8 @@ class Reassure:
     id: int
     raised_wall: float
     why: str
+    held: bool = False
+    """Nobody was told of the alert, so nobody is told of its end."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,7 +27,7 @@ class AlertKind:
 
     needs_person: somebody has to do something; else it heals by itself, and is told all the same. is_question: each
     text is an alert of its own, because another question is news. is_told: it is sent and logged; else it stands in
-    `status` and `inbox` only.
+    `status` and `inbox` only. is_ours: it tells that phoenixd itself cannot do its work, so no mute holds it back.
     """
 
     name: str
@@ -38,6 +38,7 @@ class AlertKind:
     is_question: bool = False
     about: Literal["agent", "fleet"] = "agent"
     is_told: bool = True
+    is_ours: bool = False
 
 
 def of(kind: str) -> AlertKind:
@@ -383,6 +384,7 @@ TABLE: tuple[AlertKind, ...] = (
         ),
         "the shim is spoken to again, or the run has ended",
         _is_linked,
+        is_ours=True,
     ),
     AlertKind(
         "hooks refused",
@@ -454,6 +456,7 @@ TABLE: tuple[AlertKind, ...] = (
         "an agent's files cannot be written, as on a full disk",
         "they were written again",
         None,
+        is_ours=True,
     ),
     AlertKind(
         "degraded",

@@ -54,14 +54,16 @@ def settle(
     why: str,
     now: Moment,
     called: str = "",
+    *,
+    muted: bool = False,
 ) -> tuple[Agent, tuple[Action, ...], int]:
     """Fold a decision's alerts into those that stand, and clear what the agent's new state proves to be over.
 
     before: what stood before the decision, which may have cleared some itself. called: the name by which people are
-    told of the agent, where that is another than its own. Returns the agent, the actions with
-    repeats left out and with what is over told, and the next free number.
+    told of the agent, where that is another than its own. muted: what is raised now is told to nobody. Returns the
+    agent, the actions with repeats left out and with what is over told, and the next free number.
     """
-    standing, kept, number = fold(agent, agent.alerts, actions, number, now, called)
+    standing, kept, number = fold(agent, agent.alerts, actions, number, now, called, muted=muted)
     standing = tuple(one for one in standing if not is_over(one, agent))
     over = [one for one in before if all(one.id != other.id for other in standing)]
     if standing != agent.alerts:
@@ -76,10 +78,13 @@ def fold(
     number: int,
     now: Moment,
     called: str = "",
+    *,
+    muted: bool = False,
 ) -> tuple[tuple[StandingAlert, ...], tuple[Action, ...], int]:
     """The alerts that stand after these actions, the actions without those that would repeat one, the next number.
 
-    An alert of what stands in the inbox bears that item's number.
+    An alert of what stands in the inbox bears that item's number. One that a mute held back is none
+    that repeats once no mute does.
     """
     name, incarnation, items = (called or agent.name, agent.incarnation, agent.items) if agent else (None, 0, ())
     kept: list[Action] = []
@@ -90,19 +95,29 @@ def fold(
         item = next((one for one in reversed(items) if (one.kind, one.text) == (action.kind, action.text)), None)
         text = (title(item) if item is not None else action.text)[:MAX_TEXT]
         known = next((one for one in standing if _is_same(one, action.kind, text, item)), None)
+        held = muted and not alert_kinds.of(action.kind).is_ours
+        reached = item is not None and is_reachable(item)
         if known is not None:
-            newer = replace(known, text=text, about=action.about, gist=action.gist)
+            newer = replace(known, text=text, about=action.about, gist=action.gist, held=known.held and held)
             standing = tuple(newer if one is known else one for one in standing)
+            if known.held and not held:
+                kept.append(_told(action, newer, name, answerable=reached))
             continue
         bears = item.id if item is not None else number
         newer = StandingAlert(
-            bears, action.kind, text, now.wall, incarnation, action.watched, action.about, action.gist
+            bears, action.kind, text, now.wall, incarnation, action.watched, action.about, action.gist, held
         )
         standing = (*standing, newer)
-        reached = item is not None and is_reachable(item)
-        kept.append(replace(action, agent=name, text=text, id=bears, raised_wall=now.wall, answerable=reached))
+        kept.append(_told(action, newer, name, answerable=reached))
         number += item is None
     return standing, tuple(kept), number
+
+
+def _told(action: Alert, standing: StandingAlert, name: str | None, *, answerable: bool) -> Alert:
+    return replace(
+        action, agent=name, text=standing.text, id=standing.id, raised_wall=standing.raised_wall, answerable=answerable,
+        held=standing.held,
+    )  # fmt: skip
 
 
 def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:
@@ -112,7 +127,7 @@ def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:
 
 def reassure(name: str | None, over: StandingAlert, why: str) -> Reassure:
     """The word that an alert is over, and what proved it."""
-    return Reassure(name, over.kind, over.text, over.id, over.raised_wall, why)
+    return Reassure(name, over.kind, over.text, over.id, over.raised_wall, why, over.held)
 
 
 def is_over(standing: StandingAlert, agent: Agent) -> bool:

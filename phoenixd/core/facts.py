@@ -27,7 +27,10 @@ recycled: it asked for a fresh start. limit: a limit or an outage ended its work
 """
 
 Then = Literal["stay", "restart", "park", "quarantine", "remove"]
-Verb = Literal["declare", "remove", "start", "stop", "restart", "send", "answer", "breaker", "undo"]
+Verb = Literal[
+    "declare", "remove", "start", "stop", "restart", "send", "answer", "breaker", "undo", "mute", "unmute",
+    "acknowledge",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)

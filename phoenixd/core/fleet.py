@@ -51,6 +51,8 @@ from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import groups
 from phoenixd.core.limits import marks as limit_marks
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.mutes import state as muting
+from phoenixd.core.mutes.state import Mutes
 from phoenixd.core.roster import DUE, LAUNCH, PASSING, SPAWN, START, WANTED, Roster
 from phoenixd.core.seat import state as seats
 from phoenixd.core.seat.state import Seat
@@ -98,6 +100,8 @@ class Fleet:
     """Those of the orchestrators, by the names under which they were declared."""
     undoable: tuple[Undoable, ...] = ()
     """What operators did lately and can take back, the oldest first."""
+    mutes: Mutes = field(default_factory=dict)
+    """Whose alerts are held back, and until when."""
 
     roster: Roster = field(init=False, compare=False, repr=False)
     """The agents, with the marks by which rules find some among all."""
@@ -134,6 +138,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         limit_marks.next_due(roster, fleet.gates, now),
         handoffs.next_due(fleet.seats, fleet.agents, now),
         queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
+        muting.next_due(fleet.mutes, now) if fleet.mutes else None,
         fleet.cases.examinations.due,
     )
     return min((at for at in found if at is not None), default=None)
@@ -448,9 +453,12 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         over = tuple(alerts.reassure(seats.shown(fleet.seats, agent.spec), one, "removed") for one in agent.alerts)
         decision = weights.weighed(known, replace(decision, actions=(*decision.actions, *over)))
         retired = {**fleet.retired, agent.name: agent.incarnation}
-        left = seats.without(fleet.seats, agent.spec)
-        acts = fleet.undoable if agent.spec.seat in left else without(fleet.undoable, agent.spec.seat or agent.name)
-        gone = replace(fleet, agents=rest, retired=retired, seats=left, undoable=acts)
+        staying = seats.without(fleet.seats, agent.spec)
+        key = muting.key_of(agent.spec)
+        is_left = key in staying
+        acts = fleet.undoable if is_left else without(fleet.undoable, key)
+        mutes = fleet.mutes if is_left else muting.without(fleet.mutes, key)
+        gone = replace(fleet, agents=rest, retired=retired, seats=staying, undoable=acts, mutes=mutes)
         return replace(found, fleet=gone, decisions=(*found.decisions, decision))
     number = fleet.next_item
     if any(item.id == 0 for item in agent.items):
@@ -463,7 +471,10 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
     before = known.alerts if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         called = seats.shown(fleet.seats, agent.spec)
-        agent, actions, number = alerts.settle(before, agent, decision.actions, number, decision.reason, now, called)
+        muted = muting.standing(fleet.mutes, agent.spec, now.wall) is not None
+        agent, actions, number = alerts.settle(
+            before, agent, decision.actions, number, decision.reason, now, called, muted=muted
+        )
         decision = replace(decision, agent=agent, actions=actions)
     if decision.is_worth_keeping:
         decision = weights.weighed(known, decision)

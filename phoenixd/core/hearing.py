@@ -14,6 +14,7 @@ from dataclasses import replace
 from typing import Any
 
 from phoenixd.core import (
+    acknowledging,
     answers,
     armed,
     cleanup,
@@ -41,6 +42,7 @@ from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudg
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import (
+    AlertAcknowledged,
     EpochBegun,
     JournalBehind,
     LimitsDeclared,
@@ -70,6 +72,7 @@ from phoenixd.core.events.orders import (
     BreakerEdited,
     BreakerReset,
     HandoffRequested,
+    MuteRequested,
     OperatorEvent,
     RestartRequested,
     RollbackRequested,
@@ -77,6 +80,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
     UndoRequested,
+    UnmuteRequested,
 )
 from phoenixd.core.events.resonance import (
     AnchorSeen,
@@ -116,6 +120,7 @@ from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
+from phoenixd.core.mutes import orders as muting
 from phoenixd.core.parts import Signal, View
 from phoenixd.core.resonance import checks, exchange, moves
 from phoenixd.core.seat import door, lost
@@ -294,6 +299,9 @@ TABLE: dict[type[Any], Row] = {
         undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
     ),
     UndoRequested: (undoing.undo, fleet.renew_plan, fleet.take_up_turns, *SHARED),
+    MuteRequested: (muting.mute, *SHARED),
+    UnmuteRequested: (muting.unmute, *SHARED),
+    AlertAcknowledged: (acknowledging.acknowledge, *SHARED),
     SendRequested: ((requests.send, reports.hear_order, weights.note_order), *SHARED),
     AnswerRequested: ((answers.hear_answer, weights.note_order), *SHARED),
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
@@ -322,9 +330,9 @@ TABLE: dict[type[Any], Row] = {
     TroubleSeen: (fleet.watch, *SHARED),
     TroubleGone: (fleet.watch, *SHARED),
     StateEdited: (fleet.watch, *SHARED),
-    Tick: (fleet.tick, *SHARED),
+    Tick: (fleet.tick, muting.expire, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
-    JournalBehind: (fleet.face_the_world, lost.found_again, undo_age.forget, *SHARED),
+    JournalBehind: (fleet.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
     EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),

@@ -17,6 +17,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import Gauge, read
 from phoenixd.core.moment import Moment
+from phoenixd.core.mutes import state as muting
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.seat import finding
@@ -90,6 +91,8 @@ class Row:
     """The newest Case that is open about it."""
     opened: int | None = None
     """The journal's row that opened the present state; None where it is not known."""
+    muted_until: float | None = None
+    """Until when nobody is told of its alerts; None where people are."""
 
     @property
     def is_running(self) -> bool:
@@ -106,6 +109,17 @@ class Row:
         """The alerts that neither state nor item tell already."""
         kinds = (*(item.kind for item in self.items), self.state)
         return tuple(one for one in self.alerts if one.kind not in kinds)
+
+    @property
+    def held_back(self) -> int:
+        """How many of its alerts a mute has kept from people."""
+        return sum(one.held for one in self.alerts)
+
+    @property
+    def is_acknowledged(self) -> bool:
+        """Whether an operator has seen all for which it needs one."""
+        asks: tuple[InboxItem | StandingAlert, ...] = (*self.items, *alerts.pressing(self.alerts))
+        return bool(asks) and all(one.ack is not None for one in asks)
 
     @property
     def pressing(self) -> StandingAlert | None:
@@ -129,7 +143,13 @@ def row_of(
     told: the open Cases by agent, where they are known already.
     """
     of_agent = open_cases(fleet) if told is None else told
-    one = replace(row(agent, now, sight), project=_project(fleet, agent), case=of_agent.get(agent.name))
+    muted = muting.standing(fleet.mutes, agent.spec, now.wall)
+    one = replace(
+        row(agent, now, sight),
+        project=_project(fleet, agent),
+        case=of_agent.get(agent.name),
+        muted_until=muted.until_wall if muted is not None else None,
+    )
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:
         return one
@@ -340,8 +360,9 @@ def _alert_items(agent: Agent) -> Iterator[InboxItem]:
     for one in alerts.pressing(agent.alerts):
         if all(item.kind != one.kind for item in agent.items):
             yield InboxItem(
-                one.id, agent.name, one.incarnation, one.kind, one.text, text_hash(one.text), one.raised_wall, "command"
-            )
+                one.id, agent.name, one.incarnation, one.kind, one.text, text_hash(one.text), one.raised_wall,
+                "command", ack=one.ack,
+            )  # fmt: skip
 
 
 def _waiting_for(waiting: Waiting) -> str:

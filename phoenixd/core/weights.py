@@ -21,12 +21,14 @@ from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
     AnswerRequested,
+    MuteRequested,
     OperatorEvent,
     RestartRequested,
     SendRequested,
     StartRequested,
     StopRequested,
     UndoRequested,
+    UnmuteRequested,
 )
 from phoenixd.core.facts import (
     Asked,
@@ -57,6 +59,8 @@ VERBS: dict[type[OperatorEvent], Verb] = {
     StopRequested: "stop",
     RestartRequested: "restart",
     UndoRequested: "undo",
+    MuteRequested: "mute",
+    UnmuteRequested: "unmute",
     SendRequested: "send",
     AnswerRequested: "answer",
 }

@@ -14,8 +14,14 @@ from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command, spelled
 from phoenixd.ctl.refusal import refuse
 
-CARRIED = ("fresh", "after_iteration", "wait", "timeout")
+CARRIED = ("fresh", "after_iteration", "wait", "timeout", "for", "why")
 """What a verb for many takes over of the verb for one."""
+VERBS: dict[tuple[str, ...], str] = {
+    ("breaker", "reset"): "breaker_reset",
+    ("resonance", "check"): "check",
+    ("resonance", "restore"): "restore",
+}
+"""How the verbs of two words are called where they are for many."""
 LOOKS = 5
 """How often it is looked anew who is meant, where others match each time that it is to be done."""
 CONFLICT = 409
@@ -30,7 +36,7 @@ def act(command: Command) -> int:
     verb, dry = command.words[0], bool(command.given.get("only_show"))
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
         return calls.send(command) if verb == "send" else calls.call(command)
-    asked = {"verb": verb, "select": " ".join(words), **_carried(command)}
+    asked = {"verb": VERBS.get(command.words, verb), "select": " ".join(words), **_carried(command)}
     if verb == "send" and not dry:
         asked["text"] = calls.text_of(command)
         if not asked["text"].strip():
@@ -84,7 +90,7 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
 
 def _asked(command: Command, names: list[str]) -> int | None:
     """None where a person agrees; else the exit code."""
-    verb = command.words[0]
+    verb = " ".join(command.words)
     shown = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
         why = f"{verb} means {len(names)} agents: {shown}; nothing was done"

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl.choosing import chosen
 from phoenixd.ctl.grammar import Command
 
 SILENCE = 30.0
@@ -22,7 +23,8 @@ Frame = tuple[str | None, str, str]
 
 
 def events(command: Command) -> int:
-    """`events [-f]`: the journal's rows, then what follows."""
+    """`events [NAME|SELECT...] [-f]`: the journal's rows, then what follows."""
+    command = chosen(command)
     if not command.given.pop("follow", False):
         return calls.call(command)
     return follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))

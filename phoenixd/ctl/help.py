@@ -29,7 +29,7 @@ keys:
 AFTER = """
 Above one agent a verb asks once, and names them; --yes answers beforehand, and
 --dry-run only shows whom it means. phoenixctl undo takes back the newest stop,
-removal or fresh start, for 7 days.
+removal, fresh start or mute, for 7 days.
 """
 
 

@@ -16,6 +16,7 @@ from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudg
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import (
+    AlertAcknowledged,
     EpochBegun,
     JournalBehind,
     LimitsDeclared,
@@ -45,12 +46,14 @@ from phoenixd.core.events.orders import (
     BreakerEdited,
     BreakerReset,
     HandoffRequested,
+    MuteRequested,
     RestartRequested,
     RollbackRequested,
     SendRequested,
     StartRequested,
     StopRequested,
     UndoRequested,
+    UnmuteRequested,
 )
 from phoenixd.core.events.resonance import (
     AnchorSeen,
@@ -90,6 +93,9 @@ EVENT_NAMES: dict[type[Any], str] = {
     StopRequested: "stop_requested",
     UndoRequested: "undo_requested",
     RestartRequested: "restart_requested",
+    MuteRequested: "mute_requested",
+    UnmuteRequested: "unmute_requested",
+    AlertAcknowledged: "alert_acknowledged",
     SendRequested: "send_requested",
     AnswerRequested: "answer_requested",
     BreakerReset: "breaker_reset",

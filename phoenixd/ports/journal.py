@@ -13,6 +13,7 @@ from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant
+from phoenixd.core.mutes.state import Mutes
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
@@ -162,6 +163,7 @@ class Batch:
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
     cases: Cases = Cases()  # noqa: RUF009 - frozen
     undoable: tuple[Undoable, ...] = ()
+    mutes: Mutes = field(default_factory=dict)
     treatments: tuple[KeptTreatment, ...] = ()
 
 
@@ -183,6 +185,7 @@ class Saved:
     tasks: Tasks = Tasks()  # noqa: RUF009 - frozen
     cases: Cases = Cases()  # noqa: RUF009 - frozen
     undoable: tuple[Undoable, ...] = ()
+    mutes: Mutes = field(default_factory=dict)
 
 
 class Journal(Protocol):
@@ -213,6 +216,10 @@ class Journal(Protocol):
 
     async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
         """The runs of these agents, the newest first."""
+        ...
+
+    async def usage(self, names: Sequence[str], since: float | None, limit: int) -> list[UsageSample]:
+        """How full the context of these agents was since a wall time: the newest samples, the oldest of them first."""
         ...
 
     async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:

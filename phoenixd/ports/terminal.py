@@ -44,6 +44,10 @@ class Terminal(Protocol):
         """The visible text of the pane, without escape sequences, and up to so many lines that scrolled off it."""
         ...
 
+    async def capture_raw(self, agent: str, history: int = 0) -> str:
+        """The same with the sequences that set colours, and whatever else the pane holds: never shown as it is."""
+        ...
+
     async def paste(self, agent: str, text: str) -> str:
         """Leave copy mode, paste `text` sanitised, and return what was pasted; does not press Enter."""
         ...

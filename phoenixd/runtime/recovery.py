@@ -52,6 +52,7 @@ def restore(
         epoch=saved.epoch, seats={seat.name: seat for seat in saved.seats}, jobs=jobs,
         clinic=clinic,
         tasks=replace(saved.tasks, open=waiting), cases=saved.cases, undoable=saved.undoable,
+        mutes=saved.mutes,
     )  # fmt: skip
     return seated(fleet)
 

@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Protocol
+from typing import Any, Protocol
 
 import anyio
 import structlog
@@ -296,6 +296,7 @@ class Supervisor:
             treatments=tuple(turn.treatments),
             cases=self.fleet.cases,
             undoable=self.fleet.undoable,
+            mutes=self.fleet.mutes,
             usage=tuple(turn.usage),
             tasks=self.fleet.tasks,
             seats=tuple(self.fleet.seats.values()),
@@ -438,7 +439,9 @@ def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:
     for action in decision.actions:
         if not isinstance(action, Alert | Reassure):
             continue
-        detail = {"kind": action.kind, "text": action.text, "alert": action.id}
+        detail: dict[str, Any] = {"kind": action.kind, "text": action.text, "alert": action.id}
+        if action.held:
+            detail["held"] = True  # A mute keeps it from people.
         event = "alert_raised" if isinstance(action, Alert) else "alert_over"
         incarnation = decision.agent.incarnation if decision.agent else 0
         yield Entry(now.at, now.wall, action.agent, incarnation, event, detail, weight="story")

@@ -56,6 +56,7 @@ from phoenixd.core.facts import HandoffEnded, RunProductive
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
+from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.sight import NOTHING, Sight
@@ -70,6 +71,7 @@ from phoenixd.documents.redact import redact, redact_json
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.resonance.marker import mint
 from phoenixd.documents.state import OpenLoop
+from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.errors import BadProject
 from phoenixd.planting import Marker, Planting
 from phoenixd.ports.journal import (
@@ -148,6 +150,11 @@ class MemoryJournal:
 
     async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
         return [KeptLife(names[0] if isinstance(names, tuple) else names, 1, "r", "s", "fresh", FIXTURE_EPOCH)][:limit]
+
+    samples: list[UsageSample] = []  # noqa: RUF012 - a test sets its own
+
+    async def usage(self, names: Sequence[str], since: float | None, limit: int) -> list[UsageSample]:
+        return [one for one in self.samples if one.agent in names and one.wall >= (since or 0.0)][-limit:]
 
     async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
         return []
@@ -492,6 +499,15 @@ class FakeDaemon:
                 return [CodesPlanted(agent, incarnation, planting, 0.0, agent)]
             case _:
                 return []
+
+    turned: list[TurnRow] = field(default_factory=list)
+    """The turns of every agent's transcript."""
+
+    async def turns(self, name: str, most: int) -> list[TurnRow]:
+        return self.turned[-most:]
+
+    async def screen(self, name: str, lines: int) -> str:
+        return self.panes.get(name, "")
 
     async def wait_for(self, predicate: Callable[[Fleet], bool], timeout: float) -> bool:
         return await self._until(lambda: predicate(self.state), timeout)

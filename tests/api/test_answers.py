@@ -14,7 +14,7 @@ import jsonschema
 import pytest
 from openapi_spec_validator import validate
 
-from phoenixd.api import openapi
+from phoenixd.api import arguments, examples, openapi
 from phoenixd.api.application import HANDLERS
 from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
@@ -23,9 +23,11 @@ from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.orders import SendRequested, StopRequested
+from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
+from phoenixd.core.meter.reading import UsageSample
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.turn_rows import TurnRow
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
@@ -94,6 +96,15 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("down", "POST", "/v1/down", {"agents": True}),
     ("version", "GET", "/v1/version", None),
     ("health", "GET", "/healthz", None),
+    ("list_breakers", "GET", "/v1/breakers", None),
+    ("mute_agent", "POST", "/v1/agents/asks/mute", {"for": "2h"}),
+    ("unmute_agent", "POST", "/v1/agents/asks/unmute", None),
+    ("ack_alert", "POST", "/v1/alerts/1/ack", None),
+    ("looked", "POST", "/v1/looked", {"upto": "1"}),
+    ("list_items", "GET", "/v1/items?state=closed", None),
+    ("show_usage", "GET", "/v1/agents/docs/usage?since=8h&limit=5", None),
+    ("list_turns", "GET", "/v1/agents/docs/turns?limit=5", None),
+    ("read_screen", "GET", "/v1/agents/docs/screen?ansi=1", None),
     ("openapi", "GET", "/openapi.json", None),
 ]
 
@@ -103,6 +114,43 @@ def test_the_description_is_valid_openapi_3_1() -> None:
 
     validate(document)
     assert document["openapi"].startswith("3.1")
+
+
+def test_every_question_and_every_answer_has_an_example_that_its_schema_holds() -> None:
+    document = openapi.document("1.2.3")
+    whole = {"components": {"schemas": SCHEMAS}}
+    checked = jsonschema.FormatChecker()
+    for paths in document["paths"].values():
+        for told in paths.values():
+            for parameter in told["parameters"]:
+                if parameter["in"] != "header":
+                    jsonschema.validate(parameter["example"], {**parameter["schema"], **whole}, format_checker=checked)
+            for content in [told["responses"]["200"], told.get("requestBody", {"content": {}})]:
+                found = content["content"].get("application/json")
+                if found is not None:
+                    jsonschema.validate(found["example"], {**found["schema"], **whole}, format_checker=checked)
+            if told["operationId"] != "openapi":
+                assert told["responses"]["200"]["content"]["application/json"]["example"], told["operationId"]
+    assert {tag for paths in document["paths"].values() for told in paths.values() for tag in told["tags"]} == {
+        one["name"] for one in document["tags"]
+    }
+
+
+@pytest.mark.parametrize(("operation", "events"), openapi.STREAMED.items(), ids=lambda one: str(one)[:12])
+def test_the_example_of_a_stream_has_each_event_as_its_schema_says(operation: str, events: dict[str, str]) -> None:
+    found = [dict(line.split(": ", 1) for line in block.splitlines())
+             for block in examples.frames(events).strip().split("\n\n")]  # fmt: skip
+    assert [one.get("event", "message") for one in found] == list(events)
+    for frame, schema in zip(found, events.values(), strict=True):
+        whole = {"$ref": f"#/components/schemas/{schema}", "components": {"schemas": SCHEMAS}}
+        jsonschema.validate(json.loads(frame["data"]), whole, format_checker=jsonschema.FormatChecker())
+
+
+async def test_the_examples_of_questions_are_understood(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("shop-api")
+    for operation in served():
+        if operation.at("body") and operation.method == "POST":
+            assert arguments.from_body(operation, json.dumps(examples.body(operation)).encode()), operation.name
 
 
 def test_every_operation_is_served_described_and_tried_here() -> None:
@@ -121,7 +169,7 @@ def test_the_verbs_of_this_release_and_no_others() -> None:
         resolve loops tokens-check brief-show brief-check brief-generate answer recover phase-list phase-check
         phase-init phase-split phase-archive phase-summarise phase-import schema-export
         task-run task-status task-cancel clinic-list clinic-show clinic-replay
-        screen log undo prompt help"""
+        screen log undo prompt help mute unmute ack looked turns top"""
 
     assert {"-".join(words) for words in verbs()} == set(promised.split()) | {"install-service"}
 
@@ -145,6 +193,10 @@ async def test_an_answer_is_what_its_schema_says(
         daemon.hand_over("boss")
     if name == "undo":
         daemon.happen(StopRequested("docs", act="1"))
+    daemon.journal.samples = [UsageSample("docs", 1, "s", 45_000, 200_000, "model", daemon.now().wall)]
+    daemon.turned = [TurnRow(1.7e9, 1.7e9 + 5, "done", "go", 1, (("Bash", 2),), 1, 45_000, 900)]
+    if name == "list_items":
+        daemon.happen(AnswerRequested("asks", 1, allow=True, by="uid 7"))
     daemon.spoken = [LogLine("docs", "tool", "npm test", 1.7e9, "Bash")]
     daemon.happen(TerminalSeen(alive=False))
     daemon.changes = (Change("docs", "change", "argv", restart=True),)
@@ -394,7 +446,7 @@ def test_no_operation_acts_on_a_get() -> None:
               "handoff_start", "handoff_rollback", "handoff_ack",
               "check_resonance", "restore_resonance", "mint_marker",
               "memory_share", "brief_generate", "answer_item", "confirm_recovery", "task_run", "cancel_task",
-              "act", "undo"}  # fmt: skip
+              "act", "undo", "mute_agent", "unmute_agent", "ack_alert", "looked"}  # fmt: skip
     assert {one.name for one in OPERATIONS if one.path and one.method != "GET"} == acting
 
 

@@ -18,8 +18,15 @@ from phoenixd.api.feed.ledger import subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
-from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested, StartRequested, StopRequested
+from phoenixd.core.events.fleet import AlertAcknowledged, TerminalSeen
+from phoenixd.core.events.orders import (
+    AgentWithdrawn,
+    AnswerRequested,
+    MuteRequested,
+    StartRequested,
+    StopRequested,
+    UnmuteRequested,
+)
 from phoenixd.core.selection import NAME, Selector, Subject, parse
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.conftest import Live, serving
@@ -70,6 +77,7 @@ async def test_a_client_hears_each_change_of_a_row_an_item_and_an_alert(quick: L
     await until(model, heard, lambda: bool(model.alerts))
     daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
     await until(model, heard, lambda: not model.items)
+    assert model.closed[item["id"]][0] == "uid 7"
     assert model.closed[item["id"]][1]
     daemon.happen(AgentWithdrawn("docs"))
     await until(model, heard, lambda: "docs" not in model.agents)
@@ -302,7 +310,7 @@ def any_step(daemon: FakeDaemon, chance: random.Random) -> None:
     if agent is None:
         daemon.declare(name, harness="claude", start=chance.random() < 0.8)
         return
-    match chance.randrange(10):
+    match chance.randrange(13):
         case 0:
             daemon.happen(AgentWithdrawn(name))
         case 1:
@@ -317,6 +325,12 @@ def any_step(daemon: FakeDaemon, chance: random.Random) -> None:
             daemon.wait(name, text=f"npm {chance.randrange(3)}", held=True)
         case 7 if agent.run is not None:
             daemon.hook(name, chance.choice(("tool-start", "tool-end", "stop")), tool="Bash")
+        case 10:
+            daemon.happen(MuteRequested(name, chance.choice((1.0, 60.0))))
+        case 11:
+            daemon.happen(UnmuteRequested(name))
+        case 12 if agent.alerts:
+            daemon.happen(AlertAcknowledged(agent.alerts[0].id))
         case 8:
             doing = Doing("Bash", f"make {chance.randrange(9)}", daemon.stands_at)
             daemon.see(name, Sight(agent.incarnation, doing=doing, has_calls=True))
@@ -343,7 +357,9 @@ async def test_a_client_that_chose_agents_knows_all_of_these_and_nothing_of_othe
     await play(7, steps=200, select=select)
 
 
-async def play(seed: int, steps: int, select: str = "") -> None:
+async def play(seed: int, steps: int, select: str = "") -> tuple[int, int]:
+    """So many steps; how often the link was cut, and how often the daemon died of it."""
+    cuts = deaths = 0
     chance, daemon, model = random.Random(seed), standing(), Model()
     found = parse(select)
     assert isinstance(found, Selector)
@@ -359,7 +375,9 @@ async def play(seed: int, steps: int, select: str = "") -> None:
         whole = await told(follower, model, texts, chance.choice((10_000, 10_000, 0, 1, 2, 3, 5)))
         if not whole:
             # The link is cut in the middle; in half of the cases because the daemon died.
+            cuts += 1
             if chance.random() < 0.5:
+                deaths += 1
                 daemon.attendants.clear()
                 feed = Feed(daemon)
             follower = Follower(feed, daemon, selector)
@@ -381,6 +399,7 @@ async def play(seed: int, steps: int, select: str = "") -> None:
     wanted = [row.seq for row in rows if row.seq >= model.notes[0]]
     if selector is None or all(term.key == NAME for term in selector.terms):
         assert wanted == sorted(set(model.notes))
+    return cuts, deaths
 
 
 def require_equal(daemon: FakeDaemon, model: Model, selector: Selector | None = None) -> None:

@@ -17,7 +17,7 @@ from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.transitions import RECOVER
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
-from tests.architecture import generated, reference
+from tests.architecture import feed_page, generated, reference
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -67,6 +67,12 @@ def code_of(text: str) -> str:
 
 def test_the_reference_of_phoenixctl_is_drawn_from_the_table() -> None:
     assert reference.PAGE.read_text(encoding="utf-8") == reference.page()
+
+
+def test_the_reference_of_the_feed_is_drawn_from_its_schemas() -> None:
+    """Remedy: python -m tests.architecture.feed_page."""
+    assert feed_page.PAGE.read_text(encoding="utf-8") == feed_page.page()
+    assert set(feed_page.WHEN) == set(feed_page.STREAMED["follow_feed"])
 
 
 def test_the_reference_names_every_argument_that_phoenixctl_takes() -> None:

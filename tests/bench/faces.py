@@ -19,6 +19,7 @@ from pathlib import Path
 from phoenixd.core.sight import Doing, Sight
 from tests.api.conftest import serving
 from tests.api.daemon import FakeDaemon
+from tests.bench import feed
 from tests.bench.scale import Scale
 
 AGENTS = 1000
@@ -30,6 +31,11 @@ PATIENCE = 60.0
 
 
 def report(scale: Scale) -> bool:
+    """Print the figures of top, and those of the feed."""
+    return all([_top(scale), feed.report(scale)])
+
+
+def _top(scale: Scale) -> bool:
     """Print the figures of top beside their aims."""
     if shutil.which("tmux") is None:
         print("not run: tmux is absent (apt-get install tmux)")

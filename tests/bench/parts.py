@@ -9,6 +9,7 @@ from tests.bench import (
     brief,
     crowd,
     faces,
+    feed,
     flood,
     hooks,
     hostile,
@@ -54,6 +55,13 @@ PARTS: dict[str, Part] = {
         recovery.report,
         usual=False,
     ),
-    "faces": Part("phoenixctl top at 1,000 agents: first paint, a key, memory", faces.report, usual=False),
+    "feed": Part(
+        "an event to a client of the feed, 50 followers of 1,000 agents, status and prompt beside a bare python",
+        feed.report,
+        usual=False,
+    ),
+    "faces": Part(
+        "phoenixctl top at 1,000 agents: first paint, a key, memory; then what feed measures", faces.report, usual=False
+    ),
     "crowd": Part("kill -9 to main() with more and more processes on the host", crowd.report, usual=False),
 }

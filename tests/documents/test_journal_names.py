@@ -103,6 +103,9 @@ task_requested
 task_cancel_requested
 task_collected
 undo_requested
+mute_requested
+unmute_requested
+alert_acknowledged
 anchor_seen
 case_examined
 """

@@ -118,6 +118,11 @@ PROOFS = (
         _module("tests.proof.twin"),
     ),
     Proof(
+        "feed",
+        "10,000 cuts of the feed and 20 kills of the daemon between any two frames: the client knows what is so",
+        _module("tests.proof.feed"),
+    ),
+    Proof(
         "everlasting",
         "handoffs at the very token by a real Claude Code, 100 of programs, and kill -9 at each step; writes the page",
         _module("tests.proof.everlasting"),

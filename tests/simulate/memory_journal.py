@@ -11,6 +11,8 @@ import anyio
 from phoenixd.core.agent import Agent
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.mutes.state import Mutes
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
@@ -35,6 +37,7 @@ class MemoryJournal:
         self._passed: tuple[Seat, ...] = ()
         self._written: Tasks | None = None
         self._cases = Cases()
+        self._mutes: Mutes = {}
         self.kept_incidents: list[KeptIncident] = []
         self.kept_treatments: dict[tuple[str, int], KeptTreatment] = {}
         self._digest = sha256()
@@ -62,7 +65,7 @@ class MemoryJournal:
         seats = tuple(decode(Seat, one) for one in json.loads(self._seats))
         return Saved(
             saved.at, saved.wall, boot_id, agents, saved.next_item, saved.alerts, retired, saved.epoch, seats, tasks,
-            cases=decode(Cases, json.loads(json.dumps(encode(self._cases)))),
+            cases=decode(Cases, json.loads(json.dumps(encode(self._cases)))), mutes=self._mutes,
         )  # fmt: skip
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
@@ -125,6 +128,9 @@ class MemoryJournal:
     async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
         return []
 
+    async def usage(self, names: Sequence[str], since: float | None, limit: int) -> list[UsageSample]:
+        return []
+
     async def marks(self, names: Sequence[str], limit: int) -> list[KeptMark]:
         return []
 
@@ -166,7 +172,7 @@ class MemoryJournal:
             self._passed, self._seats = batch.seats, json.dumps(encode(batch.seats))
         if batch.seats or self._passed:
             self._host.seats.saved(batch.seats, batch.entries, self._snapshots)
-        self._cases = batch.cases
+        self._cases, self._mutes = batch.cases, batch.mutes
         self.kept_incidents += batch.incidents
         self.kept_treatments |= {(one.case_id, one.number): one for one in batch.treatments}
         self._saved = Saved(batch.at, batch.wall, next_item=batch.next_item, alerts=batch.alerts, epoch=batch.epoch)

@@ -192,9 +192,14 @@ class Feed:
             self._alerts.pop(owner, None)
 
     def _note_ends(self, entry: Entry) -> None:
+        answered = entry.detail.get("item")
         for fact in entry.facts:
             if isinstance(fact, AskingOver):
-                self._closers[fact.item] = next(_orderers(entry), None), entry.reason
+                by = next(_orderers(entry), None) or self._closers.get(fact.item, (None, ""))[0]
+                self._closers[fact.item] = by, entry.reason
+            elif isinstance(fact, Ordered) and fact.verb == "answer" and fact.taken and isinstance(answered, int):
+                # What comes of an answer closes the item, and names nobody.
+                self._closers.setdefault(answered, (fact.by, ""))
         while len(self._closers) > MOST_CLOSERS:
             self._closers.popitem(last=False)
 

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply
-from phoenixd.api.handlers import commands
+from phoenixd.api.handlers import commands, quiet, resonance
 from phoenixd.api.pages import acting as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
+from phoenixd.core.mutes.orders import MUTES
+from phoenixd.core.mutes.state import standing
 from phoenixd.core.projection import Row, project
 from phoenixd.core.seat.finding import meant
 from phoenixd.core.selection import Selector, Subject
@@ -34,14 +36,24 @@ VERBS: Mapping[str, Handler] = {
     "restart": commands.restart_agent,
     "remove": commands.remove_agent,
     "send": commands.send_text,
+    "mute": quiet.mute_agent,
+    "unmute": quiet.unmute_agent,
+    "breaker_reset": commands.breaker_reset,
+    "check": resonance.check_resonance,
+    "restore": resonance.restore_resonance,
 }
 """Verbs that act on several agents, and how each does on one."""
-SAME = ("text", "fresh", "after_iteration")
+SAME = ("text", "fresh", "after_iteration", "for")
 """What makes two requests under one key the same act on an agent."""
 LOOKED_AT = 20
 """Agents of which it is asked whether a text was sent to them under the same key."""
 SHOWN = 20
 """Words of a selector that a remedy repeats; half of one would mean others."""
+
+SPOKEN = {"breaker_reset": "breaker reset", "check": "resonance check", "restore": "resonance restore"}
+"""How phoenixctl spells the verbs that are called otherwise there."""
+GIVEN: Mapping[str, dict[str, object]] = {"check": {"wait": False}, "restore": {"from_transcript": False}}
+"""Arguments of a verb that are always so where several agents are meant."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +79,8 @@ async def act(ask: Ask) -> Reply:
     if ask.arguments["dry_run"]:
         return _dry(verb, [(name, _now(rows[name])) for name in chosen])
     key = secrets.token_hex(6)
-    each = [replace(ask, arguments={**ask.arguments, "name": name, "act": key}, key=_key(ask, name)) for name in chosen]
+    given = {**ask.arguments, **GIVEN.get(verb, {}), "act": key}
+    each = [replace(ask, arguments={**given, "name": name}, key=_key(ask, name)) for name in chosen]
     results = await asyncio.gather(*(_one(verb, one) for one in each))
     return _reply(verb, key, results)
 
@@ -79,7 +92,9 @@ async def undo(ask: Ask) -> Reply:
     if not acts and act is not None and kept:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:
-        raise Problem("not_found", "nothing was stopped, removed or begun afresh within 7 days", "phoenixctl events")
+        raise Problem(
+            "not_found", "nothing was stopped, removed, begun afresh or muted within 7 days", "phoenixctl events"
+        )
     if any(one.verb == "remove" for one in acts) and ask.caller.role < Role.ADMIN:
         raise Problem("denied", f"uid {ask.caller.uid} may not declare agents", "ask as root or as the daemon's user")
     _expected(ask, [one.agent for one in acts])
@@ -101,7 +116,7 @@ def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
     selector = selected(str(ask.arguments["select"]))
     idle = next((name for name in selector.names if name in live and name not in known), None)
     if idle is not None:
-        why = f"nothing of {idle} can be taken back: nothing was stopped or begun afresh within 7 days"
+        why = f"nothing of {idle} can be taken back: nothing was stopped, begun afresh or muted within 7 days"
         raise Problem("not_found", why, f"phoenixctl events {idle}")
     found = selection.choose(selector, known.values(), live.values()) if known else ()
     if isinstance(found, Refusal):
@@ -129,9 +144,10 @@ def _chosen(ask: Ask, known: Sequence[Subject]) -> tuple[str, ...]:
 def _expected(ask: Ask, chosen: Sequence[str]) -> None:
     expected = ask.arguments["expect"]
     verb = str(ask.arguments.get("verb", "undo"))
+    spoken = SPOKEN.get(verb, verb)
     text = " TEXT" if verb == "send" else ""
     words = str(ask.arguments["select"]).split()
-    again = " ".join((f"phoenixctl {verb}", *map(shlex.quote, words))) + f"{text} --dry-run"
+    again = " ".join((f"phoenixctl {spoken}", *map(shlex.quote, words))) + f"{text} --dry-run"
     if len(words) > SHOWN:
         again = "phoenixctl status --all"
     broken = selection.broken(expected, chosen, again) if expected is not None else None
@@ -204,7 +220,11 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     if refusal is not None:
         told = problems.of_refusal(refusal)
         return Result(one.agent, told.exit_code, told.detail, told.remedy)
-    agent = meant(ask.service.fleet(), one.agent)
+    fleet = ask.service.fleet()
+    agent = meant(fleet, one.agent)
+    if one.verb in MUTES:
+        mute = standing(fleet.mutes, agent.spec, ask.service.now().wall) if agent is not None else None
+        return Result(one.agent, exits.OK, f"{one.agent} is {'muted again' if mute else 'not muted any more'}")
     told_of_it = telling.told(agent, one, ask.service.now()) if agent is not None else f"{one.agent} was removed since"
     return Result(one.agent, exits.OK, told_of_it)
 

@@ -8,6 +8,7 @@ import time
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers.past import chosen
 from phoenixd.api.history import event_key
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.times import ago
@@ -195,10 +196,11 @@ async def clean_agent(ask: Ask) -> Reply:
 
 
 async def clean_fleet(ask: Ask) -> Reply:
-    dry_run = bool(ask.arguments["dry_run"])
+    dry_run, names = bool(ask.arguments["dry_run"]), chosen(ask)
     found = {
         name: await ask.service.clean(name, dry_run, ask.caller.name)
         for name in sorted(shown(ask.service.fleet(), agent) for agent in ask.service.fleet().agents.values())
+        if names is None or name in names
     }
     body = {"agents": [representation.leftovers(name, one, dry_run=dry_run) for name, one in found.items()]}
     code = exits.FAILED if any(one.remaining for one in found.values()) else exits.OK

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers.past import chosen, open_items, written_of
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import history as text_history
@@ -25,7 +26,8 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import is_down, meant, shown
+from phoenixd.core.seat.finding import is_down, is_other, meant, shown
+from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import StoredEntry
 
 EXPLAINED = 12
@@ -63,7 +65,7 @@ async def prompt(ask: Ask) -> Reply:
 
 
 async def inbox(ask: Ask) -> Reply:
-    items = projection.inbox(ask.service.fleet())
+    items = open_items(ask, chosen(ask))
     body = {"items": [representation.item(item) for item in items]}
     return Reply(body, lambda here: text_inbox.inbox(items, here))
 
@@ -108,7 +110,7 @@ async def since(ask: Ask) -> Reply:
 
 async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
-    rows_of = ask.written_by(str(agent)) if agent is not None else None
+    rows_of = ask.written_by(str(agent)) if agent is not None else written_of(ask, chosen(ask))
     start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
     after, before = arguments["after"], arguments["before"]
     lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else 10_000)
@@ -120,11 +122,16 @@ async def list_events(ask: Ask) -> Reply:
         limit=lines,
         # A page after a row begins there; any other is the newest one, or the one that ends before a row.
         newest=(start is None and after is None) or arguments["lines"] is not None or before is not None,
-        story=not arguments["all"],
+        story=is_story(ask),
     )
     told = [representation.event(row) for row in rows]
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
+
+
+def is_story(ask: Ask) -> bool:
+    """Whether only rows of the story are asked for."""
+    return (ask.arguments["weight"] or ("detail" if ask.arguments["all"] else "story")) == "story"
 
 
 async def list_lives(ask: Ask) -> Reply:
@@ -223,6 +230,16 @@ async def heartbeat_show(ask: Ask) -> Reply:
         "file": dict(file) if file is not None else None,
     }
     return Reply(body, lambda here: text_agent.heartbeat(row, file, here))
+
+
+async def list_breakers(ask: Ask) -> Reply:
+    fleet, names = ask.service.fleet(), chosen(ask)
+    agents = [one for one in fleet.agents.values() if not is_other(fleet, one) and is_judged(one)]
+    agents = [one for one in agents if names is None or shown(fleet, one) in names]
+    agents.sort(key=lambda one: shown(fleet, one))
+    body = {"agents": [representation.breaker(one) for one in agents]}
+    code = exits.CONDITION if any(isinstance(one.breaker, Open) for one in agents) else exits.OK
+    return Reply(body, lambda here: text_agent.breakers(agents, here), code)
 
 
 async def breaker_show(ask: Ask) -> Reply:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers.past import chosen
 from phoenixd.api.pages import resonance as pages
 from phoenixd.api.pages.resonance import Marked
 from phoenixd.api.problems import Problem
@@ -24,10 +25,14 @@ SEE = "phoenixctl resonance status"
 
 
 async def list_resonance(ask: Ask) -> Reply:
-    fleet = ask.service.fleet()
+    fleet, names = ask.service.fleet(), chosen(ask)
     bearers = [
-        one for one in fleet.agents.values() if one.spec.has_resonance and not finding.is_other(fleet, one)
-    ]  # fmt: skip
+        one
+        for one in fleet.agents.values()
+        if one.spec.has_resonance
+        and not finding.is_other(fleet, one)
+        and (names is None or finding.shown(fleet, one) in names)
+    ]
     found = [await _marked(ask, one) for one in sorted(bearers, key=lambda one: one.spec.role)]
     return Reply({"agents": [_json(one) for one in found]}, lambda here: pages.every(found, here))
 

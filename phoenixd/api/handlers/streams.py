@@ -13,10 +13,13 @@ from collections.abc import AsyncIterator, Awaitable
 from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, here
 from phoenixd.api.feed.following import CHUNK, Follower
+from phoenixd.api.handlers import past, queries
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past
+from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import meant, written_by
+from phoenixd.core.subjects import subjects
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports.journal import StoredEntry
 
@@ -32,7 +35,8 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
     agent = ask.arguments["agent"]
     if agent is not None:
         ask.written_by(str(agent))
-    story = not ask.arguments["all"]
+    past.chosen(ask)  # Refused now, and not where frames are made.
+    story = queries.is_story(ask)
     after, since_wall = await _start(ask, last_event_id)
 
     async def frames() -> AsyncIterator[str]:
@@ -117,7 +121,7 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
             raise Problem("invalid", str(error), "phoenixctl events --since 8h") from None
     if ask.arguments["lines"] is not None:
         rows = await ask.service.journal.read(
-            agent=_rows_of(ask), newest=True, limit=ask.arguments["lines"], story=not ask.arguments["all"]
+            agent=_rows_of(ask), newest=True, limit=ask.arguments["lines"], story=queries.is_story(ask)
         )
         return (rows[0].seq - 1 if rows else await _newest(ask)), None
     return await _newest(ask), None
@@ -125,8 +129,14 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
 
 def _rows_of(ask: Ask) -> str | tuple[str, ...] | None:
     """Whose rows are followed; of an agent that was removed meanwhile those under its own name."""
-    agent = ask.arguments["agent"]
-    return (written_by(ask.service.fleet(), str(agent)) or str(agent)) if agent is not None else None
+    agent, selector = ask.arguments["agent"], ask.selector()
+    fleet = ask.service.fleet()
+    if agent is not None:
+        return written_by(fleet, str(agent)) or str(agent)
+    if selector is None:
+        return None
+    known = subjects(project(fleet, ask.service.now()))
+    return past.written_of(ask, frozenset(one.name for one in known if selector.takes(one)))
 
 
 async def _newest(ask: Ask) -> int:

@@ -10,12 +10,27 @@ from phoenixd.api.operations.agents import AGENTS
 from phoenixd.api.operations.many import MANY_AGENTS
 from phoenixd.api.operations.operation import Operation
 from phoenixd.api.operations.papers import PAPERS
+from phoenixd.api.operations.past import PAST
+from phoenixd.api.operations.quiet import QUIET
 from phoenixd.api.operations.seats import SEATS
 from phoenixd.api.operations.telling import TELLING
 from phoenixd.api.operations.upkeep import UPKEEP
 from phoenixd.api.operations.work import WORK
 
-OPERATIONS: tuple[Operation, ...] = (*AGENTS, *MANY_AGENTS, *TELLING, *PAPERS, *SEATS, *WORK, *UPKEEP)
+CONCERNS: dict[str, tuple[str, tuple[Operation, ...]]] = {
+    "agents": ("Agents: what they are, how they are started and stopped, and their terminals", AGENTS),
+    "many": ("Verbs for many agents at once, what takes them back, and what agents say", MANY_AGENTS),
+    "telling": ("What happened and why, what waits for a person, what needs repair", TELLING),
+    "quiet": ("Mutes, alerts that were seen, and how far an operator has looked", QUIET),
+    "past": ("What an agent did and used, and how what waited for a person ended", PAST),
+    "papers": ("An agent's papers: its open loops and its brief", PAPERS),
+    "seats": ("Orchestrators: contexts, handoffs, markers", SEATS),
+    "work": ("Tasks of workers, phases of projects, memory", WORK),
+    "upkeep": ("The clinic, configuration, recovery, heartbeats, breakers, leftovers, the installation", UPKEEP),
+}
+"""The operations by concern, each with its words: the tags of OpenAPI."""
+
+OPERATIONS: tuple[Operation, ...] = tuple(one for _, found in CONCERNS.values() for one in found)
 
 BY_NAME: dict[str, Operation] = {operation.name: operation for operation in OPERATIONS}
 

@@ -37,18 +37,22 @@ MANY_AGENTS: tuple[Operation, ...] = (
         (
             Parameter(
                 "verb", "body", "string", "what is done", required=True,
-                choices=("start", "stop", "restart", "remove", "send"),
+                choices=(
+                    "start", "stop", "restart", "remove", "send", "mute", "unmute", "breaker_reset", "check", "restore",
+                ),
             ),
             *MANY, FRESH,
             Parameter("after_iteration", "body", "boolean", "stop: let loops finish their iteration", default=False),
             Parameter("text", "body", "string", "send: the text", default=""),
+            Parameter("why", "body", "string", "check: what hangs on it, for the journal", default=""),
+            Parameter("for", "body", "duration", "mute: for how long", default="1h"),
             wait("return when it came about", default=True), timeout("1m"), *TEXT_FORM,
         ),
         method="POST", path="/v1/act", rights="operate", response="Acted", idempotent=False, body_limit=SEND_LIMIT,
         exits=(CHANGED, TIMED_OUT),
     ),
     Operation(
-        "undo", ("undo",), "Take the newest stop, removal or fresh start back, or the newest of these agents; 7 days",
+        "undo", ("undo",), "Take the newest stop, removal, fresh start or mute back, or the newest of these; 7 days",
         (
             WHICH, *MANY,
             Parameter(

@@ -3,7 +3,19 @@
 from __future__ import annotations
 
 from phoenixd.api.operations.operation import NAME_PATTERN, Operation, Parameter
-from phoenixd.api.operations.parameters import NAME, NOT_NOW, SEAT, SESSION, TEXT_FORM, TIMED_OUT, timeout, wait
+from phoenixd.api.operations.parameters import (
+    CHOSEN,
+    NOT_NOW,
+    SEAT,
+    SELECT,
+    SESSION,
+    SEVERAL,
+    TEXT_FORM,
+    TIMED_OUT,
+    WHICH,
+    timeout,
+    wait,
+)
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
@@ -65,17 +77,17 @@ SEATS: tuple[Operation, ...] = (
     ),
     Operation(
         "list_resonance", ("resonance", "status"), "Agents that bear a marker: whether they still know it",
-        TEXT_FORM, path="/v1/resonance", response="Resonances",
+        (SELECT, *TEXT_FORM), path="/v1/resonance", response="Resonances",
     ),
     Operation(
         "show_resonance", ("resonance", "status"), "One agent's marker: its checks, what is due, what to do",
-        (NAME, *TEXT_FORM), path="/v1/agents/{name}/resonance", response="Resonance",
+        (SEVERAL, WHICH, *TEXT_FORM), path="/v1/agents/{name}/resonance", response="Resonance",
         exits=((3, "its marker is missed, lost, or being restored"),),
     ),
     Operation(
         "check_resonance", ("resonance", "check"), "Ask an agent for a code of its marker, at its next turn's end",
         (
-            NAME, wait("return when it has answered", default=False), timeout("10m"),
+            *CHOSEN, wait("return when it has answered", default=False), timeout("10m"),
             Parameter("why", "body", "string", "what hangs on it, for the journal", flag="--why"), *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/resonance/check", rights="operate", response="Resonance",
@@ -84,7 +96,7 @@ SEATS: tuple[Operation, ...] = (
     Operation(
         "restore_resonance", ("resonance", "restore"), "Begin a new session from the seed, as after a lost marker",
         (
-            NAME,
+            *CHOSEN,
             Parameter(
                 "from_transcript", "body", "boolean", "begin none: make lost papers anew from the transcript's footers",
                 flag="--from-transcript", default=False,

@@ -3,18 +3,41 @@
 from __future__ import annotations
 
 from phoenixd.api.operations.operation import NAME_PATTERN, Operation, Parameter
-from phoenixd.api.operations.parameters import FOLLOW, ITEM, LINES, LOOK, NAME, NOT_NOW, TEXT_FORM, TIMED_OUT, timeout
+from phoenixd.api.operations.parameters import (
+    FOLLOW,
+    ITEM,
+    LINES,
+    LOOK,
+    NAME,
+    NOT_NOW,
+    SELECT,
+    TEXT_FORM,
+    TIMED_OUT,
+    WHICH,
+    timeout,
+)
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
+CLOSED = Parameter(
+    "closed", "local", "boolean", "what waited within 7 days, by whom and how it ended", flag="--closed", default=False,
+)
+
 TELLING: tuple[Operation, ...] = (
     Operation(
         "list_events", ("events",), "What happened, from the journal",
         (
-            Parameter("agent", "query", "string", "only this agent", pattern=NAME_PATTERN, names="agents"), FOLLOW,
+            Parameter(
+                "agent", "query", "string", "only this agent; or by selector", pattern=NAME_PATTERN, names="agents",
+            ),
+            WHICH, SELECT, FOLLOW,
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date, last", flag="--since"),
             Parameter(
                 "all", "query", "boolean", "notes too, not only what a person would tell", flag="--all", default=False,
+            ),
+            Parameter(
+                "weight", "query", "string", "the least that is told: story, as without all, or detail, as with it",
+                choices=("story", "detail"), hidden=True,
             ),
             Parameter("after", "query", "integer", "only rows above this number", minimum=0, hidden=True),
             Parameter("before", "query", "integer", "only rows below this number", minimum=1, hidden=True),
@@ -37,10 +60,12 @@ TELLING: tuple[Operation, ...] = (
         (NAME, LINES, *TEXT_FORM), path="/v1/agents/{name}/explain", response="Explanation",
     ),
     Operation(
-        "inbox", ("inbox",), "What waits for a person, oldest first", TEXT_FORM, path="/v1/inbox", response="Inbox",
+        "inbox", ("inbox",), "What waits for a person, oldest first", (SELECT, CLOSED, *TEXT_FORM), path="/v1/inbox",
+        response="Inbox",
     ),
     Operation(
-        "show_item", ("inbox",), "One thing that waits, in full", (ITEM, *TEXT_FORM), path="/v1/inbox/{id}",
+        "show_item", ("inbox",), "One thing that waits, in full; or what waits of agents by selector",
+        (ITEM, WHICH, CLOSED, *TEXT_FORM), path="/v1/inbox/{id}",
         response="OneItem", exits=((6, "the agent has more than one"),),
     ),
     Operation(

@@ -2,8 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phoenixd.api.operations.operation import Operation, Parameter
-from phoenixd.api.operations.parameters import CASE, CONFIG, DRY_RUN, NAME, NOT_NOW, PLACES, TEXT_FORM
+from phoenixd.api.operations.parameters import (
+    CASE,
+    CHOSEN,
+    CONFIG,
+    DRY_RUN,
+    NAME,
+    NOT_NOW,
+    PLACES,
+    SELECT,
+    SEVERAL,
+    TEXT_FORM,
+    WHICH,
+)
 from phoenixd.clis import HOOKED, SETTINGS
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
@@ -58,21 +72,26 @@ UPKEEP: tuple[Operation, ...] = (
         method="POST", path="/v1/agents/{name}/heartbeat", rights="operate", response="Message", exits=(NOT_NOW,),
     ),
     Operation(
-        "breaker_show", ("breaker", "show"), "Whether a loop gets anywhere: its circuit breaker", (NAME, *TEXT_FORM),
+        "list_breakers", ("breaker", "show"), "The circuit breakers of all agents that have one", (SELECT, *TEXT_FORM),
+        path="/v1/breakers", response="Breakers", exits=((3, "one is OPEN"),),
+    ),
+    Operation(
+        "breaker_show", ("breaker", "show"), "Whether a loop gets anywhere: its circuit breaker",
+        (SEVERAL, WHICH, *TEXT_FORM),
         path="/v1/agents/{name}/breaker", rights="agent", response="Breaker", exits=((3, "the breaker is OPEN"),),
     ),
     Operation(
-        "breaker_reset", ("breaker", "reset"), "Close a breaker and count from nothing", (NAME, *TEXT_FORM),
+        "breaker_reset", ("breaker", "reset"), "Close a breaker and count from nothing", (*CHOSEN, *TEXT_FORM),
         method="POST", path="/v1/agents/{name}/breaker/reset", rights="operate", response="Message",
     ),
     Operation(
         "clean_fleet", ("cleanup",), "End what the runs of all agents left over, and what cleanup rules name; list it",
-        (DRY_RUN, *TEXT_FORM),
+        (replace(SELECT, place="body"), DRY_RUN, *TEXT_FORM),
         method="POST", path="/v1/cleanup", rights="operate", response="Cleanups",
     ),
     Operation(
         "clean_agent", ("cleanup",), "End what an agent's runs left over, and what its cleanup rules name; list it",
-        (NAME, DRY_RUN, *TEXT_FORM),
+        (SEVERAL, WHICH, DRY_RUN, *TEXT_FORM),
         method="POST", path="/v1/agents/{name}/cleanup", rights="operate", response="Cleanup",
     ),
     Operation(

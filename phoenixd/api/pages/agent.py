@@ -61,6 +61,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
         "step": row.step or "",
         "resonance": marker,
         "armed": "; ".join(row.armed),
+        "muted": _muted(row, here),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
         "restarts": str(row.restarts),
@@ -73,6 +74,13 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
     for label, text in told.items():
         lines += _labelled(label, text, here)
     return page([*lines, "", next_commands([row], here)])
+
+
+def _muted(row: Row, here: Page) -> str:
+    if row.muted_until is None:
+        return ""
+    held = f"; {row.held_back} held back" if row.held_back else ""
+    return f"until {here.clock(row.muted_until)}{held}"
 
 
 def _said(said: Words | None, here: Page) -> str:
@@ -246,6 +254,21 @@ def breaker(told: Agent, here: Page) -> str:
     else:
         next_line = f"next: phoenixctl explain {name}"
     return page([*lines, "", next_line])
+
+
+def breakers(found: Sequence[Agent], here: Page) -> str:
+    """The circuit breakers of several agents, a line each, those that are not closed first."""
+    if not found:
+        return page(["No loop is here, and no agent whose turns are judged. See: phoenixctl status"])
+    width = name_column([one.name for one in found], here)
+    order = {"OPEN": 0, "HALF_OPEN": 1, "CLOSED": 2}
+    lines = []
+    for one in sorted(found, key=lambda one: (order[one.breaker.name], one.name)):
+        sign = {"CLOSED": "*", "HALF_OPEN": "~", "OPEN": "!"}[one.breaker.name]
+        lead = f"{pad(one.name, width)} {one.breaker.name:<9} "
+        said = f"{one.breaker.tally.no_progress} without progress: {reason_of(one.breaker)}"
+        lines.append(f"{here.sign(sign)} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
+    return page([*lines, "", f"one in full: phoenixctl breaker show {found[0].name}"])
 
 
 def rechecked(looked: Sequence[Rechecked], here: Page) -> str:

@@ -22,16 +22,27 @@ def inbox(items: Sequence[InboxItem], here: Page) -> str:
     """What waits for a person, oldest first."""
     if not items:
         return page(["Nothing waits for you. What happened: phoenixctl since last"])
-    width = name_column([item.agent for item in items], here)
-    lines = [f"{len(items)} {'waits' if len(items) == 1 else 'wait'} for you, oldest first.", ""]
+    new = [item for item in items if item.ack is None]
+    seen = [item for item in items if item.ack is not None]
+    wait = f"{len(new)} {'waits' if len(new) == 1 else 'wait'} for you, oldest first."
+    lines = [wait if new else "Nothing new waits for you.", *([""] if new else []), *_listed(new, items, here)]
+    if seen:
+        lines += ["", f"{len(seen)} acknowledged, and not over:", *_listed(seen, items, here)]
+    answerable = [item for item in items if item.answer_by == "answer"]
+    if not answerable:
+        return page([*lines, "", "".join(_instead((new or seen)[0]))])
+    return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
+
+
+def _listed(items: Sequence[InboxItem], beside: Sequence[InboxItem], here: Page) -> list[str]:
+    """An item a line, in columns that hold those beside them as well."""
+    width = name_column([item.agent for item in beside], here)
+    lines = []
     for item in items:
         lead = f"#{item.id:<5}{pad(item.agent, width)} {ago(here.now - item.opened_wall):>{AGE_COLUMNS}}  "
         said = f"{item.kind}: {title(item)}" if item.text else item.kind
         lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
-    answerable = [item for item in items if item.answer_by == "answer"]
-    if not answerable:
-        return page([*lines, "", "".join(_instead(items[0]))])
-    return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
+    return lines
 
 
 def one(item: InboxItem, here: Page) -> str:

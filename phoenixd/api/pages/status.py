@@ -71,7 +71,22 @@ def first_line(rows: Sequence[Row]) -> str:
     healing = sum(row.group == "healing" for row in rows)
     unknown = sum(row.group == "unknown" for row in rows)
     verb = "needs" if needy == 1 else "need"
-    return f"{needy} {verb} you. {alive} of {len(wanted)} alive, {healing} healing, {unknown} unknown."
+    return f"{needy} {verb} you{_of_these(rows)}. {alive} of {len(wanted)} alive, {healing} healing, {unknown} unknown."
+
+
+def _of_these(rows: Sequence[Row]) -> str:
+    """How many of those that need a person were seen, or are told to nobody."""
+    needy = [row for row in rows if row.group == "needs_you"]
+    counts = (
+        (sum(row.is_acknowledged for row in needy), "acknowledged"),
+        (sum(row.muted_until is not None for row in needy), "muted"),
+    )
+    told = ", ".join(f"{count} {word}" for count, word in counts if count)
+    return f" ({told})" if told else ""
+
+
+def _muted(row: Row, here: Page) -> str:
+    return f"muted until {here.minute(row.muted_until)}: " if row.muted_until is not None else ""
 
 
 def next_commands(rows: Sequence[Row], here: Page) -> str:
@@ -196,7 +211,7 @@ def _daemon(facts: Facts, here: Page) -> list[str]:
 def _exceptions(rows: Sequence[Row], room: int, here: Page) -> list[str]:
     """What is not fine, oldest first within its group; what does not fit is a count with the command that lists it."""
     wrong = [row for row in rows if row.group in BY_EXCEPTION]
-    wrong.sort(key=lambda row: (ORDER.index(row.group), row.since, row.name))
+    wrong.sort(key=lambda row: (ORDER.index(row.group), row.is_acknowledged, row.since, row.name))
     if not wrong:
         return []
     told = list(_rows(wrong, here))
@@ -229,7 +244,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
         age = ago(here.now - (row.item.opened_wall if row.item is not None else row.since))
         lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
         number = f"#{row.item.id} " if row.item is not None else ""
-        said, hint = f"{number}waiting: {row.waiting_for}", f"- {answer_command(row)}"
+        said, hint = f"{number}{_muted(row, here)}waiting: {row.waiting_for}", f"- {answer_command(row)}"
         room = here.width - 2 - columns(lead)
         if columns(said) + 1 + len(hint) <= room:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]
@@ -241,10 +256,10 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
-    why = f"{of_row(row)}{doing(row, here) or reason(row)}"
+    why = f"{_muted(row, here)}{of_row(row)}{doing(row, here) or reason(row)}"
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
-        why = lost or "its exit record is awaited"
+        why = f"{_muted(row, here)}{lost or 'its exit record is awaited'}"
     return _lead_and(f"{sign} {lead}", why, room, here, number)
 
 

@@ -38,6 +38,7 @@ PEOPLE: dict[str, Schema] = {
             "limits": STRING,
             "advice": STRING,
             "left": BOOLEAN,
+            "acknowledged": nullable_ref("AgentAcknowledged"),
             "questions": a_list(ref("Question")),
         }
     ),
@@ -47,6 +48,45 @@ PEOPLE: dict[str, Schema] = {
             "header": STRING,
             "several": BOOLEAN,
             "options": a_list(an_object({"label": STRING, "description": STRING})),
+        }
+    ),
+    "Items": an_object(
+        {"state": words("open", "closed"), "items": a_list(ref("Item")), "closed": a_list(ref("ClosedItem"))}
+    ),
+    "ClosedItem": an_object(
+        {
+            "id": INTEGER, "agent": or_null(STRING), "kind": STRING, "text": STRING, "opened": or_null(TIME),
+            "closed": TIME, "by": or_null(STRING), "how": STRING, "row": COUNT,
+        }
+    ),
+    "Looked": an_object({"uid": INTEGER, "row": COUNT, "at": TIME}),
+    "Usage": an_object(
+        {
+            "name": AGENT_NAME,
+            "samples": a_list(
+                an_object(
+                    {
+                        "at": TIME, "agent": STRING, "incarnation": COUNT, "session_id": STRING, "tokens": COUNT,
+                        "limit": or_null(COUNT), "source": STRING,
+                    }
+                )
+            ),
+        }
+    ),
+    "Turns": an_object(
+        {
+            "name": AGENT_NAME,
+            "turns": a_list(
+                an_object(
+                    {
+                        "started": or_null(TIME), "ended": or_null(TIME),
+                        "how": {"type": ["string", "null"], "enum": ["done", "failed", "interrupted", None]},
+                        "prompt": STRING, "prompts": COUNT,
+                        "tools": a_list(an_object({"name": STRING, "calls": COUNT})),
+                        "failed_calls": COUNT, "tokens": or_null(COUNT), "output": or_null(COUNT),
+                    }
+                )
+            ),
         }
     ),
     "OneItem": an_object({"item": ref("Item")}),

@@ -22,6 +22,7 @@ from phoenixd.api.schemas.shapes import (
 # fmt: off
 UPKEEP: dict[str, Schema] = {
     "Pane": an_object({"name": AGENT_NAME, "text": STRING}),
+    "Screen": an_object({"name": AGENT_NAME, "ansi": BOOLEAN, "text": STRING}),
     "Finding": an_object(
         {"level": words("ok", "warning", "problem"), "title": STRING, "detail": STRING, "remedy": STRING}
     ),
@@ -66,6 +67,7 @@ UPKEEP: dict[str, Schema] = {
             "phase": or_null(STRING),
         }
     ),
+    "Breakers": an_object({"agents": a_list(ref("Breaker"))}),
     "Heartbeat": an_object(
         {
             "name": AGENT_NAME,

@@ -7,6 +7,14 @@ from typing import Literal
 
 
 @dataclass(frozen=True, slots=True)
+class Ack:
+    """An operator's word that it was seen. at_wall: when."""
+
+    by: str
+    at_wall: float
+
+
+@dataclass(frozen=True, slots=True)
 class InboxItem:
     """Something that needs a person; opened by a typed event, closed by the event that proves it."""
 
@@ -35,6 +43,7 @@ class InboxItem:
     """The incarnation whose first prompt says the answer."""
     about: tuple[str, ...] = ()
     """Of a proposal of the clinic's: the Case, and the treatment."""
+    ack: Ack | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,3 +60,6 @@ class StandingAlert:
     """What its text was made of, where that may have to be made anew; of an outage its group."""
     gist: str = ""
     """The text without the next command, where it holds one."""
+    held: bool = False
+    """A mute held it back: nobody was told of it."""
+    ack: Ack | None = None

@@ -50,6 +50,14 @@ class RecoveryConfirmed:
 
 
 @dataclass(frozen=True, slots=True)
+class AlertAcknowledged:
+    """An operator has seen what stands under this number, of an agent or of the fleet."""
+
+    alert: int
+    by: str = "operator"
+
+
+@dataclass(frozen=True, slots=True)
 class TerminalSeen:
     """The terminal server was looked at after an outage; alive tells whether panes can be made."""
 
@@ -118,6 +126,7 @@ FleetEvent = (
     | JournalBehind
     | EpochBegun
     | RecoveryConfirmed
+    | AlertAcknowledged
     | SavingHalted
     | SavingResumed
 )

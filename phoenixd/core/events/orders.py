@@ -61,6 +61,25 @@ class RestartRequested:
 
 
 @dataclass(frozen=True, slots=True)
+class MuteRequested:
+    """An operator wants to be told of none of the agent's alerts for so many seconds."""
+
+    agent: str
+    seconds: float
+    by: str = "operator"
+    act: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class UnmuteRequested:
+    """An operator wants to be told of the agent's alerts again."""
+
+    agent: str
+    by: str = "operator"
+    act: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class UndoRequested:
     """An operator takes an act on one agent back."""
 
@@ -147,6 +166,8 @@ OperatorEvent = (
     | StartRequested
     | StopRequested
     | RestartRequested
+    | MuteRequested
+    | UnmuteRequested
     | UndoRequested
     | SendRequested
     | AnswerRequested

@@ -18,6 +18,7 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
+from phoenixd.core.mutes import orders as muting
 from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import is_passing, shown
 from phoenixd.core.seat.state import project_of
@@ -41,7 +42,7 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
     if isinstance(event, StopRequested | AgentWithdrawn):
         # What somebody wants down since then, by whatever face, no earlier act brings up. An agent that was removed
         # before this one was declared is another one.
-        acts = tuple(one for one in acts if one.agent != name or one.verb == "fresh" or one.verb == "remove")
+        acts = tuple(one for one in acts if one.agent != name or one.verb != "stop")
     verb = _verb(event, agent)
     if event.act and verb is not None:
         acts = age.lasting((*acts, _act(agent, name, event.act, verb, event.by, now)), now)
@@ -70,6 +71,8 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if act is None or not age.is_young(act, now):
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
+    if act.verb in muting.MUTES:
+        return muting.restore(found, event, agent, act, now)
     if (held := _held(before, agent, act)) is not None:
         why, remedy = held
         return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", remedy), now)

@@ -9,7 +9,7 @@ from typing import Literal
 from phoenixd.core.agent.run import Session
 from phoenixd.core.moment import Instant
 
-UndoVerb = Literal["stop", "remove", "fresh"]
+UndoVerb = Literal["stop", "remove", "fresh", "mute", "unmute"]
 
 KEPT = 7 * 86400.0
 """Seconds for which an act can be taken back."""
@@ -23,6 +23,7 @@ class Undoable:
 
     was_up: it was to run before. session: the one that its next start would have gone back to. cannot: why this one
     cannot be taken back; empty where it can. incarnation, generation: which run and which holder of its seat it met.
+    muted_until: of a mute or its end, until when (wall) the agent was muted before; 0 where it was not.
     kind, harness, project, labels: what it was then, by which selectors choose it; empty where an older version noted
     the act. launch: what it was started from, in short (see telling.launch_of).
     """
@@ -44,6 +45,7 @@ class Undoable:
     launch: str = ""
     at: Instant | None = None
     """When it was done in supervised time, which no clock is set in; None in journals of older versions."""
+    muted_until: float = 0.0
 
 
 def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:

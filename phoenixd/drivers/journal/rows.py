@@ -15,6 +15,7 @@ from zlib import crc32
 from phoenixd.core.facts import Fact, HandoffEnded, MarkerNoted
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.mutes.state import Mutes
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
@@ -60,6 +61,8 @@ class BatchRows:
     """The same, of Cases."""
     undoable: str
     """The same, of what can be taken back."""
+    mutes: str
+    """The same, of mutes."""
     at: float
     treatments: tuple[Row, ...] = ()
     epoch: int = 0
@@ -74,6 +77,7 @@ class SpecRows:
         self._tasks: tuple[Tasks, str] = Tasks(), _json(encode(Tasks()))
         self._cases: tuple[Cases, str] = Cases(), _json(encode(Cases()))
         self._undoable: tuple[tuple[Undoable, ...], str] = (), _json([])
+        self._mutes: tuple[Mutes, str] = {}, _json([])
 
     def row(self, spec: AgentSpec) -> Row:
         known = self._known.get(spec.name)
@@ -101,6 +105,12 @@ class SpecRows:
         if self._undoable[0] is not acts:
             self._undoable = acts, _json(encode(acts))
         return self._undoable[1]
+
+    def mutes(self, mutes: Mutes) -> str:
+        """All mutes, rendered once for each change."""
+        if self._mutes[0] is not mutes:
+            self._mutes = mutes, _json([encode(one) for one in mutes.values()])
+        return self._mutes[1]
 
 
 def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
@@ -132,6 +142,7 @@ def batch_rows(batch: Batch, known: SpecRows | None = None) -> BatchRows:
         tasks=known.tasks(batch.tasks),
         cases=known.cases(batch.cases),
         undoable=known.undoable(batch.undoable),
+        mutes=known.mutes(batch.mutes),
         treatments=tuple(_treatment_columns(one, batch.at) for one in batch.treatments),
         at=batch.at,
         epoch=batch.epoch,

@@ -20,6 +20,8 @@ from anyio import to_thread
 
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.mutes.state import Mute
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
@@ -44,8 +46,17 @@ from phoenixd.drivers.journal.rows import (
     stored_entry,
 )
 from phoenixd.drivers.journal.salvage import Damage
+from phoenixd.drivers.journal.samples import SamplesOf
 from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
-from phoenixd.drivers.journal.tables import CASES_KEY, EPOCH_KEY, SAVED_KEY, SCHEMA_VERSION, TASKS_KEY, UNDO_KEY
+from phoenixd.drivers.journal.tables import (
+    CASES_KEY,
+    EPOCH_KEY,
+    MUTES_KEY,
+    SAVED_KEY,
+    SCHEMA_VERSION,
+    TASKS_KEY,
+    UNDO_KEY,
+)
 from phoenixd.drivers.journal.thread import DatabaseThread
 from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
@@ -140,6 +151,11 @@ class SqliteJournal:
     async def lives(self, names: Sequence[str], limit: int) -> list[KeptLife]:
         """The runs of these agents, the newest first."""
         found: list[KeptLife] = await self._ask(LivesOf(tuple(names), limit))
+        return found
+
+    async def usage(self, names: Sequence[str], since: float | None, limit: int) -> list[UsageSample]:
+        """How full the context of these agents was: the newest samples, the oldest of them first."""
+        found: list[UsageSample] = await self._ask(SamplesOf(tuple(names), since, limit))
         return found
 
     async def treatments(self) -> list[KeptTreatment]:
@@ -246,7 +262,7 @@ class HandoffsOf:
     limit: int
 
 
-Question = Query | Treatments | OneCase | MarksOf | LivesOf | HandoffsOf | str
+Question = Query | Treatments | OneCase | MarksOf | LivesOf | SamplesOf | HandoffsOf | str
 
 
 class Reader:
@@ -275,7 +291,7 @@ class Reader:
         match question:
             case Query():
                 return self._entries(connection, question)
-            case Treatments() | OneCase() | MarksOf() | LivesOf():
+            case Treatments() | OneCase() | MarksOf() | LivesOf() | SamplesOf():
                 return question.answer(connection)
             case HandoffsOf(seat=seat, limit=limit):
                 rows = connection.execute(NEWEST_HANDOFFS, (seat, limit)).fetchall()
@@ -310,9 +326,14 @@ def _saved(connection: sqlite3.Connection) -> Saved:
         epoch=int(meta(connection, EPOCH_KEY) or 0),
         tasks=decode(Tasks, json.loads(meta(connection, TASKS_KEY) or "{}")),
         cases=decode(Cases, json.loads(meta(connection, CASES_KEY) or "{}")),
+        mutes={one.agent: one for one in _mutes(connection)},
         undoable=tuple(_known_acts(json.loads(meta(connection, UNDO_KEY) or "[]"))),
         seats=tuple(decode(Seat, one) for one in saved.get("seats", [])),
     )
+
+
+def _mutes(connection: sqlite3.Connection) -> tuple[Mute, ...]:
+    return tuple(decode(Mute, one) for one in json.loads(meta(connection, MUTES_KEY) or "[]"))
 
 
 def _known_acts(stored: Iterable[Any]) -> Iterator[Undoable]:

@@ -26,6 +26,7 @@ from phoenixd.drivers.journal.tables import (
     INSERT_META,
     INSERT_SPEC,
     INSERT_USAGE,
+    MUTES_KEY,
     SAVED_KEY,
     TASKS_KEY,
     UNDO_KEY,
@@ -163,7 +164,10 @@ class Writer:
         connection.executemany(INSERT_HANDOFF, request.handoffs)
         connection.executemany(INSERT_MARKER, request.markers)
         connection.execute(INSERT_META, sealed("meta", SAVED_KEY, request.saved))
-        present = ((TASKS_KEY, request.tasks), (CASES_KEY, request.cases), (UNDO_KEY, request.undoable))
+        present = (
+            (TASKS_KEY, request.tasks), (CASES_KEY, request.cases), (UNDO_KEY, request.undoable),
+            (MUTES_KEY, request.mutes),
+        )  # fmt: skip
         for key, value in present:
             if specs.get(key, self._specs.get(key)) != (value,):
                 connection.execute(INSERT_META, sealed("meta", key, value))

@@ -67,7 +67,8 @@ class Notifier:
         told = describe(word, now)
         event = "alert" if isinstance(word, Alert) else "alert_over"
         say = log.warning if isinstance(word, Alert) else log.info
-        say(event, **{key: told[key] for key in ("id", "agent", "kind", "text", "why") if told[key]})
+        muted = {"muted": True} if word.held else {}
+        say(event, **{key: told[key] for key in ("id", "agent", "kind", "text", "why") if told[key]}, **muted)
         if not self._is_sent(word, told, now):
             return
         message = Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n")
@@ -76,6 +77,8 @@ class Notifier:
 
     def _is_sent(self, word: Alert | Reassure, told: dict[str, Any], now: float) -> bool:
         """Whether the operator is to hear of it; the log does in any case. The end of what was sent is sent too."""
+        if word.held:
+            return False
         if isinstance(word, Reassure) or word.agent is None:
             return word.id not in self._held_back
         left, at = self._budgets.get(word.agent, (float(BURST), now))

@@ -184,6 +184,12 @@ class TmuxTerminal(Keyboard):
         # tmux keeps the blanks at the ends of lines that it joins.
         return "\n".join(line.rstrip(" ") for line in text.split("\n")) if back else text
 
+    async def capture_raw(self, agent: str, history: int = 0) -> str:
+        """The same with the sequences that set colours, and whatever else the pane holds: for documents.screen."""
+        back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
+        output = await self._call("capture-pane", "-p", "-e", *back, "-t", (await self._pane_of(agent)).id)
+        return _end_of(output).decode("utf-8", "replace")
+
     async def tell_attached(self, agent: str, words: str) -> None:
         """Show words on the status line of everybody who is attached; nobody is no failure."""
         if not WORDS.fullmatch(words):

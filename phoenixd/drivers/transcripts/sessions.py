@@ -23,6 +23,7 @@ from phoenixd.documents.resonance.heard import Passed
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import TranscriptForm, Used
+from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.log import Looks, TranscriptLog
@@ -30,6 +31,7 @@ from phoenixd.drivers.transcripts.passing import PassingTail
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
+from phoenixd.drivers.transcripts.turns import newest_turns
 from phoenixd.drivers.transcripts.witness import read_witness
 from phoenixd.harness import HARNESSES
 
@@ -73,6 +75,10 @@ class TranscriptFiles:
     def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
         """A new reader of what all transcripts say. clean: takes the secrets of an agent out of a text."""
         return TranscriptLog(self._looks, clean)
+
+    async def turns(self, agent: Agent, most: int, clean: Callable[[str], str]) -> list[TurnRow]:
+        """The newest turns of the session's main thread, the oldest of them first."""
+        return await to_thread.run_sync(self._turns, agent, most, clean)
 
     async def end(self, agent: Agent) -> int:
         return await to_thread.run_sync(lambda: _size(self._file(agent)))
@@ -165,6 +171,10 @@ class TranscriptFiles:
     def _witness(self, agent: Agent, until: float) -> Witness:
         path = self._file(agent)
         return read_witness((path,) if path is not None else (), agent.spec.harness, _form(agent), until)
+
+    def _turns(self, agent: Agent, most: int, clean: Callable[[str], str]) -> list[TurnRow]:
+        place = self._form_and_file(agent)
+        return newest_turns(*place, most, clean) if place is not None else []
 
     def _usage(self, agent: Agent) -> Used | None:
         path, form = self._file(agent), _form(agent)

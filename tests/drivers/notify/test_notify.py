@@ -8,7 +8,7 @@ import os
 import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -270,3 +270,13 @@ def test_an_agent_that_asks_without_end_does_not_drown_what_others_have_to_say()
     now[0] += 200
     notifier.tell(an_alert(2003))
     assert route.messages[-1]["id"] == 2003
+
+
+def test_what_a_mute_holds_back_is_sent_nowhere_and_takes_no_place_of_what_is() -> None:
+    route = Told()
+    notifier = Notifier([route], lambda: 1_800_000_000.0)
+    for number in range(1, 100):
+        notifier.tell(replace(an_alert(number), held=True))
+        notifier.tell(Reassure("builder", "permission", "for you", number, 1_800_000_000.0, "answered", held=True))
+    notifier.tell(an_alert(100))
+    assert [(one["id"], one["state"]) for one in route.messages] == [(100, "raised")]

@@ -1,0 +1,129 @@
+"""What an agent did and used: its turns and its context; its screen; how what waited for a person ended."""
+
+from __future__ import annotations
+
+import asyncio
+
+from phoenixd.api import representation
+from phoenixd.api.closed_items import KEPT, ClosedItem, Closing
+from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.pages import past as pages
+from phoenixd.api.pages.inbox import inbox as inbox_page
+from phoenixd.api.problems import Problem
+from phoenixd.api.times import parse_past, rfc3339
+from phoenixd.core import projection
+from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.projection import project
+from phoenixd.core.seat.finding import written_by
+from phoenixd.core.subjects import subjects
+
+PAGE_ROWS = 1000
+MOST_PAGES = 50
+"""Pages of rows in which is looked for what has ended: of a busier week the newest part."""
+PANE_LINES = 200
+
+
+async def list_items(ask: Ask) -> Reply:
+    names = chosen(ask)
+    if ask.arguments["state"] == "open":
+        items = open_items(ask, names)[-int(ask.arguments["limit"]) :]
+        body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
+        return Reply(body, lambda here: inbox_page(items, here))
+    found = [one for one in await _closed(ask) if names is None or one.agent in names][: int(ask.arguments["limit"])]
+    told = {"state": "closed", "items": [], "closed": [_closed_item(one) for one in found]}
+    return Reply(told, lambda here: pages.closed(found, here))
+
+
+def open_items(ask: Ask, names: frozenset[str] | None) -> tuple[InboxItem, ...]:
+    """What waits, of these agents or of all."""
+    items = projection.inbox(ask.service.fleet())
+    return items if names is None else tuple(one for one in items if one.agent in names)
+
+
+def chosen(ask: Ask) -> frozenset[str] | None:
+    """The agents that `select` takes now; None for all. A name that is not there, and nothing at all, are refused."""
+    selector = ask.selector()
+    if selector is None:
+        return None
+    return frozenset(ask.choose(selector, subjects(project(ask.service.fleet(), ask.service.now()))))
+
+
+def written_of(ask: Ask, names: frozenset[str] | None) -> tuple[str, ...] | None:
+    """Under which names the journal has what is told of these agents; None for all."""
+    if names is None:
+        return None
+    found: list[str] = []
+    for name in sorted(names):
+        written = written_by(ask.service.fleet(), name) or name
+        found += (written,) if isinstance(written, str) else written
+    return tuple(found)
+
+
+async def _closed(ask: Ask) -> list[ClosedItem]:
+    closing, before = Closing(), None
+    since = ask.service.now().wall - KEPT
+    for _ in range(MOST_PAGES):
+        rows = await ask.service.journal.read(newest=True, limit=PAGE_ROWS, story=True, since_wall=since, before=before)
+        closing.hear(rows)
+        if len(rows) < PAGE_ROWS or len(closing.found) >= 4 * int(ask.arguments["limit"]):
+            break
+        before = rows[0].seq
+    return closing.newest(len(closing.found))
+
+
+async def show_usage(ask: Ask) -> Reply:
+    names = ask.written_by(ask.name)
+    words, since = ask.arguments["since"], None
+    if words is not None:
+        try:
+            since = parse_past(str(words), ask.service.now().wall, None)
+        except ValueError as error:
+            raise Problem("invalid", str(error), "GET /v1/agents/NAME/usage?since=8h") from None
+    found = await ask.service.journal.usage(
+        (names,) if isinstance(names, str) else names, since, int(ask.arguments["limit"])
+    )
+    samples = [
+        {
+            "at": rfc3339(one.wall), "agent": one.agent, "incarnation": one.incarnation, "session_id": one.session_id,
+            "tokens": one.tokens, "limit": one.limit, "source": one.source,
+        }
+        for one in found
+    ]  # fmt: skip
+    return Reply({"name": ask.name, "samples": samples}, said(""))
+
+
+async def list_turns(ask: Ask) -> Reply:
+    ask.agent()
+    turns = await ask.service.turns(ask.name, int(ask.arguments["limit"]))
+    told = [
+        {
+            "started": rfc3339(one.started), "ended": rfc3339(one.ended), "how": one.how, "prompt": one.prompt,
+            "prompts": one.prompts, "tools": [{"name": name, "calls": calls} for name, calls in one.tools],
+            "failed_calls": one.failed, "tokens": one.tokens, "output": one.output,
+        }
+        for one in turns
+    ]  # fmt: skip
+    return Reply({"name": ask.name, "turns": told}, lambda here: pages.turns(ask.name, turns, here))
+
+
+async def read_screen(ask: Ask) -> Reply:
+    ask.agent()
+    lines, ansi = ask.arguments["lines"] or PANE_LINES, bool(ask.arguments["ansi"])
+    captured = await ask.service.screen(ask.name, lines) if ansi else await ask.service.pane(ask.name, lines)
+    # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
+    shown = captured if ansi else await asyncio.to_thread(representation.pane_text, captured)
+    return Reply({"name": ask.name, "ansi": ansi, "text": shown}, said(""))
+
+
+def _closed_item(one: ClosedItem) -> representation.Json:
+    return {
+        "id": one.id,
+        "agent": one.agent,
+        "kind": one.kind,
+        "text": one.text,
+        "opened": rfc3339(one.opened),
+        "closed": rfc3339(one.closed),
+        "by": one.by,
+        "how": one.how,
+        "row": one.row,
+    }

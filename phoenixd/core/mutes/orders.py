@@ -1,0 +1,131 @@
+"""A mute is ordered, taken back, and ends by itself. Parts of the table.
+
+A mute holds back what people are told, and nothing else: alerts stand, are shown and counted, and are journaled. When a
+mute ends, what it held back and still stands is told.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from phoenixd.core import weights
+from phoenixd.core.actions import Alert
+from phoenixd.core.agent import Agent
+from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.events.fleet import JournalBehind, Tick
+from phoenixd.core.events.orders import MuteRequested, UndoRequested, UnmuteRequested
+from phoenixd.core.fleet import Fleet, Step, answer, put
+from phoenixd.core.moment import Moment, in_words
+from phoenixd.core.mutes.state import Mute, is_over, key_of, standing, without
+from phoenixd.core.seat import finding
+from phoenixd.core.undo.age import lasting
+from phoenixd.core.undo.state import Undoable, UndoVerb
+
+MUTES: tuple[UndoVerb, ...] = ("mute", "unmute")
+"""What of acts is about mutes: it is taken back here, whatever the agent is at."""
+
+
+def mute(before: Fleet, found: Step, event: MuteRequested, now: Moment) -> Step:
+    """Hold the alerts of one agent back for so many seconds from now on; a mute that stands is replaced."""
+    agent = before.agents.get(event.agent)
+    if agent is None:
+        return _unknown(found, event.agent)
+    reason = f"muted for {in_words(event.seconds)} by {event.by}"
+    ordered = weights.ordered(event, agent, Decision(agent, reason=reason))
+    found = _noted(before, answer(found, ordered, now), agent, "mute", event.act, event.by, now)
+    made = Mute(key_of(agent.spec), now.wall, now.wall + event.seconds, event.by)
+    return _with(found, made)
+
+
+def unmute(before: Fleet, found: Step, event: UnmuteRequested, now: Moment) -> Step:
+    """End a mute, and tell what it held back."""
+    agent = before.agents.get(event.agent)
+    if agent is None:
+        return _unknown(found, event.agent)
+    if standing(before.mutes, agent.spec, now.wall) is None:
+        noted = Decision(agent, reason=f"unmute asked by {event.by}: it is not muted")
+        return answer(found, weights.ordered(event, agent, noted), now)
+    found = _noted(before, found, agent, "unmute", event.act, event.by, now)
+    told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {event.by}"))
+    return _ended(found, key_of(agent.spec), told, now)
+
+
+def restore(found: Step, event: UndoRequested, agent: Agent, act: Undoable, now: Moment) -> Step:
+    """Take a mute, or the end of one, back: the mute of before stands again, as long as its time has not come."""
+    acts = tuple(one for one in found.fleet.undoable if one is not act)
+    found = replace(found, fleet=replace(found.fleet, undoable=acts))
+    by = f"{event.by}, who took the {act.verb} back"
+    if act.muted_until <= now.wall:
+        told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {by}"))
+        return _ended(found, key_of(agent.spec), told, now)
+    left = in_words(act.muted_until - now.wall)
+    told = weights.ordered(event, agent, Decision(agent, reason=f"muted for {left} by {by}"))
+    return _with(answer(found, told, now), Mute(key_of(agent.spec), now.wall, act.muted_until, event.by))
+
+
+def expire(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
+    """End the mutes whose time has come."""
+    for one in tuple(before.mutes.values()):
+        if is_over(one, now.wall):
+            reason = f"its mute by {one.by} is over"
+            agents = _agents(found.fleet, one.agent)
+            holder = finding.meant(found.fleet, one.agent) or (agents[0] if agents else None)
+            told = Decision(holder, reason=reason, weight="story") if holder is not None else None
+            found = _ended(found, one.agent, told, now)
+    return found
+
+
+def forget(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
+    """Nobody knows who was unmuted since the journal was written, and a mute that nobody wants is silence."""
+    for key in tuple(before.mutes):
+        found = _ended(found, key, None, now)
+    return found
+
+
+def _ended(found: Step, key: str, told: Decision | None, now: Moment) -> Step:
+    """Without this mute; what it held back and still stands goes out with the decision that ends it."""
+    found = replace(found, fleet=replace(found.fleet, mutes=without(found.fleet.mutes, key)))
+    for agent in _agents(found.fleet, key):
+        late = tuple(_held_back(agent))
+        if told is not None and told.agent is not None and told.agent.name == agent.name:
+            found, told = answer(found, replace(told, actions=(*told.actions, *late)), now), None
+        elif late:
+            found = put(found, Decision(agent, late, "its mute is over"), now)
+    return found
+
+
+def _held_back(agent: Agent) -> Iterator[Alert]:
+    """What stands of the agent, and nobody was told of or has acknowledged."""
+    asked = {item.id: item.text for item in agent.items}
+    for one in agent.alerts:
+        if one.held and one.ack is None:
+            text = asked.get(one.id, one.text)
+            yield Alert(agent.name, one.kind, text, watched=one.watched, about=one.about, gist=one.gist)
+
+
+def _agents(fleet: Fleet, key: str) -> tuple[Agent, ...]:
+    seat = fleet.seats.get(key)
+    if seat is not None:
+        return finding.generations(fleet, seat)
+    agent = fleet.agents.get(key)
+    return (agent,) if agent is not None else ()
+
+
+def _with(found: Step, made: Mute) -> Step:
+    return replace(found, fleet=replace(found.fleet, mutes={**found.fleet.mutes, made.agent: made}))
+
+
+def _noted(before: Fleet, found: Step, agent: Agent, verb: UndoVerb, act: str, by: str, now: Moment) -> Step:
+    """Keep what was muted until when, so that it can be taken back."""
+    if not act:
+        return found
+    known = standing(before.mutes, agent.spec, now.wall)
+    until = known.until_wall if known is not None else 0.0
+    name = finding.shown(before, agent)
+    one = Undoable(act, verb, name, now.wall, by, muted_until=until, at=now.at)
+    return replace(found, fleet=replace(found.fleet, undoable=lasting((*found.fleet.undoable, one), now)))
+
+
+def _unknown(found: Step, name: str) -> Step:
+    return replace(found, refusal=Refusal("not_found", f"there is no agent {name}", "phoenixctl status"))

@@ -1,0 +1,51 @@
+"""Verbs that look: a name goes the short way, selectors choose among what the list has."""
+
+from __future__ import annotations
+
+import re
+
+from phoenixd.api.operations.operation import NAME_PATTERN
+from phoenixd.ctl import calls
+from phoenixd.ctl.grammar import Command
+
+LISTS = {
+    "inbox": "inbox",
+    "show_item": "inbox",
+    "list_events": "list_events",
+    "list_breakers": "list_breakers",
+    "breaker_show": "list_breakers",
+    "list_resonance": "list_resonance",
+    "show_resonance": "list_resonance",
+    "clean_fleet": "clean_fleet",
+    "clean_agent": "clean_fleet",
+}
+"""By each operation of such a verb the one that takes selectors."""
+FIRST = ("name", "id", "agent")
+"""How the operations call what stands first."""
+
+
+def look(command: Command) -> int:
+    """`inbox|breaker show|resonance status|cleanup [NAME|SELECT...]`."""
+    given = dict(command.given)
+    if given.pop("closed", False):
+        asking = chosen(Command(command.words, command.operation, given, command.socket, command.as_json), always=True)
+        given = {**asking.given, "state": "closed"}
+        return calls.call(Command(command.words, calls.operation("list_items"), given, command.socket, command.as_json))
+    return calls.call(chosen(Command(command.words, command.operation, given, command.socket, command.as_json)))
+
+
+def chosen(command: Command, *, always: bool = False) -> Command:
+    """The command as one about a list, where more than a plain name was given, or always."""
+    given = dict(command.given)
+    first = next((key for key in FIRST if key in given), None)
+    words = [str(given[first])] if first is not None else []
+    words += map(str, given.pop("which", None) or ())
+    is_plain = not words or (len(words) == 1 and first is not None and re.fullmatch(NAME_PATTERN, words[0]))
+    if is_plain and not always:
+        return Command(command.words, command.operation, given, command.socket, command.as_json)
+    if first is not None:
+        del given[first]
+    if words:
+        given["select"] = " ".join(words)
+    asked = calls.operation(LISTS[command.operation.name])
+    return Command(command.words, asked, given, command.socket, command.as_json)

@@ -1,0 +1,257 @@
+"""Mutes, alerts that were seen, how far an operator has looked; and what has ended, by whom and how."""
+
+from __future__ import annotations
+
+from phoenixd.api.closed_items import Closing
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
+from phoenixd.core.facts import Fact, Ordered
+from phoenixd.core.meter.reading import UsageSample
+from phoenixd.documents.turn_rows import TurnRow
+from phoenixd.ports.journal import Entry, StoredEntry
+from tests.api.conftest import Live
+from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.api.feeding import Model, frames
+
+
+def fleet(daemon: FakeDaemon) -> None:
+    for name in ("shop-api", "shop-web", "docs"):
+        daemon.declare(name)
+
+
+async def row(live: Live, name: str) -> dict[str, object]:
+    found = (await live.ask("GET", f"/v1/agents/{name}")).json["agents"][0]
+    assert isinstance(found, dict)
+    return found
+
+
+async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_as_a_whole(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    fleet(daemon)
+    answer = await live.ask("POST", "/v1/act", {"verb": "mute", "select": "shop-*", "for": "2h"})
+    assert answer.exit == 0, answer.text
+    daemon.wait("shop-api", text="npm publish", held=True)
+
+    told = await row(live, "shop-api")
+    assert str(told["muted_until"]).endswith("Z")
+    assert told["alerts"][0]["held"] is True  # type: ignore[index]
+    assert told["group"] == "needs_you", "it is counted all the same"
+    assert (await row(live, "docs"))["muted_until"] is None
+    text = (await live.ask("GET", "/v1/agents", text=True)).text
+    assert text.splitlines()[0].startswith("1 needs you (1 muted). 3 of 3 alive")
+    assert "muted until" in text
+    assert "held back" in (await live.ask("GET", "/v1/agents/shop-api", text=True)).text
+    assert [item["agent"] for item in (await live.ask("GET", "/v1/inbox")).json["items"]] == ["shop-api"]
+
+    shown = await live.ask("POST", "/v1/undo", {"dry_run": True})
+    assert [(one["name"], one["message"].partition(",")[0]) for one in shown.json["agents"]] == [
+        ("shop-api", "mute by operator"), ("shop-web", "mute by operator")
+    ]  # fmt: skip
+    done = await live.ask("POST", "/v1/undo", {})
+    assert [one["message"] for one in done.json["agents"]] == [
+        "shop-api is not muted any more", "shop-web is not muted any more"
+    ]  # fmt: skip
+    assert daemon.state.mutes == {}
+    assert (await row(live, "shop-api"))["alerts"][0]["held"] is False  # type: ignore[index]
+
+
+async def test_one_agent_is_muted_and_unmuted_and_no_time_is_no_mute(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    assert "muted for 1h00m" in (await live.ask("POST", "/v1/agents/docs/mute", {})).json["message"]
+    daemon.happen(TroubleSeen("docs", "brief", "it is old"))
+    assert "told now: 1 that was held back" in (await live.ask("POST", "/v1/agents/docs/unmute")).json["message"]
+    assert (await live.ask("POST", "/v1/agents/docs/unmute")).json["message"] == "docs is not muted"
+    refused = await live.ask("POST", "/v1/agents/docs/mute", {"for": "0s"})
+    assert (refused.status, refused.json["remedy"]) == (400, "phoenixctl mute docs --for 1h")
+    assert (await live.ask("POST", "/v1/agents/docs/mute", {"for": "8d"})).status == 400
+    assert (await live.ask("POST", "/v1/agents/nobody/mute", {})).status == 404
+
+
+async def test_an_acknowledged_alert_is_shown_apart(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.happen(TroubleSeen("docs", "brief", "it is old"))
+    daemon.wait("shop-api", text="npm publish", held=True)
+    number = daemon.state.agents["docs"].alerts[0].id
+    assert (await live.ask("POST", f"/v1/alerts/{number}/ack")).exit == 0
+
+    items = {item["agent"]: item for item in (await live.ask("GET", "/v1/inbox")).json["items"]}
+    assert items["docs"]["acknowledged"]["by"] == "operator"
+    assert items["shop-api"]["acknowledged"] is None
+    assert (await row(live, "docs"))["alerts"][0]["acknowledged"]["by"] == "operator"  # type: ignore[index]
+    lines = (await live.ask("GET", "/v1/inbox", text=True)).text.splitlines()
+    assert lines[0] == "1 waits for you, oldest first."
+    assert "1 acknowledged, and not over:" in lines
+    text = (await live.ask("GET", "/v1/agents", text=True)).text
+    assert text.splitlines()[0].startswith("2 need you (1 acknowledged).")
+    for word, status in (("999", 404), ("docs", 404)):
+        assert (await live.ask("POST", f"/v1/alerts/{word}/ack")).status == status
+
+
+async def test_since_begins_where_an_operator_said_to_have_looked(live: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    fleet(daemon)
+    daemon.pass_time(10)
+    daemon.die("docs")
+    seen = len(daemon.journal.rows)
+    daemon.pass_time(10)
+    daemon.happen(StopRequested("shop-web"))
+    assert (await live.ask("GET", "/v1/since")).json["deaths"]["total"] == 1
+
+    told = (await live.ask("POST", "/v1/looked", {"upto": str(seen)})).json
+    assert told["row"] == seen
+    since = (await live.ask("GET", "/v1/since")).json
+    assert (since["deaths"]["total"], since["stopped"]) == (0, 1)
+    cursor = (await live.ask("GET", "/v1/agents?after=")).json["cursor"]
+    assert (await live.ask("POST", "/v1/looked", {"upto": cursor})).json["row"] == len(daemon.journal.rows)
+    assert (await live.ask("GET", "/v1/since")).json["stopped"] == 0
+    await live.ask("POST", "/v1/looked", {"upto": "1"})
+    assert (await live.ask("GET", "/v1/since")).json["stopped"] == 0, "what was seen stays seen"
+    for wrong in ("x", "99999", "-1"):
+        assert (await live.ask("POST", "/v1/looked", {"upto": wrong})).status == 400
+
+
+async def test_what_ended_is_told_with_who_ended_it_and_how(live: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    fleet(daemon)
+    daemon.wait("shop-api", text="npm publish", held=True)
+    daemon.happen(TroubleSeen("docs", "brief", "it is old"))
+    daemon.pass_time(60)
+    item = daemon.state.agents["shop-api"].item
+    assert item is not None
+    daemon.happen(AnswerRequested("shop-api", item.id, allow=True, by="uid 7"))
+    daemon.happen(TroubleGone("docs", "brief", "it was written anew"))
+
+    closed = (await live.ask("GET", "/v1/items?state=closed")).json["closed"]
+    told = {one["id"]: one for one in closed}
+    assert (told[item.id]["agent"], told[item.id]["kind"]) == ("shop-api", "permission")
+    assert told[item.id]["opened"] is not None
+    assert told[item.id]["how"]
+    assert told[item.id]["by"] == "uid 7"
+    assert (await live.ask("GET", "/v1/items")).json["items"] == []
+    only = (await live.ask("GET", "/v1/items?state=closed&select=docs")).json["closed"]
+    assert {one["agent"] for one in only} <= {"docs"}
+    text = (await live.ask("GET", "/v1/items?state=closed", text=True)).text
+    assert "shop-api" in text
+    daemon.pass_time(8 * 86400)
+    assert (await live.ask("GET", "/v1/items?state=closed")).json["closed"] == []
+
+
+def stored(seq: int, event: str, reason: str = "", facts: tuple[Fact, ...] = (), **detail: object) -> StoredEntry:
+    return StoredEntry(
+        seq, Entry(seq, float(seq), "docs", 1, event, detail, reason=reason, weight="story", facts=facts)
+    )
+
+
+def test_an_alert_that_is_over_is_told_with_its_text_and_the_reason_of_the_row_before() -> None:
+    rows = [
+        stored(1, "trouble_seen", "brief: it is old"),
+        stored(2, "alert_raised", kind="brief", text="it is old", alert=7),
+        stored(3, "start_requested", "started by ada", (Ordered("start", "ada", moved=True),)),
+        stored(4, "alert_over", kind="brief", text="it is older", alert=7),
+        stored(5, "alert_over", kind="hung", text="it heals by itself", alert=8),
+    ]
+    whole, pages = Closing(), Closing()
+    whole.hear(rows)
+    for row in reversed(rows):
+        pages.hear([row] if row.seq != 4 else rows[2:4])
+    (one,) = whole.newest(10)
+    assert (one.id, one.text, one.how, one.by, one.opened, one.closed) == (
+        7,
+        "it is older",
+        "started by ada",
+        "ada",
+        2,
+        4,
+    )
+    assert pages.newest(10) == [one]
+
+
+async def test_selectors_choose_events_items_breakers_and_what_is_cleaned(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.declare("loops", kind="loop", harness="claude", prompt="next")
+    for name in ("shop-api", "docs"):
+        daemon.wait(name, text="make", held=True)
+
+    events = (await live.ask("GET", "/v1/events?select=shop-*&weight=detail")).json["events"]
+    assert {one["agent"] for one in events} == {"shop-api", "shop-web"}
+    story = (await live.ask("GET", "/v1/events?select=shop-*")).json["events"]
+    assert {one["weight"] for one in story} == {"story"}
+    items = (await live.ask("GET", "/v1/inbox?select=shop-*")).json["items"]
+    assert [item["agent"] for item in items] == ["shop-api"]
+    assert [one["name"] for one in (await live.ask("GET", "/v1/breakers?select=k:loop")).json["agents"]] == ["loops"]
+    assert "loops" in (await live.ask("GET", "/v1/breakers", text=True)).text
+    cleaned = (await live.ask("POST", "/v1/cleanup", {"select": "shop-*", "dry_run": True})).json["agents"]
+    assert [one["name"] for one in cleaned] == ["shop-api", "shop-web"]
+    reset = await live.ask("POST", "/v1/act", {"verb": "breaker_reset", "select": "k:loop"})
+    assert reset.exit == 0, reset.text
+    for path in (
+        "/v1/events?select=x-*",
+        "/v1/inbox?select=x-*",
+        "/v1/breakers?select=x-*",
+        "/v1/resonance?select=x-*",
+    ):
+        refused = await live.ask("GET", path)
+        assert (refused.status, refused.json["detail"]) == (404, "x-*: nothing matches; 4 agents are there")
+    assert (await live.ask("GET", "/v1/events?select=x-*", accept="text/event-stream")).status == 404
+
+
+async def test_turns_and_samples_are_told_as_they_are_known(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.turned = [
+        TurnRow(1.7e9, 1.7e9 + 41, "done", "Fix the login", 1, (("Bash", 2), ("Edit", 1)), 1, 45_000, 900),
+        TurnRow(None, None, None, "", 0, (), 0, None, None),
+    ]
+    daemon.journal.samples = [
+        UsageSample("docs", 1, "s", tokens, None, "model", FIXTURE_EPOCH + tokens) for tokens in (10, 20, 30)
+    ]
+    first, second = (await live.ask("GET", "/v1/agents/docs/turns")).json["turns"]
+    assert (first["tools"], first["failed_calls"], first["how"]) == (
+        [{"name": "Bash", "calls": 2}, {"name": "Edit", "calls": 1}], 1, "done",
+    )  # fmt: skip
+    assert (second["started"], second["tokens"], second["output"]) == (None, None, None), "unknown is never 0"
+    text = (await live.ask("GET", "/v1/agents/docs/turns", text=True)).text
+    assert "Fix the login" in text
+    assert "Bash 2, Edit; 1 failed; 45000 tokens taken; 900 written" in text
+    samples = (await live.ask("GET", "/v1/agents/docs/usage?limit=2")).json["samples"]
+    assert [one["tokens"] for one in samples] == [20, 30]
+    assert (await live.ask("GET", "/v1/agents/docs/usage?since=soon")).status == 400
+
+
+async def test_the_feed_tells_of_a_mute_its_end_and_an_acknowledgement(live: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    live.api.beat = 0.05
+    fleet(daemon)
+    model, heard = Model(), frames(live.socket)
+    told: list[object] = []
+    async for frame in heard:
+        model.hear(frame)
+        known = model.agents.get("docs", {})
+        match len(told):
+            case 0 if model.change >= 0:
+                daemon.happen(MuteRequested("docs", 60.0))
+                told.append("muted")
+            case 1 if known.get("muted_until"):
+                daemon.happen(TroubleSeen("docs", "brief", "it is old"))
+                told.append("raised")
+            case 2 if any(one["held"] for one in model.alerts.values()):
+                (alert,) = model.alerts
+                assert (await live.ask("POST", f"/v1/alerts/{alert}/ack")).exit == 0
+                told.append("acknowledged")
+            case 3 if any(one["acknowledged"] for one in model.alerts.values()):
+                daemon.pass_time(61)
+                told.append("over")
+            case 4 if known.get("muted_until") is None:
+                break
+            case _:
+                pass
+    await heard.aclose()  # type: ignore[attr-defined]
+    assert model.items
+
+
+async def test_an_undone_start_is_no_undone_mute(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.happen(StopRequested("docs", act="1"))
+    daemon.happen(MuteRequested("docs", 60.0, act="2"))
+    daemon.happen(StartRequested("docs"))
+    assert (await live.ask("POST", "/v1/undo", {})).json["agents"][0]["message"] == "docs is not muted any more"

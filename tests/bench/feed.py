@@ -1,0 +1,188 @@
+"""What the faces cost: from an event to a client of the feed, many followers of many agents, and a look at the fleet.
+
+The first is measured on a real daemon; the others on its API over a fleet in memory, in a process of its own, for a
+thousand real agents would cost more than what is measured.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import re
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+from phoenixd.demo.stage import Stage
+from tests.bench.arena import Figures, cpu_seconds
+from tests.bench.scale import Scale
+from tests.ctl.cost import ROOT, installed
+from tests.e2e.puppet import Puppet
+from tests.e2e.test_canaries import TELL
+
+RATE, PUPPETS = 100, 10
+NEAR = 20.0
+"""Milliseconds from an event to its client, for 95 of 100."""
+AGENTS, FOLLOWERS = 1000, 50
+SHARE = 0.05
+CHANGES = (0.0, 10.0)
+"""Rows that change in a second while they are followed."""
+FEW, MANY = 1.2, 3.0
+"""How many times a bare python a look may cost at 100 and at 1,000 agents."""
+MARK = re.compile(rb"mark (\d+)")
+PATIENCE = 120.0
+POST = """
+import threading, time
+def post(seconds, rate):
+    until = time.monotonic() + seconds
+    number = 0
+    while (now := time.monotonic()) < until:
+        mark = f"mark {time.monotonic_ns()}"
+        if number % 2:
+            tell("stop", session_id="s1", last_assistant_message=mark)
+        else:
+            tell("prompt-submit", session_id="s1", prompt=mark)
+        number += 1
+        time.sleep(max(0.0, 1 / rate - (time.monotonic() - now)))
+    return number
+"""
+
+
+def report(scale: Scale) -> bool:
+    """Print the three tables."""
+    seconds = 3.0 if scale.quick else 20.0
+    delays, sent = _near(seconds)
+    print(f"\nevent to client at {sent / seconds:.0f} events a second of {PUPPETS} agents, {len(delays.samples)} seen: "
+          f"{delays.text()} ms, p95 {_p95(delays):.1f} (aim: p95 {NEAR:g})")  # fmt: skip
+    agents, followers = (20, 4) if scale.quick else (AGENTS, FOLLOWERS)
+    for rate in CHANGES:
+        used, frames = _followed(agents, followers, rate, seconds)
+        told = f"{followers} followers of {agents} agents, {rate:g} changes a second"
+        print(f"{told}: {100 * used / seconds:.1f} % of a core, {frames} bytes each (aim: {100 * SHARE:g} %)")
+    for size, aim in ((100, FEW), (agents, MANY)):
+        for verb, ratio, took in _looks(size, 5 if scale.quick else 40):
+            print(f"{verb} at {size} agents: {took.median:.1f} ms, {ratio:.2f} x bare python (aim: {aim:g} x)")
+    return bool(delays.samples)
+
+
+def _p95(figures: Figures) -> float:
+    samples = sorted(figures.samples)
+    return samples[min(len(samples) - 1, int(0.95 * len(samples)))] if samples else float("nan")
+
+
+def _near(seconds: float) -> tuple[Figures, int]:
+    """Milliseconds from a hook of an agent to the first frame that tells of it; how many hooks there were."""
+    with tempfile.TemporaryDirectory(prefix="phx-") as directory:
+        stage = Stage(Path(directory))
+        stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
+        puppets = [Puppet(stage.root / f"c{number}") for number in range(PUPPETS)]
+        try:
+            for number, puppet in enumerate(puppets):
+                argv = ", ".join(f'"{word}"' for word in puppet.argv)
+                stage.declare(f"c{number}", f'[agent.c{number}]\nargv = [{argv}]\ncwd = "/"\n')
+            stage.up()
+            for number, puppet in enumerate(puppets):
+                stage.until_running(f"c{number}", 1, patience=PATIENCE)
+                puppet.do(f"{TELL}\n{POST}\ntell('session-start', session_id='s1', source='startup')")
+            sent: list[int] = []
+            order = f"out = post({seconds}, {RATE / PUPPETS})"
+            posting = [threading.Thread(target=lambda one=one: sent.append(int(one.do(order)))) for one in puppets]
+            seen = asyncio.run(_marks(stage.runtime / "api.sock", posting, seconds))
+            return Figures(seen), sum(sent)
+        finally:
+            stage.down()
+
+
+async def _marks(socket: Path, posting: list[threading.Thread], seconds: float) -> list[float]:
+    reader, writer = await asyncio.open_unix_connection(socket, limit=1 << 26)
+    writer.write(b"GET /v1/stream HTTP/1.0\r\nHost: p\r\nAccept: text/event-stream\r\n\r\n")
+    seen: dict[bytes, float] = {}
+    await reader.readuntil(b"\r\n\r\n")
+    for thread in posting:
+        thread.start()
+    with contextlib.suppress(TimeoutError):
+        async with asyncio.timeout(seconds + 2):
+            while chunk := await reader.read(1 << 20):
+                now = time.monotonic_ns()
+                for mark in MARK.findall(chunk):
+                    seen.setdefault(mark, (now - int(mark)) / 1e6)
+    writer.close()
+    for thread in posting:
+        await asyncio.to_thread(thread.join)
+    return list(seen.values())
+
+
+@contextlib.contextmanager
+def _fleet(agents: int, rate: float) -> Iterator[tuple[int, Path]]:
+    """The pid and the socket of a fleet in memory."""
+    with tempfile.TemporaryDirectory(prefix="phx-") as directory:
+        argv = [sys.executable, "-m", "tests.bench.fleet_server", str(agents), directory, str(rate)]
+        server = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT)
+        assert server.stdin is not None
+        assert server.stdout is not None
+        try:
+            assert server.stdout.readline() == b"ready\n"
+            yield server.pid, Path(directory) / "api.sock"
+        finally:
+            server.stdin.close()
+            server.wait()
+
+
+def _followed(agents: int, followers: int, rate: float, seconds: float) -> tuple[float, int]:
+    """CPU seconds of the server while so many follow, once each has heard all there was; bytes that one got."""
+    with _fleet(agents, rate) as (pid, socket):
+        return asyncio.run(_follow(pid, socket, followers, seconds))
+
+
+async def _follow(pid: int, socket: Path, followers: int, seconds: float) -> tuple[float, int]:
+    got = [0] * followers
+    begun = asyncio.Semaphore(0)
+
+    async def follow(number: int) -> None:
+        reader, writer = await asyncio.open_unix_connection(socket, limit=1 << 26)
+        writer.write(b"GET /v1/stream HTTP/1.0\r\nHost: p\r\nAccept: text/event-stream\r\n\r\n")
+        first = True
+        while chunk := await reader.read(1 << 20):
+            if first and b"event: beat" in chunk:
+                first = False
+                begun.release()
+            got[number] += 0 if first else len(chunk)
+
+    tasks = []
+    for number in range(followers):
+        # One after the other: what each is told at first is not what is measured.
+        tasks.append(asyncio.create_task(follow(number)))
+        async with asyncio.timeout(PATIENCE):
+            await begun.acquire()
+    before, sent = cpu_seconds([pid]), sum(got)
+    await asyncio.sleep(seconds)
+    used, each = cpu_seconds([pid]) - before, (sum(got) - sent) // followers
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+    return used, each
+
+
+def _looks(agents: int, rounds: int) -> list[tuple[str, float, Figures]]:
+    """What `status` and `prompt` cost beside an interpreter that does nothing, in turns."""
+    with tempfile.TemporaryDirectory(prefix="phx-") as directory, _fleet(agents, 0.0) as (_, socket):
+        scripts = installed(Path(directory) / "venv")
+        commands = {
+            "": [str(scripts / "python"), "-S", "-E", "-I", "-c", "pass"],
+            "status": [str(scripts / "launcher"), "status"],
+            "prompt": [str(scripts / "launcher"), "prompt"],
+        }
+        env = {"PHOENIX_SOCKET": str(socket), "PATH": os.environ["PATH"]}
+        took: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(rounds):
+            for name, argv in commands.items():
+                began = time.perf_counter()
+                subprocess.run(argv, stdout=subprocess.DEVNULL, env=env, check=True)
+                took[name].append(1000 * (time.perf_counter() - began))
+        bare = Figures(took[""]).median
+        return [(name, Figures(found).median / bare, Figures(found)) for name, found in took.items() if name]
