@@ -43,7 +43,7 @@ class Command:
 
 
 HABITS = {
-    "ps": "status", "ls": "status", "list": "status", "stat": "status", "top": "status", "kill": "stop", "halt": "stop",
+    "ps": "status", "ls": "status", "list": "status", "stat": "status", "kill": "stop", "halt": "stop",
     "rm": "remove", "delete": "remove", "del": "remove", "new": "add", "create": "add", "tail": "log", "say": "send",
     "tell": "send", "message": "send", "msg": "send", "reload": "apply", "check": "doctor", "open": "attach",
     "shell": "attach", "quit": "down", "exit": "down", "shutdown": "down",
