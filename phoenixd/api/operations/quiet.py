@@ -8,7 +8,9 @@ from phoenixd.api.operations.parameters import CHOSEN, TEXT_FORM
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
 LONG = Parameter("for", "body", "duration", "for how long, 7d at most", flag="--for", default="1h")
-NUMBER = Parameter("id", "path", "string", "the number that inbox shows", required=True, pattern=NAME_PATTERN)
+NUMBER = Parameter(
+    "id", "path", "string", "the number that inbox shows", required=True, pattern=NAME_PATTERN, names="items",
+)
 
 QUIET: tuple[Operation, ...] = (
     Operation(
