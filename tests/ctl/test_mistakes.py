@@ -143,7 +143,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("explain docs shop-api", 2, "phoenixctl explain: unrecognized arguments: shop-api"),
     ("undo nobody", 4, "nothing was stopped, removed, begun afresh or muted within 7 days"),
     ("undo", 4, "nothing was stopped, removed, begun afresh or muted within 7 days"),
-    ("undo docs", 4, "nothing of docs can be taken back: nothing was stopped or begun afresh wit"),
+    ("undo docs", 4, "nothing of docs can be taken back: nothing was stopped, begun afresh or muted wit"),
     ("undo --act zz", 4, "nothing was stopped, removed, begun afresh or muted within 7 days"),
     ("undo --act 'A B'", 2, "act does not match ^[0-9a-z-]{1,40}$"),
     ("undo 'x-*'", 4, "nothing was stopped, removed, begun afresh or muted within 7 days"),
