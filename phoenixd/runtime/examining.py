@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 
 import structlog
 
@@ -24,7 +24,7 @@ class Examining:
         outside: Outside,
         find: Callable[[str], Agent | None],
         tell: Sink,
-        pane_of: Callable[[str, int], str],
+        pane_of: Callable[[str, int], Awaitable[str]],
     ) -> None:
         self._outside = outside
         self._find = find
@@ -40,7 +40,7 @@ class Examining:
         agent, reader = self._find(asked.agent), self._outside.reader
         if agent is None or reader is None:
             return None, "nobody reads failures here" if reader is None else "the agent is gone", 0
-        pane = self._pane_of(asked.agent, asked.incarnation)
+        pane = await self._pane_of(asked.agent, asked.incarnation)
         try:
             opinion, tokens = await reader.read(agent, asked, pane)
         except WriterFailed as failure:

@@ -20,7 +20,7 @@ INCIDENT_LOOK = 1.0
 END_LINES = 40
 """Lines of the terminal of a run that is over."""
 END_LOOK = 0.25
-"""Seconds for them: the next start may stand behind this."""
+"""Seconds for them."""
 PANE_LIMIT = 8000
 MOST_PANES = 200
 """Characters of a terminal's end, and agents of which one is remembered."""
@@ -38,10 +38,13 @@ class Incidents:
         self._find = find
         self._tell = tell
         self._panes: dict[str, tuple[int, str]] = {}
+        self._looks: dict[tuple[str, int], anyio.Event] = {}
         self._places = anyio.CapacityLimiter(AT_ONCE)
 
-    def pane_of(self, agent: str, incarnation: int) -> str:
+    async def pane_of(self, agent: str, incarnation: int) -> str:
         """The end of the terminal as it was when that run failed; empty where it was not seen."""
+        if (look := self._looks.get((agent, incarnation))) is not None:
+            await look.wait()
         known = self._panes.get(agent)
         return known[1] if known is not None and known[0] == incarnation else ""
 
@@ -60,27 +63,51 @@ class Incidents:
         )
 
     async def keep(self, action: RecordIncident, writing: TaskGroup) -> None:
-        """See what there is to see, for a second at most: the kill stands behind this. The disk may take its time."""
+        """See what there is to see: before a kill, for a second at most. The disk may take its time.
+
+        The start after an end waits for nothing: its program draws later than this looks. In a burst of ends most
+        terminals are not looked at, for each look takes time from the starts.
+        """
         agent = self._find(action.agent)
         if agent is None:
             return
-        screen = await self._seen(agent, action)
+        if agent.run is not None and agent.run.incarnation == action.incarnation:
+            await self._note(agent, action, writing, INCIDENT_LINES, INCIDENT_LOOK)
+        elif self._places.available_tokens <= 0:
+            self._remember(action, "")
+            writing.start_soon(self._write_incident, agent, action, "")
+        else:
+            key = action.agent, action.incarnation
+            self._looks[key] = anyio.Event()
+            writing.start_soon(self._look_back, agent, action, writing, key)
+
+    async def _look_back(self, agent: Agent, action: RecordIncident, writing: TaskGroup, key: tuple[str, int]) -> None:
+        try:
+            await self._note(agent, action, writing, END_LINES, END_LOOK)
+        finally:
+            self._looks.pop(key).set()
+
+    async def _note(
+        self, agent: Agent, action: RecordIncident, writing: TaskGroup, lines: int, patience: float
+    ) -> None:
+        screen = await self._seen(agent, lines, patience)
+        self._remember(action, screen)
+        writing.start_soon(self._write_incident, agent, action, screen)
+
+    def _remember(self, action: RecordIncident, screen: str) -> None:
         self._panes.pop(action.agent, None)
         self._panes[action.agent] = action.incarnation, screen[-PANE_LIMIT:]
         if len(self._panes) > MOST_PANES:
             del self._panes[next(iter(self._panes))]
-        writing.start_soon(self._write_incident, agent, action, screen)
 
-    async def _seen(self, agent: Agent, action: RecordIncident) -> str:
-        """The terminal as it stands: the next run's spawn waits behind this in the same lane (C41)."""
-        lives = agent.run is not None and agent.run.incarnation == action.incarnation
-        lines, patience = (INCIDENT_LINES, INCIDENT_LOOK) if lives else (END_LINES, END_LOOK)
+    async def _seen(self, agent: Agent, lines: int, patience: float) -> str:
+        """The terminal as it stands (C41)."""
         try:
             with anyio.move_on_after(patience):
                 async with self._places:
-                    return await self._outside.terminal.capture(action.agent, lines)
+                    return await self._outside.terminal.capture(agent.name, lines)
         except TerminalFailed as failure:
-            log.warning("incident_without_screen", agent=action.agent, reason=failure.message)
+            log.warning("incident_without_screen", agent=agent.name, reason=failure.message)
         return ""
 
     async def _write_incident(self, agent: Agent, action: RecordIncident, screen: str) -> None:

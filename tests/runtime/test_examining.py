@@ -23,7 +23,7 @@ from phoenixd.core.treatment.examined import Opinion, ReaderRules
 from phoenixd.errors import LaunchFailed, TerminalFailed, WriterFailed
 from phoenixd.ports.journal import Batch
 from phoenixd.runtime.examining import Examining
-from phoenixd.runtime.incidents import END_LINES, Incidents
+from phoenixd.runtime.incidents import AT_ONCE, END_LINES, Incidents
 from phoenixd.runtime.lanes import lane_of
 from phoenixd.runtime.supervisor import Supervisor
 from tests.core.story import spec
@@ -49,7 +49,11 @@ class Reader:
 async def told(reader: Any, known: Agent | None = AGENT) -> CaseExamined:
     events: list[Any] = []
     outside: Any = SimpleNamespace(reader=reader)
-    await Examining(outside, lambda name: known, events.append, lambda name, run: f"{name} {run}").examine(ASKED)
+
+    async def pane_of(name: str, run: int) -> str:
+        return f"{name} {run}"
+
+    await Examining(outside, lambda name: known, events.append, pane_of).examine(ASKED)
     (event,) = events
     assert (event.agent, event.incarnation, event.case, event.number) == ("a", 3, "c1", 7)
     return event
@@ -99,27 +103,51 @@ class Terminal:
         return self.shows
 
 
-@pytest.mark.parametrize(("shows", "kept"), [("the end", "the end"), (None, ""), ("hangs", "")])
-async def test_c41_the_terminal_of_a_run_that_is_over_is_seen_and_waited_for_a_moment_at_most(
-    shows: str | None, kept: str
-) -> None:
+def watching(terminal: Terminal) -> tuple[Incidents, list[str]]:
+    """What looks at a terminal, and the screens that it writes down."""
     screens: list[str] = []
 
     async def record(agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:
         screens.append(screen)
         return 1, "{}"
 
-    terminal = Terminal(shows)
     outside: Any = SimpleNamespace(terminal=terminal, papers=SimpleNamespace(record_incident=record))
-    incidents = Incidents(outside, lambda name: AGENT, lambda event: None)
+    return Incidents(outside, lambda name: AGENT, lambda event: None), screens
+
+
+def crashed(agent: str = "a") -> RecordIncident:
+    return RecordIncident(agent, 3, Incident(3, "crash", "it ended", 0.0, case="c1"), ())
+
+
+@pytest.mark.parametrize(("shows", "kept"), [("the end", "the end"), (None, ""), ("hangs", "")])
+async def test_c41_the_terminal_of_a_run_that_is_over_is_seen_and_the_question_waits_for_that(
+    shows: str | None, kept: str
+) -> None:
+    terminal = Terminal(shows)
+    incidents, screens = watching(terminal)
     with anyio.fail_after(60):
         async with anyio.create_task_group() as writing:
-            await incidents.keep(RecordIncident("a", 3, Incident(3, "crash", "it ended", 0.0, case="c1"), ()), writing)
+            await incidents.keep(crashed(), writing)
+            assert terminal.asked == [], "the next start waits for no look"
+            assert await incidents.pane_of("a", 3) == kept
+            assert terminal.asked == [END_LINES]
 
-    assert terminal.asked == [END_LINES]
     assert screens == [kept]
-    assert incidents.pane_of("a", 3) == kept
-    assert incidents.pane_of("a", 4) == incidents.pane_of("b", 3) == ""
+    assert await incidents.pane_of("a", 4) == await incidents.pane_of("b", 3) == ""
+
+
+async def test_c41_in_a_burst_of_ends_few_terminals_are_looked_at_and_each_end_is_written_down() -> None:
+    terminal = Terminal("hangs")
+    incidents, screens = watching(terminal)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as writing:
+            for number in range(AT_ONCE):
+                await incidents.keep(crashed(f"a{number}"), writing)
+            await checkpoint()
+            for number in range(AT_ONCE, 100):
+                await incidents.keep(crashed(f"a{number}"), writing)
+    assert len(terminal.asked) == AT_ONCE
+    assert len(screens) == 100
 
 
 class Orders:
@@ -142,8 +170,8 @@ class Orders:
             self.order.append((type(action).__name__, action.incarnation))
 
 
-async def test_c41_the_terminal_is_looked_at_before_the_next_run_begins_in_it() -> None:
-    """They share a lane, which keeps this order; the question comes behind the look, and nothing waits for it."""
+async def test_c41_the_look_at_the_terminal_is_begun_before_the_next_run_is() -> None:
+    """They share a lane, which keeps this order; nothing waits for what comes of it."""
     told = Orders()
     reader = Caps(reader=ReaderRules(model="test:x"))
     supervisor = Supervisor(Fleet(clinic=reader), FastClock(), told, told.act)  # type: ignore[arg-type]
