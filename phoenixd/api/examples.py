@@ -11,7 +11,7 @@ from phoenixd.api.schemas import SCHEMAS
 
 WHEN, DAY = "2026-11-21T08:14:07.000Z", "2026-11-21"
 WORDS = {
-    "name": "shop-api", "agent": "shop-api", "harness": "claude", "kind": "permission", "text": "npm publish",
+    "name": "shop-api", "agent": "shop-api", "harness": "command", "kind": "permission", "text": "npm publish",
     "title": "Bash npm publish --tag next", "tool": "Bash", "command": "npm test", "argument": "npm test",
     "reason": "exec succeeded, pid 4711", "message": "shop-api is running, incarnation 4", "how": "answered",
     "by": "operator", "remedy": "phoenixctl status shop-api", "state": "/srv/phoenixd", "event": "agent_started",
@@ -27,7 +27,7 @@ NUMBERS = {
     "percent": 22.5, "usd": 1.25, "generation": 2, "status": 409, "next": 4711, "uid": 1000, "calls": 2, "output": 900,
 }  # fmt: skip
 GIVEN: dict[str, Any] = {
-    "select": "shop-*", "argv": ["claude"], "env": {"STAGE": "test"}, "for": "2h", "timeout": "1m", "since": "8h",
+    "select": "shop-*", "argv": ["npm", "start"], "env": {"STAGE": "test"}, "for": "2h", "timeout": "1m", "since": "8h",
     "time": "8h", "age": "20m", "expect": ["shop-api"], "answer": ["allow"], "upto": "4711", "said": "{}",
     "after": "t1", "threshold": "0.9", "withdraw": "shop", "agent": "shop-api", "name": "shop-api",
 }  # fmt: skip

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from hashlib import sha256
 
@@ -12,6 +13,8 @@ stopped, so a deadline can never pass while nobody was watching."""
 
 def in_words(seconds: float) -> str:
     """A length of time as a reason tells it: 45 s, 30 min, 2 h, 1 h 5 min."""
+    if not math.isfinite(seconds):
+        return "an endless time"
     whole = round(seconds)
     if whole < 60 or (whole < 120 and whole % 60):
         return f"{whole} s"

@@ -246,9 +246,11 @@ class Publication:
         with bulkhead(name, "an edit of its state.json"):
             async with desk.lock:
                 touched = await to_thread.run_sync(desk.shelf.was_touched, limiter=self._threads)
-            if touched:
+            # What reads the file for another reason takes the edit over, and tells nobody.
+            if touched or desk.shelf.is_edited:
                 log.info("state_edited", agent=name)
                 await self.publish(desk.agent, ())
+                desk.shelf.is_edited = False
                 self.edited(name)
 
     async def record_incident(self, agent: Agent, action: RecordIncident, screen: str) -> tuple[int, str]:

@@ -109,6 +109,8 @@ class Shelf:
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()
+    is_edited: bool = False
+    """Another hand wrote or removed state.json, which was read since and is not told yet."""
     _known: Known | None = None
     """state.json as it was at that look; None where nobody looked."""
     _is_switched: bool = False
@@ -387,6 +389,7 @@ class Shelf:
         assert theirs is not None
         if self.state is None and seen:
             self.found = theirs.status
+        self.is_edited = self.is_edited or (self._on_disk is not None and self._known not in (None, known))
         # What we hold can be ahead of the file when a write failed; an edit of the file is merged with that.
         if self.state is not None and self._on_disk is not None:
             self.state = merge_states(self._on_disk, theirs, self.state)

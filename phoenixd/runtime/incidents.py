@@ -77,15 +77,17 @@ class Incidents:
             self._remember(action, "")
             writing.start_soon(self._write_incident, agent, action, "")
         else:
-            key = action.agent, action.incarnation
-            self._looks[key] = anyio.Event()
-            writing.start_soon(self._look_back, agent, action, writing, key)
+            look = self._looks[action.agent, action.incarnation] = anyio.Event()
+            writing.start_soon(self._look_back, agent, action, writing, look)
 
-    async def _look_back(self, agent: Agent, action: RecordIncident, writing: TaskGroup, key: tuple[str, int]) -> None:
+    async def _look_back(self, agent: Agent, action: RecordIncident, writing: TaskGroup, look: anyio.Event) -> None:
         try:
             await self._note(agent, action, writing, END_LINES, END_LOOK)
         finally:
-            self._looks.pop(key).set()
+            look.set()
+            # One run may be over for two reasons, and each is written down.
+            if self._looks.get((action.agent, action.incarnation)) is look:
+                del self._looks[action.agent, action.incarnation]
 
     async def _note(
         self, agent: Agent, action: RecordIncident, writing: TaskGroup, lines: int, patience: float

@@ -701,6 +701,21 @@ async def test_f_st_5_an_operators_edit_is_taken_over_while_nothing_else_happens
         tasks.cancel_scope.cancel()
 
 
+async def test_f_st_5_an_edit_that_another_look_took_over_is_told_as_well(room: Room) -> None:
+    """A publication under way, or a face that asks for the loops, reads the file before the watch does."""
+    told: list[Event] = []
+    room.papers.publication.edited = lambda name: told.append(StateEdited(name))
+    agent = room.running(room.agent())
+    await room.papers.publish(agent, [])
+    await room.papers.publication.look_for_edit("a")
+    assert told == [], "our own writes are no edits"
+    edit(room, open_loops=[LOOP])
+    await room.papers.publish(agent, [])
+    await room.papers.publication.look_for_edit("a")
+    await room.papers.publication.look_for_edit("a")
+    assert told == [StateEdited("a")]
+
+
 HUNG = Incident(1, "hung", "silent for 15 minutes", NOW)
 
 

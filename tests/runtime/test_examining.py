@@ -127,12 +127,13 @@ async def test_c41_the_terminal_of_a_run_that_is_over_is_seen_and_the_question_w
     incidents, screens = watching(terminal)
     with anyio.fail_after(60):
         async with anyio.create_task_group() as writing:
-            await incidents.keep(crashed(), writing)
+            for _ in range(2):
+                await incidents.keep(crashed(), writing)
             assert terminal.asked == [], "the next start waits for no look"
             assert await incidents.pane_of("a", 3) == kept
-            assert terminal.asked == [END_LINES]
+            assert terminal.asked == [END_LINES] * 2
 
-    assert screens == [kept]
+    assert screens == [kept] * 2, "one run may be over for two reasons"
     assert await incidents.pane_of("a", 4) == await incidents.pane_of("b", 3) == ""
 
 

@@ -89,7 +89,8 @@ def test_a_refused_head_takes_in_no_body() -> None:
 def test_only_known_fields_are_kept_each_within_its_limit(hook_input: dict[str, Any], divisor: int) -> None:
     kept = payload.trim(hook_input, divisor)
     assert set(kept) <= {*FIELDS, "prompt_sha256", "prompt_bytes", "jobs"} - {"tool_response", "session_crons"}
-    hook_input = {"last_assistant_message": hook_input.get("prompt_response")} | hook_input
+    if not isinstance(hook_input.get("last_assistant_message"), str):
+        hook_input = hook_input | {"last_assistant_message": hook_input.get("prompt_response")}
     for name, limit in payload.TEXT_LIMITS.items():
         if isinstance(kept.get(name), str):
             head, gap, tail = kept[name].partition(payload.GAP) if name in payload.BOTH_ENDS else (kept[name], "", "")

@@ -41,11 +41,13 @@ def storms() -> None:
 
 @pytest.mark.slow
 def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths() -> None:
-    seen: Counter[str] = Counter()
-    for seed in range(2):
+    wanted, seen = {"armed", "armed again", "disarmed", "answered", "answered while no daemon lived"}, Counter[str]()
+    for seed in range(20):
         seen += simulate(f"armed {seed}", agents=12, hours=0.5, weather=STORM).seen
-
-    assert {"armed", "armed again", "disarmed", "answered", "answered while no daemon lived"} <= seen.keys(), seen
+        # What a storm meets hangs on dice, which any change throws anew.
+        if seed > 0 and wanted <= seen.keys():
+            break
+    assert wanted <= seen.keys(), seen
 
 
 def test_promise_1_a_daemon_that_arms_all_it_ever_armed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
