@@ -244,6 +244,7 @@ async def test_the_record_of_a_successor_that_a_rollback_left_running_is_closed_
     scene: Scene,
 ) -> None:
     scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=HandoffRules(keep=1)))
+    scene.changes = {"began_wall": NOW + 30}
     first = await scene.handover.write(WritePackage("a", "h1"))
     assert isinstance(first, PackageWritten)
     # An order to stop rolled it back before the package was known: nothing ever came to its record.
