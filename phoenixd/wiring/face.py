@@ -21,7 +21,8 @@ from phoenixd.ports import Outside
 from phoenixd.runtime.onlookers import Onlookers
 from phoenixd.runtime.recovery import relink
 from phoenixd.runtime.world import left_alone
-from phoenixd.service import DaemonService
+from phoenixd.service.daemon_service import DaemonService
+from phoenixd.service.declarations import Declarations
 from phoenixd.wiring.closing import Ending
 from phoenixd.wiring.kin import above_agents
 from phoenixd.wiring.parts import Ground, Hands, House, World
@@ -43,12 +44,18 @@ def make_service(
         knowledge=house.papers,
         starts=house.starter,
         directories=ground.directories,
-        environ=os.environ,
+        declarations=Declarations(
+            supervisor=supervisor,
+            clock=ground.clock,
+            starts=house.starter,
+            directories=ground.directories,
+            environ=os.environ,
+            left_alone=lambda name: left_alone(outside, ground.epochs, name),
+            adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
+        ),
         describe=facts,
         examine=_doctor(ground, world, house).examine,
         stop=ending.begin,
-        left_alone=lambda name: left_alone(outside, ground.epochs, name),
-        adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         transcripts=house.transcripts,
         living_shims=lambda: above_agents(shims, supervisor.everybody()),
         handover=house.handover,

@@ -37,7 +37,7 @@ from phoenixd.runtime.rounds import Rounds
 from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
-from phoenixd.service import DaemonService
+from phoenixd.service.daemon_service import DaemonService
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables
 from phoenixd.wiring.closing import Ending

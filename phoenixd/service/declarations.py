@@ -1,0 +1,202 @@
+"""Which agents are declared: the files and the fleet change together, and one change sees the one before it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+import anyio
+
+from phoenixd import config
+from phoenixd.api.service import (
+    Change,
+)
+from phoenixd.config.seats import require_seats
+from phoenixd.core.behind.world import World
+from phoenixd.core.decision import Refusal
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import LimitsDeclared
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, UndoRequested
+from phoenixd.core.requests import LAUNCH_KEYS
+from phoenixd.core.seat.finding import declared, meant
+from phoenixd.core.seat.names import refusal_of_name
+from phoenixd.core.undo.state import KEPT
+from phoenixd.directories import Directories, check_socket_paths, find_configuration
+from phoenixd.errors import ConfigurationError
+from phoenixd.ports import Clock
+from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.service.sources import Starts
+
+
+@dataclass(slots=True)
+class Declarations:
+    """Adds, removes, brings back and applies declared agents; one order at a time."""
+
+    supervisor: Supervisor
+    clock: Clock
+    starts: Starts
+    directories: Directories
+    environ: Mapping[str, str] = field(repr=False)
+    left_alone: Callable[[str], Awaitable[World | None]]
+    """What is known of an agent that nobody declared so far; None where nothing of it lives."""
+    adopted: Callable[[str], object]
+    """Takes up the run of one that was declared while it lives."""
+    _declaring: anyio.Lock = field(default_factory=anyio.Lock)
+    """Held from the look at the declarations to the fleet's answer, so that each sees what the one before it did."""
+
+    async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
+        """Declare one more agent by its table; returns its warnings."""
+        async with self._declaring:
+            before = await self._read()
+            if (refusal := refusal_of_name(name)) is not None:
+                return refusal
+            fleet = self.supervisor.fleet
+            if meant(fleet, name) is not None or name in fleet.agents or name in before.agents:
+                return Refusal(
+                    "conflict", f"there is an agent {name} already", f"choose another name, or phoenixctl remove {name}"
+                )
+            try:
+                check_socket_paths(self.directories.runtime, [name])
+                await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, dict(table), before)
+            except ConfigurationError as error:
+                return Refusal("invalid", error.message, error.remedy)
+            after = await self._read()
+            wrong = [problem for problem in after.errors if problem.agent == name]
+            spec = after.agents.get(name)
+            if spec is None:
+                await self._restore(name, before)
+                told = "; ".join(map(str, wrong)) or f"{name} could not be declared"
+                if wrong and all(problem.is_conflict for problem in wrong):
+                    return Refusal("conflict", told, "name another project or another directory, or phoenixctl status")
+                return Refusal("invalid", told, "phoenixctl config check")
+            (refusal,) = await self._declare([AgentDeclared(spec)])
+            if refusal is not None:
+                await self._restore(name, before)
+                return refusal
+            holder = meant(self.supervisor.fleet, name)
+            problems = await self.starts.start_problems(holder) if holder is not None else ()
+            # A directory that is missing is told by whoever typed its name.
+            known = after.problems if await anyio.to_thread.run_sync(os.path.isdir, spec.cwd) else ()
+            warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
+            return (*warnings, *problems)
+
+    async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
+        """Withdraw an agent's declaration, and the agent."""
+        async with self._declaring:
+            if meant(self.supervisor.fleet, name) is None:
+                return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
+            configuration = await self._read()
+            try:
+                # The declaration goes first: after a crash in between the agent is undeclared, not started anew.
+                await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration, act)
+                if act:
+                    young = self.clock.now().wall - KEPT
+                    await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young)
+            except ConfigurationError as error:
+                return Refusal("conflict", error.message, error.remedy)
+            return await self.supervisor.ask(AgentWithdrawn(name, by, act))
+
+    async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        """Take an act back; of an agent that was removed the declaration first."""
+        async with self._declaring:
+            there = meant(self.supervisor.fleet, name)
+            if there is None:
+                if (refused := await self._declare_again(name, act)) is not None:
+                    return refused
+            elif await anyio.to_thread.run_sync(config.is_kept, self.directories.state, name, act):
+                if there.removing:
+                    return Refusal("conflict", f"{name} is still being removed", f"phoenixctl undo {name}, once more")
+                again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
+                return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
+        return await self.supervisor.ask(UndoRequested(name, act, by))
+
+    async def _declare_again(self, name: str, act: str) -> Refusal | None:
+        """Declare an agent as it was before this act; where that is refused or fails, its file is kept as before."""
+        found = False
+        try:
+            found = await anyio.to_thread.run_sync(config.restore_agent, self.directories.state, name, act)
+            after = await self._read()
+            spec = after.agents.get(name)
+            if spec is not None:
+                (refused,) = await self._declare([AgentDeclared(spec)])
+                return refused
+            wrong = "; ".join(str(one) for one in after.errors if one.agent == name or (found and one.agent is None))
+        except ConfigurationError as error:
+            return Refusal("conflict", f"{name} cannot be declared again: {error.message}", error.remedy)
+        finally:
+            if found and meant(self.supervisor.fleet, name) is None:
+                with anyio.CancelScope(shield=True):
+                    await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, None, act)
+        if wrong:
+            return Refusal("conflict", f"{name} cannot be declared again: {wrong}", "phoenixctl config check")
+        why = f"{name} cannot be declared again: its declaration is kept nowhere any more"
+        return Refusal("conflict", why, f"phoenixctl add {name} -- COMMAND")
+
+    async def plan(self) -> tuple[Change, ...]:
+        """What `apply` would do."""
+        return _changes(self._compare(await self._load()))
+
+    async def apply(self) -> tuple[Change, ...]:
+        """Bring the fleet to what the configuration says."""
+        async with self._declaring:
+            configuration = await self._load()
+            difference = self._compare(configuration)
+            require_seats(difference.added)
+            orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
+            orders += [AgentDeclared(change.spec) for change in difference.changed]
+            orders += [AgentWithdrawn(name) for name in difference.removed]
+            await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
+            return _changes(difference)
+
+    async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
+        """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
+        seen = [replace(one, world=await self.left_alone(one.spec.name)) for one in added]
+        answers = await self.supervisor.ask_all([*others, *seen])
+        for one in seen:
+            if one.world is not None:
+                self.adopted(one.spec.name)
+        return answers
+
+    def _place(self) -> Path | None:
+        """The configuration, also one that was made since the daemon began."""
+        return self.directories.configuration or find_configuration(self.environ)
+
+    async def _read(self) -> config.Configuration:
+        place, state = self._place(), self.directories.state
+        return await anyio.to_thread.run_sync(config.read_configuration, place, state, self.environ)
+
+    async def _load(self) -> config.Configuration:
+        place, state = self._place(), self.directories.state
+        return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
+
+    def _compare(self, configuration: config.Configuration) -> config.Plan:
+        return config.plan(declared(self.supervisor.fleet), configuration.agents)
+
+    async def _restore(self, name: str, before: config.Configuration) -> None:
+        """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""
+        table = before.settings.agent.get(name)
+        if table is None:
+            await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, before)
+            return
+        plain = table.model_dump(mode="python", exclude_unset=True)
+        await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+def _changes(plan: config.Plan) -> tuple[Change, ...]:
+    added = [
+        Change(spec.name, "add", f"{spec.harness}, {'starts' if spec.autostart else 'does not start'}")
+        for spec in plan.added
+    ]
+    changed = [
+        Change(
+            change.spec.name,
+            "change",
+            "; ".join(change.differences),
+            restart=any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys),
+        )
+        for change in plan.changed
+    ]
+    removed = [Change(name, "remove", "its run is stopped, its files stay", restart=False) for name in plan.removed]
+    return (*added, *changed, *removed, *(Change(name, "keep") for name in plan.unchanged))

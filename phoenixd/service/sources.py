@@ -1,0 +1,120 @@
+"""What the service asks of other rooms: of agents' papers, transcripts and starts, of projects and handoffs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
+
+from phoenixd.api.service import (
+    BriefPage,
+    LoopCounts,
+    MarkerFace,
+    RebuiltMarker,
+)
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.seat.state import Seat
+from phoenixd.documents.brief.health import Fault
+from phoenixd.documents.log_lines import LogLine
+from phoenixd.documents.project.memory import SharedFile
+from phoenixd.documents.project.tree import Tree
+from phoenixd.documents.resolved import Resolved
+from phoenixd.documents.state import OpenLoop
+from phoenixd.documents.turn_rows import TurnRow
+from phoenixd.planting import Marker
+
+
+class Markers(Protocol):
+    """What the service asks of the papers of markers."""
+
+    async def face(self, agent: Agent) -> MarkerFace: ...
+
+    async def mint(self, phrase: str | None) -> Marker: ...
+
+    async def from_transcript(self, agent: Agent) -> RebuiltMarker | None: ...
+
+
+class Knowledge(Protocol):
+    """What the service reads of agents' files."""
+
+    def loops(self, agent: str) -> LoopCounts: ...
+
+    @property
+    def stale_days(self) -> int: ...
+
+    async def open_loops(self, agent: str) -> tuple[OpenLoop, ...]: ...
+
+    async def brief(self, agent: str) -> BriefPage | None: ...
+
+    async def check_brief(self, agent: str) -> tuple[Fault, ...]: ...
+
+    async def generate_brief(self, agent: Agent) -> BriefPage: ...
+
+    async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved: ...
+
+    def heartbeat(self, agent: str) -> Mapping[str, object] | None: ...
+
+    @property
+    def resonance(self) -> Markers: ...
+
+    async def look_at_breaker(self, agent: Agent) -> Event | None:
+        """What somebody did to a loop's breaker file, None for nothing."""
+        ...
+
+    def clean(self, agent: str | None, text: str) -> str:
+        """A text without its secrets, also those of the agent's variables."""
+        ...
+
+    def clean_of_all(self, agent: str | None, text: str) -> str:
+        """A text without the secrets of any agent."""
+        ...
+
+
+class AgentLog(Protocol):
+    """LogReader of the API, of agents in the place of names."""
+
+    async def newest(self, agents: Sequence[Agent], most: int, since: float | None, now: float) -> list[LogLine]: ...
+
+    async def added(self, agents: Sequence[Agent], since: float, most: int) -> tuple[list[LogLine], bool]: ...
+
+    def resume(self, places: Mapping[str, str]) -> None: ...
+
+    def places(self) -> dict[str, str]: ...
+
+
+class Transcripts(Protocol):
+    """What the service asks of the transcripts: a new reader of what they say."""
+
+    def log(self, clean: Callable[[str, str], str]) -> AgentLog: ...
+
+    async def turns(self, agent: Agent, most: int, clean: Callable[[str], str]) -> list[TurnRow]: ...
+
+
+class Starts(Protocol):
+    """What the service asks of starts: how runs are named to outsiders, and what a start would meet."""
+
+    def token(self, run_id: str) -> str: ...
+
+    async def start_problems(self, agent: Agent) -> tuple[str, ...]:
+        """What stands in the way of an unattended start, for warnings at `add` and `run`."""
+        ...
+
+
+class SharedMemory(Protocol):
+    """What the service asks of the memory that projects share; see phoenixd.memory.sharing. Blocking."""
+
+    def listed(self) -> tuple[SharedFile, ...]: ...
+
+    def hashes(self, workspace: str, tree: Tree, agent: str | None) -> Mapping[str, str]: ...
+
+    def share(self, workspace: str, tree: Tree, path: str, agent: str | None) -> tuple[SharedFile, bool]: ...
+
+    def withdraw(self, project: str) -> tuple[str, ...]: ...
+
+
+class Handover(Protocol):
+    """What the service asks of the packages on disk."""
+
+    async def is_changed(self, seat: Seat) -> bool: ...
+
+    async def fault(self, seat: Seat) -> str | None: ...
