@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
 import shutil
 import sys
-from typing import Any
+import termios
+from typing import Any, TextIO
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
@@ -52,6 +54,8 @@ def run(command: Command) -> int:
     answer = calls.ask(command, calls.operation("health"), {}, as_json=True)
     if answer is None and (code := daemon_start.start(command)) != 0:
         return code
+    if not detached:
+        print(f"{name}: its terminal opens here at its first sign of life", file=sys.stderr)
     for operation, arguments in (
         (calls.operation("add_agent"), declared),
         (calls.operation("start_agent"), {"name": name, "wait": not detached, **({} if detached else _size())}),
@@ -75,7 +79,14 @@ def run(command: Command) -> int:
             return code
     if detached:
         return calls.tell(command, answer) if answer is not None else 0
+    forget_typed(sys.stdin)
     return attach.sit_down(command, name)
+
+
+def forget_typed(terminal: TextIO) -> None:
+    """Drop what was typed while an agent started: it was meant for this shell, and would answer a dialog there."""
+    with contextlib.suppress(termios.error):
+        termios.tcflush(terminal, termios.TCIFLUSH)
 
 
 def declaration(given: dict[str, Any]) -> dict[str, Any] | None:

@@ -15,6 +15,8 @@ from phoenixd.ctl.refusal import refuse
 LEAST = 8
 """The release of textual whose screen this is."""
 PLAIN = "phoenixctl status --watch"
+INSTALL = "uv tool install '.[tui]' in the checkout"
+"""The name is not published, so none may be asked of an index: anybody could have taken it."""
 
 
 def top(command: Command) -> int:
@@ -33,7 +35,7 @@ def top(command: Command) -> int:
         if (error.name or "").partition(".")[0] not in ("textual", "rich"):
             raise
         why = f"top needs textual {LEAST}, and it is not installed"
-        return refuse(exits.FAILED, why, "pip install 'phoenixd[tui]', or without it: phoenixctl status --watch")
+        return refuse(exits.FAILED, why, f"{INSTALL}, or without it: phoenixctl status --watch")
     places = calls.places(command)
     try:
         connection = wire.connect(places)

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.ctl import absence
+from phoenixd.ctl import absence, declare
 from phoenixd.ctl.follow import news
 from phoenixd.drivers.tmux import panes as tmux_panes
 from tests.api.conftest import Live, serving
@@ -254,3 +254,12 @@ async def test_run_starts_an_agent_at_the_size_of_the_terminal_that_asks(
     await asyncio.to_thread(ask, "unseen", "--detached")
 
     assert daemon.sizes == {"seen": (101, 33)}
+
+
+def test_what_is_typed_while_run_starts_an_agent_answers_no_dialog_of_it() -> None:
+    master, slave = pty.openpty()
+    with os.fdopen(master, "wb", buffering=0) as person, os.fdopen(slave) as terminal:
+        person.write(b"y\n")
+        assert select.select([terminal], [], [], 60)[0] == [terminal]
+        declare.forget_typed(terminal)
+        assert select.select([terminal], [], [], 0)[0] == []
