@@ -108,10 +108,11 @@ def lines_of(message: ModelMessage, clean: Cleaner) -> Iterator[str]:
         elif isinstance(part, ToolCallPart):
             yield f"assistant called {part.tool_name}({clean.head(arguments(part), LINE_LIMIT)})"
         elif isinstance(part, ToolReturnPart):
-            yield f"{part.tool_name} returned: {clean.head(_shown(part.content), LINE_LIMIT)}"
+            yield f"{part.tool_name} returned: {clean.head(shown(part.content), LINE_LIMIT)}"
 
 
-def _shown(content: object) -> str:
+def shown(content: object) -> str:
+    """A value of somebody else as text, whatever its own methods do."""
     try:
         return str(content)
     except Exception as failure:  # noqa: BLE001 - a value of somebody else, and the first error matters more

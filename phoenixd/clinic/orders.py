@@ -16,7 +16,7 @@ from pydantic_ai.messages import (
 )
 from pydantic_core import PydanticSerializationError
 
-from phoenixd.clinic.history import last_turn, newest_prompt, prompts
+from phoenixd.clinic.history import last_turn, newest_prompt, prompts, shown
 from phoenixd.clinic.observing import Injury
 from phoenixd.clinic.prescribing import Remedy
 from phoenixd.clinic.runs import Order
@@ -135,9 +135,13 @@ def _content(prompt: Prompt) -> object:
 
 
 def weight(messages: Sequence[ModelMessage]) -> int:
-    """How long a history is, for a comparison with another."""
+    """How long a history is, for a comparison with another. One message weighs the same in each."""
+    return sum(map(_weight, messages))
+
+
+def _weight(message: ModelMessage) -> int:
     try:
-        return len(ModelMessagesTypeAdapter.dump_json(list(messages)))
+        return len(ModelMessagesTypeAdapter.dump_json([message]))
     except PydanticSerializationError:
-        # A result of the caller's that has no JSON: its message still counts.
-        return len(messages)
+        # A result of the caller's that has no JSON.
+        return len(shown(message))

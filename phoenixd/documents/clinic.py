@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic.json_schema import SkipJsonSchema
 
 from phoenixd.core.treatment.words import ACTION_OF, UNSURE, Outcome, PrescribedAction, RootCause, Treatment
 from phoenixd.documents.times import read_time
@@ -107,11 +108,17 @@ class Prescription(Record):
         return Prescription(action="retry")
 
 
+class Repair(Prescription):
+    """What a model may prescribe: which way of ours is taken is never its word, and it is shown none."""
+
+    treatment: SkipJsonSchema[None] = None
+
+
 class Examination(Record):
     """What the clinic's model answers, and nothing beside it."""
 
     diagnosis: Diagnosis
-    prescription: Prescription
+    prescription: Repair
 
 
 class Triage(Record):

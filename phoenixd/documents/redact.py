@@ -53,6 +53,9 @@ _SECRET_DATA = re.compile(
 )
 _USERINFO = re.compile(r"(://[^\s/:@]{0,100}+:)([^\s/@]{1,200}+)@")
 _KEY_BLOCK = re.compile(r"-----BEGIN[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_END = re.compile(r"-----END[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----")
+_KEY_LINE = re.compile(r"[ \t]*[A-Za-z0-9+/=]{4,}[ \t\r]*\n[ \t]*|[ \t]+")
+"""A line of a key, with the blanks before what follows it."""
 _CAPITALS = re.compile("[A-Z]+")
 _SECRET_NAME = re.compile(
     r"pass(word|wd|phrase)|pwd|secret|credential|token|(api|access|private)_?key|_key$|auth(?!or(?!iz))",
@@ -90,7 +93,7 @@ def _redacted(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
         if mark in text:
             text = _marked(mark).sub(REDACTED, text)
     if "PRIVATE KEY" in text:
-        text = _without_key_blocks(text)
+        text = _without_key_ends(_without_key_blocks(text))
     text = without_marked(text, REDACTED)
     if "://" in text:
         text = _USERINFO.sub(rf"\g<1>{REDACTED}@", text)
@@ -152,6 +155,22 @@ def _without_key_blocks(text: str) -> str:
             return "".join(kept)
         closing = text.find("-----", end + len("-----END"))
         position = closing + 5 if 0 <= closing <= end + 80 else end
+    return "".join([*kept, text[position:]])
+
+
+def _without_key_ends(text: str) -> str:
+    """The end of a key whose beginning was cut off, or has scrolled away: its lines above the mark go with it."""
+    kept: list[str] = []
+    position = 0
+    while end := _KEY_END.search(text, position):
+        begin = end.start()
+        while begin > position:
+            line = text.rfind("\n", position, begin - 1) + 1 or position
+            if _KEY_LINE.fullmatch(text, line, begin) is None:
+                break
+            begin = line
+        kept += [text[position:begin], REDACTED]
+        position = end.end()
     return "".join([*kept, text[position:]])
 
 

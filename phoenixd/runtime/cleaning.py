@@ -70,6 +70,9 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
 """The fields that hold words of others. Not among them: what an operator sends or answers, which has to arrive as it
 is."""
 
+MAX_FIELD = 2000
+"""Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
+
 ORDERED: dict[type[Any], tuple[str, ...]] = {
     SendRequested: ("text",),
     AnswerRequested: ("reason", "words"),
@@ -102,9 +105,10 @@ def cleaned(event: Event, clean: Clean) -> Event:
 def kept(event: Event, detail: dict[str, Any], clean: Clean) -> dict[str, Any]:
     """What the journal keeps of an event, without the secrets of an operator's words."""
     agent: str | None = getattr(event, "agent", None)
-    changed = {name: detail[name] for name in ORDERED.get(type(event), ()) if name in detail}
+    # Whole, and cut afterwards: half of a secret is not known for one.
+    changed = {name: getattr(event, name) for name in ORDERED.get(type(event), ()) if name in detail}
     return detail | {
-        name: clean(agent, value) if isinstance(value, str) else [clean(agent, word) for word in value]
+        name: clean(agent, value)[:MAX_FIELD] if isinstance(value, str) else [clean(agent, word) for word in value]
         for name, value in changed.items()
     }
 

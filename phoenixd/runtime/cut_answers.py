@@ -26,6 +26,9 @@ GATHER = 1.0
 SETTLED = 3.0
 """Seconds for which a cut answer has to be the last one: a CLI that goes on by itself may write that a moment later."""
 
+SETTLING = SETTLED + 2 * GATHER
+"""Seconds that the looks of that take at most."""
+
 LATE = 30.0
 """Seconds after that hook for which an answer that is not written yet is looked for."""
 
@@ -73,8 +76,13 @@ class CutAnswers:
             names, began, self._arrived = dict(self._waiting), self._clock.at(), anyio.Event()
             self._waiting = {name: heard for name, heard in names.items() if heard > began - GATHER}
             for name, heard in names.items():
-                if heard <= began - GATHER and not await self._looked(name) and began < heard + LATE:
+                if heard > began - GATHER:
+                    continue
+                # What was seen late gets its time to settle as well.
+                if not await self._looked(name) and began < heard + LATE + (SETTLING if name in self._seen else 0.0):
                     self._waiting.setdefault(name, heard)
+                else:
+                    self._seen.pop(name, None)
             if self._waiting:
                 self._arrived.set()
 

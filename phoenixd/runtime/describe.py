@@ -18,7 +18,7 @@ from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
-from phoenixd.runtime.cleaning import Clean
+from phoenixd.runtime.cleaning import MAX_FIELD, Clean
 
 NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
@@ -26,8 +26,6 @@ OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""
 OF_CODES = frozenset({"planting", "codes", "marker"})
 """Fields that hold an agent's codes: whoever reads the journal, the agent too, must not find them there."""
-MAX_FIELD = 2000
-"""Characters of one text field that the journal keeps; the full prompt stands in the transcript, not here."""
 
 
 def describe_event(event: Event) -> tuple[str, dict[str, Any]]:

@@ -97,7 +97,10 @@ class Incidents:
         writing.start_soon(self._write_incident, agent, action, screen)
 
     def _remember(self, action: RecordIncident, screen: str) -> None:
-        self._panes.pop(action.agent, None)
+        known = self._panes.pop(action.agent, None)
+        if not screen and known is not None and known[0] == action.incarnation:
+            # Nothing was seen this time; what the same run showed before says more.
+            screen = known[1]
         self._panes[action.agent] = action.incarnation, screen[-PANE_LIMIT:]
         if len(self._panes) > MOST_PANES:
             del self._panes[next(iter(self._panes))]

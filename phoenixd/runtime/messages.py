@@ -149,13 +149,20 @@ class Messenger:
             return
         finally:
             del self._under_way[name]
-            self._left[name] = sending.delivery.left
+            self._keep_left(name, sending.delivery.left)
         message = known.get(sending.delivery.text)
         log.info("text_left_behind", agent=name, message_id=message, reason=done.why)
         if message is not None and done.verdict == "delivered":
             self._tell(Delivered(name, sending.incarnation, message, done.why))
         elif message is not None:
             self._tell(NotDelivered(name, sending.incarnation, message, done.why))
+
+    def _keep_left(self, name: str, left: tuple[str, ...]) -> None:
+        """Remember what may stand in an agent's input line; nothing of one that is gone."""
+        if left and self._find(name) is not None:
+            self._left[name] = left
+        else:
+            self._left.pop(name, None)
 
     async def _deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         prompt = self._screens.prompt(agent, order.text)
@@ -169,7 +176,7 @@ class Messenger:
             done = await self._carry_out(sending, Begun(prompt.problem))
         finally:
             del self._under_way[order.agent]
-            self._left[order.agent] = sending.delivery.left
+            self._keep_left(order.agent, sending.delivery.left)
         if done.verdict == "delivered":
             queued = order.text if done.queued else ""
             return Delivered(order.agent, order.incarnation, order.message_id, done.why, queued)

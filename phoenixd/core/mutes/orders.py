@@ -52,7 +52,16 @@ def unmute(before: Fleet, found: Step, event: UnmuteRequested, now: Moment) -> S
 
 
 def restore(found: Step, event: UndoRequested, agent: Agent, act: Undoable, now: Moment) -> Step:
-    """Take a mute, or the end of one, back: the mute of before stands again, as long as its time has not come."""
+    """Take a mute, or the end of one, back: the mute of before stands again, as long as its time has not come.
+
+    What somebody ordered since then stands.
+    """
+    for one in reversed(found.fleet.undoable):
+        if one is act:
+            break
+        if one.agent == act.agent and one.verb in MUTES:
+            why = f"{act.agent} was muted or unmuted again since, by {one.by}"
+            return replace(found, refusal=Refusal("conflict", why, f"phoenixctl undo {act.agent}"))
     acts = tuple(one for one in found.fleet.undoable if one is not act)
     found = replace(found, fleet=replace(found.fleet, undoable=acts))
     by = f"{event.by}, who took the {act.verb} back"

@@ -107,9 +107,10 @@ class Examinations:
         return replace(self, pending=tuple(one for one in self.pending if one.number != number))
 
     def of_the_day(self, wall: float) -> Examinations:
-        """With counts of today. A day before the counted one is a clock set back: no new budget for that."""
+        """With counts of today. A day back is a clock set back over midnight: no new budget for that. Further back, the
+        counted day was that of a wrong clock."""
         day = int(wall // DAY)
-        return self if day <= self.day else replace(self, day=day, questions=0, tokens=0)
+        return self if self.day - 1 <= day <= self.day else replace(self, day=day, questions=0, tokens=0)
 
     @property
     def due(self) -> Instant | None:

@@ -106,7 +106,9 @@ def _look(before: Fleet, found: Step, noticed: Noticed, now: Moment) -> Step:
             return found
         times = known.times if known is not None else 0
         left = FailureRead(noticed.incarnation, case.id, reader.name, times, problem=why)
-        found = _with(found, cases.with_case(replace(case, examined=left)))
+        if known is None or known.answered is None:
+            # What an answer came to, and cost, is not forgotten for a question that was never put.
+            found = _with(found, cases.with_case(replace(case, examined=left)))
         told = f"Case {case.id}, {case.detail}: {reader.name} is not asked: {why}"
         return put(found, Decision(agent, reason=told, facts=(left,), weight="detail"), now)
     return _ask(before, found, agent, case, noticed, now)
@@ -148,7 +150,9 @@ def _answered(found: Step, asked: Question, answer: FailureRead, now: Moment) ->
     if case is None:
         found = _with(found, replace(cases, examinations=over))
         return _told(found, asked.agent, f"what was asked about Case {asked.case} changes nothing: it is long closed")
-    answer = replace(answer, times=case.examined.times if case.examined is not None else 1)
+    # As it was asked: the configuration may name another reader by now.
+    waits = case.examined or FailureRead(asked.incarnation, asked.case, answer.by, 1)
+    answer = replace(answer, by=waits.by, times=waits.times)
     case = replace(case, examined=answer)
     found = _with(found, replace(cases.with_case(case), examinations=over))
     agent = found.fleet.agents.get(asked.agent)

@@ -60,7 +60,7 @@ def hear_freeing(delivery: Delivery, step: Freeing, sight: Sight, now: Moment) -
         return not_delivered(delivery, RUN_OVER)
     if sight.asks:
         return not_delivered(delivery, f"it asks: {sight.asks}")
-    if delivery.is_seen and sight.small:
+    if delivery.is_seen and sight.small and not is_typing(sight.typed, now.wall):
         return not_delivered(delivery, sight.small)
     if step.dialog_since is not None and now.at - step.dialog_since >= LOOK_INTERVAL:
         return refused_by(delivery, f"a dialog is open on its screen: {screen.dialog}", screen.verdict, sight, now)

@@ -46,6 +46,9 @@ def can_show(line: str, text: str, *, is_command: bool) -> bool:
     if _stands_for_one(line) or _SHORTENED.search(line):
         return True
     seen, whole = _plain(line), _plain(text)
+    if not seen:
+        # Nothing of it can be compared but letters that may be drawn in another way: one of ours has to be there.
+        return not whole or any(letter in text for letter in squashed(line))
     return seen in whole or (is_command and seen.startswith(whole))
 
 

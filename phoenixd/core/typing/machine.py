@@ -14,6 +14,7 @@ from phoenixd.core.typing import after, before, clearing, orphans, unseen
 from phoenixd.core.typing.delivery import (
     APPEARS_WITHIN,
     LONGEST,
+    SEEN_WITHIN,
     Appearing,
     Clearing,
     Delivery,
@@ -65,6 +66,10 @@ def hear(delivery: Delivery, seen: Seen, now: Moment) -> Outcome:
         return Outcome(delivery, delivery.order, "the verdict is out")
     if isinstance(seen, PromptSubmitted | PermissionAsked):
         return _hear_hook(delivery, seen)
+    if isinstance(seen, Begun) and isinstance(delivery.step, Orphaned):
+        # Its hooks are heard since the daemon was put together; its time begins with the first look.
+        orphaned = replace(delivery.step, until=now.at + SEEN_WITHIN)
+        delivery = replace(delivery, step=orphaned, deadline=now.at + LONGEST)
     if now.at >= delivery.deadline:
         return unknown(delivery, TOO_LONG) if delivery.enters else not_delivered(delivery, TOO_LONG)
     step = delivery.step
