@@ -77,9 +77,12 @@ def web_address(root: str) -> str | None:
     """Where the repository can be seen, without any login that the remote's address may hold; None where unknown."""
     named = os.environ.get(ADDRESS) or (_origin(root) if Path(root, ".git").exists() else "")
     found = re.fullmatch(
-        r"(?:https?://|ssh://)?(?:[^@/\s]+@)?([\w.-]+\.\w+)(?::\d+)?[:/]([\w./~-]+?)(?:\.git)?/?", named
+        r"(?:(https?)://|ssh://)?(?:[^@/\s]+@)?([\w.-]+\.\w+)(:\d+)?[:/]([\w./~-]+?)(?:\.git)?/?", named
     )
-    return f"https://{found[1]}/{found[2]}" if found is not None else None
+    if found is None:
+        return None
+    # The port of ssh is not that of the pages.
+    return f"https://{found[2]}{(found[3] or '') if found[1] else ''}/{found[4]}"
 
 
 def absolute(text: str, address: str) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from phoenixd.api.history import event_key
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.facts import Asked, AskingOver, Ordered
+from phoenixd.core.seat.names import seat_name
 from phoenixd.ports.journal import Entry, StoredEntry
 
 KEPT = 7 * 86400.0
@@ -64,7 +65,9 @@ class Closing:
                 case AskingOver(item, asked):
                     self._close(item, asked, stored, entry)
                 case Asked(item) if item in self.found:
-                    self._complete(item, opened=entry.wall)
+                    # A hook tells what was asked; other rows that open an item have words of their own.
+                    is_told = event_key(entry.event) == "hookseen"
+                    self._complete(item, opened=entry.wall, text=text if is_told else "")
                 case Ordered("answer", by, taken=True) if isinstance(answered, int) and answered in self.found:
                     # What came of an answer closes the item, and names nobody.
                     known = self.found[answered]
@@ -82,9 +85,8 @@ class Closing:
             self.found[number] = replace(known, text=known.text or text)
             return
         by = next((fact.by for fact in why.facts if isinstance(fact, Ordered)), None)
-        self.found[number] = ClosedItem(
-            number, stored.entry.agent, kind, stored.entry.wall, stored.seq, by, why.reason, text=text
-        )
+        agent = seat_name(stored.entry.agent) if stored.entry.agent is not None else None
+        self.found[number] = ClosedItem(number, agent, kind, stored.entry.wall, stored.seq, by, why.reason, text=text)
 
     def _complete(self, number: int, *, opened: float, text: str = "") -> None:
         known = self.found[number]

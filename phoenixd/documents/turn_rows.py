@@ -81,7 +81,7 @@ def _hear(turns: list[_Turn], fact: Fact, at: float | None) -> None:
     match fact:
         case Prompted() if is_ours(fact.text):
             if now is not None:
-                now.is_over = True
+                now.is_over, now.ended = True, now.newest
             turns.append(_Turn(at, "", is_check=True))
         case Prompted() if now is not None and not now.is_check and (fact.queued or fact.turn == now.name is not None):
             now.prompts += 1

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 MOST = 500
 """Values of one agent, the newest first: one that was replaced still stands in transcripts and on screens."""
@@ -15,11 +16,13 @@ class KnownSecrets:
 
     values: tuple[str, ...] = ()
     _newest: tuple[str, ...] = ()
+    _lock: Lock = field(default_factory=Lock, repr=False, compare=False)
 
     def take(self, values: Iterable[str]) -> None:
         """Know these too."""
         found = tuple(dict.fromkeys(values))
-        newest = (*found, *(value for value in self._newest if value not in found))[:MOST]
-        if set(newest) != set(self._newest):
-            self.values = tuple(sorted(newest, key=lambda value: (-len(value), value)))
-        self._newest = newest
+        with self._lock:
+            newest = (*found, *(value for value in self._newest if value not in found))[:MOST]
+            if set(newest) != set(self._newest):
+                self.values = tuple(sorted(newest, key=lambda value: (-len(value), value)))
+            self._newest = newest

@@ -160,7 +160,7 @@ class Papers:
     def forget_removed(self, names: Iterable[str]) -> None:
         """These agents were removed: what is kept of them in memory alone goes."""
         gone = tuple(names)
-        self._asked.difference_update(gone)
+        self._asked.difference_update(gone, map(seat_name, gone))
         self.publication.forget_removed(gone)
 
     def _learn_of(self, name: str) -> None:

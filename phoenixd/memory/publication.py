@@ -140,8 +140,8 @@ class Publication:
         """
         known = self.known(agent.name)
         if values is not None or agent.name not in self._learnt or not known.values:
-            self._learnt.add(agent.name)
             known.take(values if values is not None else self.secrets_of(agent))
+            self._learnt.add(agent.name)
 
     def forget_removed(self, names: Iterable[str]) -> None:
         """These agents are there no more: their desks are cleared once nobody can be at them."""
@@ -152,18 +152,24 @@ class Publication:
     def _clear_desks(self) -> None:
         before = self._clock.now().at - FOLD_INTERVAL
         for name in [name for name, at in self._leaving.items() if at <= before]:
-            del self._leaving[name]
             if self.is_there(name):
+                del self._leaving[name]
                 continue
+            seat = seat_name(name)
+            is_over = not self.is_there(seat)
+            keys = dict.fromkeys((name, *((seat, f"{seat}-g1") if is_over else ())))
+            left = [key for key in keys if key in self._desks and not self.is_there(key)]
+            if any(self._desks[key].lock.statistics().locked for key in left):
+                # Somebody is at it: desk and secrets go together, next time.
+                continue
+            del self._leaving[name]
             self.left(name)
             self._learnt.discard(name)
             self._heard_at.pop(name, None)
-            if not self.is_there(seat_name(name)):
-                self._known.pop(seat_name(name), None)
-            for key in (name, f"{name}-g1"):
-                desk = self._desks.get(key)
-                if desk is not None and not desk.lock.statistics().locked and not self.is_there(key):
-                    del self._desks[key]
+            if is_over:
+                self._known.pop(seat, None)
+            for key in left:
+                del self._desks[key]
 
     def desk_of(self, agent: Agent) -> Desk:
         """The desk at which an agent's files are written: of a seat's holder that of the seat, with its own run files.

@@ -63,6 +63,8 @@ class Seen:
     since: float
     to: int = 0
     is_whole: bool = True
+    of: int = 0
+    """Lines that it had then: at another width it has others, and is read anew."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,8 +7,10 @@ age shows. `ask` is one question, in a thread, so that a slow answer holds nothi
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
-from collections.abc import AsyncIterator
+import threading
+from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from phoenixd.ctl import wire
@@ -103,8 +105,34 @@ async def ask(
     def asked() -> wire.Answer | None:
         return wire.ask(places, method, target, body, as_json=not text, headers=headers, timeout=timeout)
 
-    found = await asyncio.to_thread(asked)
+    found = await _aside(asked)
     return told.read(found.status, found.exit, found.type, found.body) if found is not None else None
+
+
+async def _aside(asked: Callable[[], wire.Answer | None]) -> wire.Answer | None:
+    """In a thread that nobody waits for at the end: who leaves is not held up by an answer that is late."""
+    loop = asyncio.get_running_loop()
+    done: asyncio.Future[wire.Answer | None] = loop.create_future()
+
+    def settle(found: wire.Answer | None, error: Exception | None) -> None:
+        if done.done():
+            return
+        if error is not None:
+            done.set_exception(error)
+        else:
+            done.set_result(found)
+
+    def run() -> None:
+        found, error = None, None
+        try:
+            found = asked()
+        except Exception as raised:  # noqa: BLE001 - it is raised where it is awaited
+            error = raised
+        with contextlib.suppress(RuntimeError):  # The loop is closed: nobody waits any more.
+            loop.call_soon_threadsafe(settle, found, error)
+
+    threading.Thread(target=run, daemon=True).start()
+    return await done
 
 
 async def _read(reader: asyncio.StreamReader, size: int) -> bytes:

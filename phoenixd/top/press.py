@@ -13,9 +13,10 @@ from phoenixd.top.view import scrolled
 
 def press(world: World, key: str) -> Done:
     """A key was pressed. key: a character, or the name of a key that has none."""
+    if world.face.prompt is not None:
+        # What came back meanwhile stands until the line is closed.
+        return typing_line.pressed(world, key)
     face = replace(world.face, message="")
-    if face.prompt is not None:
-        return typing_line.pressed(replace(world, face=face), key)
     found = keys.BY_KEY.get(key)
     if found is None:
         return face.says(f"{key if key.isprintable() else '?'} does nothing; ? shows the keys"), ()
@@ -91,18 +92,20 @@ def _fetch(kind: PageKind) -> Callable[[World, str], Done]:
 def _meant(world: World) -> tuple[str, ...]:
     """The marked agents that are there, else the one at the cursor."""
     marked = tuple(sorted(name for name in world.face.marks if name in world.model.agents))
-    return marked or ((world.name,) if world.name is not None else ())
+    if world.face.marks:
+        return marked
+    return (world.name,) if world.name is not None else ()
 
 
 def _order(verb: str, *, fresh: bool = False) -> Callable[[World, str], Done]:
     def ordered(world: World, key: str) -> Done:
         names = _meant(world)
         if not names:
-            return world.face.says(f"{key}: the marked agents are gone"), ()
+            return replace(world.face, marks=frozenset()).says(f"{key}: the marked agents are gone"), ()
         real = verb
-        if fresh and len(names) == 1:
-            row = world.model.row(names[0]) or {}
-            real = "restart" if row.get("pid") is not None else "start"
+        if fresh:
+            runs = any((world.model.row(name) or {}).get("pid") is not None for name in names)
+            real = "restart" if runs else "start"  # A restart starts what is down.
         given = {"verb": real, "select": " ".join(names), "expect": list(names), "wait": verb in ("stop", "remove")}
         told = f"{verb} afresh" if fresh else verb
         order = Order("act", {**given, "fresh": True} if fresh else given, told, names)
@@ -116,7 +119,7 @@ def _order(verb: str, *, fresh: bool = False) -> Callable[[World, str], Done]:
 def _send(world: World, key: str) -> Done:
     names = _meant(world)
     if not names:
-        return world.face.says(f"{key}: the marked agents are gone"), ()
+        return replace(world.face, marks=frozenset()).says(f"{key}: the marked agents are gone"), ()
     given = {"verb": "send", "select": " ".join(names), "expect": list(names), "wait": True}
     whom = names[0] if len(names) == 1 else f"{len(names)} agents"
     return replace(world.face, prompt=Prompt("send", f"to {whom}: ", order=Order("act", given, "send", names))), ()

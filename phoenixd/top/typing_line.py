@@ -36,7 +36,14 @@ def pasted(face: Face, text: str) -> Face:
     if prompt is None or prompt.purpose == "confirm":
         return face.says("nothing takes a text here; it was not typed")
     kept = text if prompt.purpose == "send" else " ".join(text.split())
+    most = _most(prompt)
+    if (count := len(prompt.words) + len(kept)) > most:
+        return face.says(f"{count} characters, and at most {most} can be sent; nothing was pasted")
     return _typed(face, prompt, prompt.words + kept)
+
+
+def _most(prompt: Prompt) -> int:
+    return LONGEST_MESSAGE if prompt.purpose == "send" else LONGEST
 
 
 def _edited(words: str, key: str) -> str:
@@ -54,7 +61,7 @@ def _edited(words: str, key: str) -> str:
 
 
 def _typed(face: Face, prompt: Prompt, words: str) -> Face:
-    words = words[: LONGEST_MESSAGE if prompt.purpose == "send" else LONGEST]
+    words = words[: _most(prompt)]
     face = replace(face, prompt=replace(prompt, words=words))
     if prompt.purpose != "filter" or isinstance(selection.parse(words), Refusal):
         return face

@@ -9,7 +9,7 @@ from phoenixd.core.question.characters import visible
 from phoenixd.top import head, keys, pages, panel, table
 from phoenixd.top.face import Face, Page, Seen, World
 from phoenixd.top.frames import Json
-from phoenixd.top.spans import Line, Span, fitted, line, plain, safe
+from phoenixd.top.spans import Line, Span, cut, fitted, line, plain, safe
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +50,13 @@ def seen(face: Face, view: View, at: float) -> Face:
     if item is None:
         return face if face.seen is None else replace(face, seen=None)
     before = face.seen
-    is_same = before is not None and (before.item, before.text_hash) == (item["id"], item["text_hash"])
+    told = item["id"], item["text_hash"], view.of
+    is_same = before is not None and (before.item, before.text_hash, before.of) == told
     read = before.to if before is not None and is_same else 0
     to = max(read, view.to) if view.begins <= read else read
     is_whole = to >= view.of and view.to >= view.of
     since = before.since if before is not None and is_same and before.is_whole == is_whole else at
-    found = Seen(item["id"], item["text_hash"], since, to, is_whole)
+    found = Seen(item["id"], item["text_hash"], since, to, is_whole, view.of)
     return face if found == before else replace(face, seen=found)
 
 
@@ -115,11 +116,13 @@ def _foot(world: World) -> list[Line]:
     if prompt is not None:
         words = "y/n" if prompt.purpose == "confirm" else f"{prompt.words}|"
         parts = fold(visible(f"{prompt.ask}{words}" if prompt.purpose != "confirm" else f"{prompt.ask} {words}"), width)
+        message = safe(world.face.message)
+        said = [line(Span(cut(message, width), "strong"))] if message and len(parts) < room else []
         # The end is where the person types; a question of yes or no is read from its beginning.
         shown = parts[-room:] if prompt.purpose != "confirm" else parts[:room]
         if prompt.purpose == "confirm" and len(parts) > room:
             shown[-1] = f"{shown[-1][: max(0, width - 8)]}... y/n"
-        return _filled([line(Span(part, "chosen")) for part in shown], room, width)
+        return _filled([*said, *(line(Span(part, "chosen")) for part in shown)], room, width)
     if world.face.message:
         parts = fold(safe(world.face.message), width)
         if len(parts) > room:

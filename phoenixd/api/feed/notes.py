@@ -13,6 +13,8 @@ from phoenixd.ports.journal import Journal, StoredEntry
 
 ROWS = 500
 """Rows that are read at once."""
+FAR = 4 * ROWS
+"""Rows between what is kept and who asks, beyond which nobody followed meanwhile, and what is kept begins anew."""
 MOST_CHARACTERS = 4 << 20
 """Of frames that are kept; who is that far behind has the journal read for him."""
 
@@ -42,7 +44,9 @@ class Notes:
     async def between(self, after: int, until: int) -> list[Note]:
         """Those with higher numbers than `after` and none higher than `until`."""
         async with self._reading:
-            if self._until < 0:
+            if self._until < 0 or after - self._until > FAR:
+                self._kept.clear()
+                self._characters = 0
                 self._after = self._until = after
             if after < self._after:
                 return await self._read(after, until)

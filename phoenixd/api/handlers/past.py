@@ -29,7 +29,7 @@ async def list_items(ask: Ask) -> Reply:
         items = open_items(ask, names)[-int(ask.arguments["limit"]) :]
         body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
         return Reply(body, lambda here: inbox_page(items, here))
-    found = [one for one in await _closed(ask) if names is None or one.agent in names][: int(ask.arguments["limit"])]
+    found = (await _closed(ask, names))[: int(ask.arguments["limit"])]
     told = {"state": "closed", "items": [], "closed": [_closed_item(one) for one in found]}
     return Reply(told, lambda here: pages.closed(found, here))
 
@@ -59,11 +59,13 @@ def written_of(ask: Ask, names: frozenset[str] | None) -> tuple[str, ...] | None
     return tuple(found)
 
 
-async def _closed(ask: Ask) -> list[ClosedItem]:
-    closing, before = Closing(), None
+async def _closed(ask: Ask, names: frozenset[str] | None) -> list[ClosedItem]:
+    closing, before, written = Closing(), None, written_of(ask, names)
     since = ask.service.now().wall - KEPT
     for _ in range(MOST_PAGES):
-        rows = await ask.service.journal.read(newest=True, limit=PAGE_ROWS, story=True, since_wall=since, before=before)
+        rows = await ask.service.journal.read(
+            agent=written, newest=True, limit=PAGE_ROWS, story=True, since_wall=since, before=before
+        )
         closing.hear(rows)
         if len(rows) < PAGE_ROWS or len(closing.found) >= 4 * int(ask.arguments["limit"]):
             break

@@ -29,6 +29,9 @@ PANE_EVERY = 1.0
 ROWS = 500
 BEAT_FRAME = ": beat\n\n"
 
+Rows = str | tuple[str, ...] | None
+"""Whose rows are read; None for all."""
+
 
 async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, beat: float = BEAT) -> AsyncIterator[str]:
     """Frames of journal rows after the given one, or from now on; returned only once the start is known to be valid."""
@@ -40,15 +43,17 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
     after, since_wall = await _start(ask, last_event_id)
 
     async def frames() -> AsyncIterator[str]:
-        last, wall = after, since_wall
+        last, wall, chosen = after, since_wall, _rows_of(ask)
         yield BEAT_FRAME  # The first bytes tell the client that the stream stands.
         while not closing.is_set():
             newest = await _newest(ask)  # Before the rows: what is committed in between is then read, not skipped.
-            rows_of = _rows_of(ask)  # Anew each time: a seat may have passed on meanwhile.
+            now_chosen = _rows_of(ask)  # Anew each time: a seat may have passed on meanwhile.
+            rows_of = _either(chosen, now_chosen)  # By one of these rows an agent may have left those that are chosen.
             rows = await ask.service.journal.read(after=last, agent=rows_of, since_wall=wall, limit=ROWS, story=story)
             for row in rows:
                 last = row.seq
                 yield _frame(row.seq, _told(ask, row))
+            chosen = rows_of if len(rows) == ROWS else now_chosen
             if len(rows) == ROWS:
                 continue
             last, wall = max(last, newest), None
@@ -127,7 +132,7 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
     return await _newest(ask), None
 
 
-def _rows_of(ask: Ask) -> str | tuple[str, ...] | None:
+def _rows_of(ask: Ask) -> Rows:
     """Whose rows are followed; of an agent that was removed meanwhile those under its own name."""
     agent, selector = ask.arguments["agent"], ask.selector()
     fleet = ask.service.fleet()
@@ -137,6 +142,12 @@ def _rows_of(ask: Ask) -> str | tuple[str, ...] | None:
         return None
     known = subjects(project(fleet, ask.service.now()))
     return past.written_of(ask, frozenset(one.name for one in known if selector.takes(one)))
+
+
+def _either(before: Rows, now: Rows) -> Rows:
+    if isinstance(before, tuple) and isinstance(now, tuple):
+        return tuple(dict.fromkeys((*before, *now)))
+    return now
 
 
 async def _newest(ask: Ask) -> int:

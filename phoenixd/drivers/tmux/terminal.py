@@ -185,9 +185,12 @@ class TmuxTerminal(Keyboard):
         return "\n".join(line.rstrip(" ") for line in text.split("\n")) if back else text
 
     async def capture_raw(self, agent: str, history: int = 0) -> str:
-        """The same with the sequences that set colours, and whatever else the pane holds: for documents.screen."""
+        """The same with the sequences that set colours, and whatever else the pane holds: for documents.screen.
+
+        Always joined, for secrets are looked for in its lines.
+        """
         back = ("-S", f"-{min(history, HISTORY_LIMIT)}") if history > 0 else ()
-        output = await self._call("capture-pane", "-p", "-e", *back, "-t", (await self._pane_of(agent)).id)
+        output = await self._call("capture-pane", "-p", "-e", "-J", *back, "-t", (await self._pane_of(agent)).id)
         return _end_of(output).decode("utf-8", "replace")
 
     async def tell_attached(self, agent: str, words: str) -> None:

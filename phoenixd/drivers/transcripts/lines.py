@@ -50,6 +50,16 @@ class OpenLines:
         except OSError:
             return b""
 
+    def end_of_lines(self) -> int:
+        """Where the last whole line ends, and the next one begins; 0 where there is none."""
+        at = self.size
+        while at > 0:
+            start = max(0, at - CHUNK)
+            if (found := self.bytes_at(start, at - start).rfind(b"\n")) >= 0:
+                return start + found + 1
+            at = start
+        return 0
+
     def forwards(self, start: int = 0) -> Iterator[Line]:
         """Every whole line that begins at or after `start`, which is the beginning of a line."""
         buffer, view = _buffer(CHUNK)

@@ -228,6 +228,8 @@ class _Tail:
             pieces += sum(len(one.pieces) for one in said)
             if pieces >= 2 * most or (since is not None and _is_older(said, since)):
                 break
+        # A last line longer than what was looked at: reading goes on behind it, not at the file's beginning.
+        self._place.offset = self._place.offset or lines.end_of_lines()
         self._place.settle(lines)
         self._end = (lines.size, lines.written)
         told = self._reading.lines(reversed(found))

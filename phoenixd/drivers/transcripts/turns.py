@@ -8,6 +8,7 @@ from phoenixd.documents.transcript import Prompted, Record, TranscriptForm
 from phoenixd.documents.turn_rows import TurnRow, turn_rows
 from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.records import record_of
+from phoenixd.planting import is_ours
 
 LOOK_BACK = 32 << 20
 """Bytes of the end in which turns are looked for."""
@@ -27,5 +28,7 @@ def newest_turns(path: str, form: TranscriptForm, most: int, clean: Callable[[st
             record = record_of(form, line)
             if record is not None:
                 found.append(record)
-                prompts += any(isinstance(fact, Prompted) and not fact.queued for fact in record.facts)
+                prompts += any(
+                    isinstance(fact, Prompted) and not fact.queued and not is_ours(fact.text) for fact in record.facts
+                )
         return turn_rows(reversed(found), most, clean)
