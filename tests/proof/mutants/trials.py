@@ -75,7 +75,8 @@ class Copy:
             **os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1", LIST: str(self._list),
             "HYPOTHESIS_PROFILE": "mutants",
         }  # fmt: skip
-        bounded = ["sh", "-c", f'ulimit -v {MEMORY}; exec "$@"', "sh", *argv, *files]
+        # The shell stays: the first process of a world has no parent, and the tests want one.
+        bounded = ["sh", "-c", f'ulimit -v {MEMORY}; "$@"; exit $?', "sh", *argv, *files]
         asked = subprocess.Popen(
             [*self._world, *bounded], cwd=self.tree, env=environment, start_new_session=True, text=True,
             stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
