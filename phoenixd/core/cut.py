@@ -92,9 +92,9 @@ def typed(agent: Agent, message_id: str) -> Agent:
 
 
 def missed(agent: Agent, message_id: str, why: str, now: Moment) -> Decision | None:
-    """The word to go on did not arrive: a person has to say it; None where another text is meant."""
+    """The word to go on did not arrive: a person has to say it; None where one is asked already, or of another text."""
     cut = agent.cut
-    if cut is None or not cut.message_id or cut.message_id != message_id:
+    if cut is None or not cut.message_id or cut.message_id != message_id or any(one.kind == CUT for one in agent.items):
         return None
     return _ask(Decision(agent), f"{sentence(cut)}; it could not be told to go on: {why}", now)
 

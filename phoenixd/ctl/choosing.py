@@ -9,6 +9,8 @@ from phoenixd.ctl import calls
 from phoenixd.ctl.grammar import Command
 
 LISTS = {
+    "list_agents": "list_agents",
+    "show_agent": "list_agents",
     "inbox": "inbox",
     "show_item": "inbox",
     "list_events": "list_events",
@@ -28,6 +30,8 @@ def look(command: Command) -> int:
     """`inbox|breaker show|resonance status|cleanup [NAME|SELECT...]`."""
     given = dict(command.given)
     if given.pop("closed", False):
+        if str(given.get("id", "")).isdecimal() and not given.get("which"):
+            given["item"] = int(given.pop("id"))
         asking = chosen(Command(command.words, command.operation, given, command.socket, command.as_json), always=True)
         given = {**asking.given, "state": "closed"}
         return calls.call(Command(command.words, calls.operation("list_items"), given, command.socket, command.as_json))

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-import time
 from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.pages import log as pages
-from phoenixd.api.pages.layout import Page
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import absence, calls, face, wire
 from phoenixd.ctl.follow import follow
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
@@ -55,8 +53,6 @@ class _Printer:
     def __init__(self, pattern: re.Pattern[str] | None, *, as_json: bool) -> None:
         self._pattern = pattern
         self._as_json = as_json
-        here = dict(part.split("=") for part in wire.terminal())
-        self._width, self._colour = int(here.get("width", 80)), "colour" in here
         self._cut = wire.is_terminal()
         self._column = 1
 
@@ -77,7 +73,7 @@ class _Printer:
         return any(pattern.search(str(line[name])) for name in FIELDS if line[name])
 
     def _text(self, found: list[dict[str, Any]]) -> str:
-        page = Page(time.time(), self._width, colour=self._colour)
+        page = face.here()
         # Wide enough for all agents that were seen: the columns of what follows stand below those before.
         self._column = max(self._column, pages.column([str(one["agent"]) for one in found], page))
         lines = (

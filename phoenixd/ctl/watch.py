@@ -6,15 +6,14 @@ What changes is heard from the feed, which names agents that are gone and those 
 from __future__ import annotations
 
 import json
-import re
 from datetime import UTC, datetime
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.api.pages.layout import clean
 from phoenixd.core.seat.names import seat_name
 from phoenixd.ctl import absence, calls
+from phoenixd.ctl.choosing import chosen
 from phoenixd.ctl.follow import follow_named
 from phoenixd.ctl.grammar import Command
 
@@ -26,7 +25,9 @@ SHOWN = ("incarnation", "group", "state", "activity", "waiting_for", "parked_unt
 def status(command: Command) -> int:
     """`status [NAME|SELECT...] [--watch]`."""
     watches = bool(command.given.pop("watch", False))
-    command = _chosen(command)
+    command = chosen(command)
+    if "select" in command.given:
+        command.given["all"] = True
     if not watches:
         return calls.call(command)
     watched = _Watched(command)
@@ -42,16 +43,6 @@ def status(command: Command) -> int:
 def _select(command: Command) -> str:
     """What the feed is asked for; of a generation it has no row, and of its seat it has."""
     return seat_name(str(command.given["name"])) if "name" in command.given else str(command.given.get("select", ""))
-
-
-def _chosen(command: Command) -> Command:
-    """The command, as one about a list where more than a name was given."""
-    words = [str(command.given[key]) for key in ("name",) if key in command.given]
-    words += map(str, command.given.get("which") or ())
-    if not words or (len(words) == 1 and re.fullmatch(NAME_PATTERN, words[0])):
-        return command
-    given = {"all": True, "select": " ".join(words)}
-    return Command(command.words, calls.operation("list_agents"), given, command.socket, command.as_json)
 
 
 class _Watched:

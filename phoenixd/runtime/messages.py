@@ -19,6 +19,7 @@ from phoenixd.core.moment import Instant
 from phoenixd.core.typing.delivery import Delivery, begin, begin_again
 from phoenixd.core.typing.machine import hear
 from phoenixd.core.typing.orders import ClearLine, Discard, Done, Look, Order, Paste, PressEnter
+from phoenixd.core.typing.orphans import NO_TRACE
 from phoenixd.core.typing.seen import (
     Begun,
     Discarded,
@@ -86,7 +87,8 @@ class Messenger:
         self._find = find
         self._under_way: dict[str, Sending] = {}
         self._left: dict[str, tuple[str, ...]] = {}
-        self._orphans: dict[str, dict[str, str]] = {}
+        self._orphans: dict[str, tuple[Unfinished, ...]] = {}
+        self._ordered: dict[str, str] = {}
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
     def left_behind(self, texts: Sequence[Unfinished]) -> None:
@@ -94,17 +96,15 @@ class Messenger:
         agent = self._find(texts[0].agent)
         if agent is None or agent.run is None:
             return
-        known: dict[str, str] = {}
-        for one in texts:
-            prompt = self._screens.prompt(agent, one.text)
-            if one.incarnation == agent.run.incarnation and prompt.is_seen and not prompt.problem:
-                known.setdefault(prompt.text, one.message_id)
-        if known:
+        mine = tuple(one for one in texts if one.incarnation == agent.run.incarnation)
+        if mine:
             now = self._clock.now()
-            delivery = begin_again(tuple(known), now.at, now.wall)
+            prompts = (self._screens.prompt(agent, one.text) for one in mine)
+            typed = tuple(dict.fromkeys(prompt.text for prompt in prompts if not prompt.problem))
             # From now on its hooks are heard: a shim tells those that it kept as soon as it is linked.
+            delivery = begin_again(typed, now.at, now.wall)
             self._under_way[agent.name] = Sending(agent, agent.run.incarnation, delivery)
-            self._orphans[agent.name] = known
+            self._orphans[agent.name] = mine
 
     async def run(self) -> None:
         """Find out what became of the texts of an earlier daemon."""
@@ -128,34 +128,47 @@ class Messenger:
 
     async def deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         """Deliver one text; raises TerminalFailed where the terminal could not be asked."""
-        async with self._turns[order.agent]:
-            await self._settle_orphan(order.agent)
-            return await self._deliver(agent, order)
+        self._ordered[order.agent] = order.message_id
+        try:
+            async with self._turns[order.agent]:
+                await self._settle_orphan(order.agent)
+                return await self._deliver(agent, order)
+        finally:
+            self._ordered.pop(order.agent, None)
 
     async def _settle_orphan(self, name: str) -> None:
-        """Tell what became of an earlier daemon's text, where that can be known; it is never typed again."""
-        known = self._orphans.pop(name, None)
-        if known is None:
+        """Tell what became of an earlier daemon's texts, or that nothing tells it; none is typed again."""
+        texts = self._orphans.pop(name, None)
+        if texts is None:
             return
         sending = self._under_way[name]
         try:
             done = await self._carry_out(sending, Begun())
         except PhoenixdError as failure:
             log.warning("text_left_behind", agent=name, reason=failure.message)
-            return
+            done = Done("unknown", f"{NO_TRACE}: {failure.message}")
         except Exception as fault:
             # The daemon has just begun, and its agents need it more than this text.
             log.exception("text_left_behind", agent=name, reason=repr(fault))
-            return
+            done = Done("unknown", NO_TRACE)
         finally:
             del self._under_way[name]
             self._keep_left(name, sending.delivery.left)
-        message = known.get(sending.delivery.text)
-        log.info("text_left_behind", agent=name, message_id=message, reason=done.why)
-        if message is not None and done.verdict == "delivered":
-            self._tell(Delivered(name, sending.incarnation, message, done.why))
-        elif message is not None:
-            self._tell(NotDelivered(name, sending.incarnation, message, done.why))
+        found = self._newest(sending, texts)
+        log.info("text_left_behind", agent=name, message_id=found, reason=done.why)
+        for one in texts:
+            is_found = one.message_id == found
+            if is_found and done.verdict == "delivered":
+                self._tell(Delivered(name, one.incarnation, one.message_id, done.why))
+            elif one.message_id != self._ordered.get(name):
+                why = done.why if is_found or found is None else NO_TRACE
+                self._tell(NotDelivered(name, one.incarnation, one.message_id, why))
+
+    def _newest(self, sending: Sending, texts: Sequence[Unfinished]) -> str | None:
+        """The newest of the messages with the words of which something was found out; None where nothing was."""
+        agent, words = sending.agent, sending.delivery.text
+        found = (one.message_id for one in reversed(texts) if self._screens.prompt(agent, one.text).text == words)
+        return next(found, None) if words else None
 
     def _keep_left(self, name: str, left: tuple[str, ...]) -> None:
         """Remember what may stand in an agent's input line; nothing of one that is gone."""

@@ -170,10 +170,8 @@ class Performer:
                 await self._runs.order(agent, lambda: shims.disarm(agent, incarnation, id))
             case LookAtScreen():
                 await self._screening.look(action)
-            case DismissDialog():
-                await self._screening.dismiss(action)
-            case InterruptTurn():
-                await self._screening.interrupt(action)
+            case DismissDialog() | InterruptTurn():
+                await self._screening.escape(action)
             case SeeAttendance(agent=agent, incarnation=incarnation):
                 attended = await self._outside.terminal.last_typed(agent) is not None
                 self._tell(AttendanceSeen(agent, incarnation, attended))

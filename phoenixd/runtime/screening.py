@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import structlog
+
 from phoenixd.core.actions import DismissDialog, InterruptTurn, LookAtScreen
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running
-from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
+from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.dialogs import MENU
 from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.typing.escaping import Look, Looked, Pressed, PressEscape, Seen, Unreachable, Verdict, begin, hear
 from phoenixd.core.typing.people import was_touched
+from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Outside, Sink
 from phoenixd.runtime.cut_answers import answer_cut
 
@@ -18,8 +22,7 @@ REFUSAL_LATE = 3.0
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
 
-INTERRUPTED_WITHIN, INTERRUPT_LOOKS = 25.0, 0.3
-"""Seconds for which a screen is looked at after Escape, and between two looks."""
+log = structlog.get_logger()
 
 
 class Screening:
@@ -45,41 +48,36 @@ class Screening:
             attended = was_touched(typed, self._outside.clock.now().wall)
         self._tell(ScreenSeen(action.agent, action.incarnation, verdict, attended=attended))
 
-    async def dismiss(self, action: DismissDialog) -> None:
-        """Press Escape on that very dialog; whether it went, the next look tells."""
+    async def escape(self, action: DismissDialog | InterruptTurn) -> None:
+        """Carry out what `core.typing.escaping` orders, and tell it what was seen."""
+        clock = self._outside.clock
+        dialog = action.dialog if isinstance(action, DismissDialog) else None
+        escaping, order, _ = begin(dialog, clock.now())
+        while not isinstance(order, Verdict):
+            try:
+                seen = await self._do(action, order)
+            except TerminalFailed as failure:
+                seen = Unreachable(failure.message)
+            escaping, order, _ = hear(escaping, seen, clock.now())
+        log.info("escape", agent=action.agent, dialog=dialog, pressed=order.pressed, reason=order.why)
+        if order.shows:
+            self._tell(ScreenSeen(action.agent, action.incarnation, order.shows, "escape"))
+
+    async def _do(self, action: DismissDialog | InterruptTurn, order: Look | PressEscape) -> Seen:
+        """Carry out one order, and say what was seen; raises TerminalFailed."""
+        if isinstance(order, PressEscape):
+            await self._outside.terminal.press_escape(action.agent)
+            return Pressed()
+        await self._outside.clock.sleep_until(order.at)
         agent = self._find(action.agent)
         if agent is None or agent.incarnation != action.incarnation:
-            return
-        verdict = self._outside.screens.classify(agent, await self._outside.terminal.capture(action.agent))
-        if SCREEN_DIALOGS.get(verdict) == action.dialog and self._outside.screens.dismisses(agent, verdict):
-            await self._outside.terminal.press_escape(action.agent)
-
-    async def interrupt(self, action: InterruptTurn) -> None:
-        """Press Escape on an open turn, and never on a dialog, which it would answer.
-
-        A screen that looks idle although the turn is open, as while some CLI draws an answer, cannot tell its end.
-        """
-        agent = self._find(action.agent)
-        if agent is None or not _has_open_turn(agent, action.incarnation):
-            return
-        clock = self._outside.clock
-        first = verdict = await self._screen_of(agent)
+            return Looked("", is_over=True)
+        verdict = self._outside.screens.classify(agent, await self._outside.terminal.capture(agent.name))
+        # The look takes its time: what hooks told meanwhile counts.
         now = self._find(action.agent)
-        if now is None or not _has_open_turn(now, action.incarnation):
-            return  # It ended meanwhile, and a person may write at the prompt.
-        if first in ("working", "idle"):
-            await self._outside.terminal.press_escape(action.agent)
-        if first == "idle":
-            return
-        give_up, before = clock.now().at + INTERRUPTED_WITHIN, ""
-        # A frame of before may still be drawn: two in a row count.
-        while first == "working" and (verdict == first or verdict != before) and clock.now().at < give_up:
-            await clock.sleep_until(clock.now().at + INTERRUPT_LOOKS)
-            before, verdict = verdict, await self._screen_of(agent)
-        self._tell(ScreenSeen(action.agent, action.incarnation, verdict, "escape"))
-
-    async def _screen_of(self, agent: Agent) -> str:
-        return self._outside.screens.classify(agent, await self._outside.terminal.capture(agent.name))
+        is_over = now is None or now.incarnation != action.incarnation or not isinstance(now.state, Starting | Running)
+        turn_open = now is not None and _has_open_turn(now)
+        return Looked(verdict, self._outside.screens.dismisses(agent, verdict), is_over, turn_open)
 
     async def _look_for_refusal(self, agent: Agent) -> None:
         """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
@@ -98,12 +96,10 @@ class Screening:
             await clock.sleep_until(clock.now().at + REFUSAL_LATE / 10)
 
 
-def _has_open_turn(agent: Agent, incarnation: int) -> bool:
-    """Whether this run is at a turn, and asks nobody anything."""
+def _has_open_turn(agent: Agent) -> bool:
+    """Whether its run is at a turn, and asks nobody anything."""
     state = agent.state
-    if agent.incarnation != incarnation or not isinstance(state, Running):
-        return False
-    return state.activity.turn_open and state.activity.waiting is None
+    return isinstance(state, Running) and state.activity.turn_open and state.activity.waiting is None
 
 
 def _may_be_refused(state: Running, verdict: str, at: float) -> bool:

@@ -10,6 +10,7 @@ from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.orders import SendRequested, StartRequested, StopRequested
+from phoenixd.core.undo.state import KEPT
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -275,6 +276,22 @@ async def test_undo_of_what_nothing_was_done_to_says_so(live: Live, daemon: Fake
     assert answer.json["remedy"] == "phoenixctl events docs"
     kept = await live.ask("POST", "/v1/undo", {"select": "shop-* !docs !shop-web", "dry_run": True})
     assert [one["name"] for one in kept.json["agents"]] == ["shop-api"]
+
+
+async def test_what_undo_shows_it_also_takes_back_whatever_the_clock_was_set_to(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Seven days have passed by supervised time, and the wall clock was set back a month."""
+    fleet(daemon)
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "docs"})
+    now = daemon.now()
+    monkeypatch.setattr(daemon, "now", lambda: replace(now, at=now.at + KEPT, wall=now.wall - 30 * 86400.0))
+
+    shown = await live.ask("POST", "/v1/undo", {"dry_run": True})
+    done = await live.ask("POST", "/v1/undo", {"select": "docs"})
+
+    assert (shown.status, done.status) == (404, 404), shown.text
+    assert isinstance(daemon.state.agents["docs"].state, Stopped)
 
 
 async def test_an_agent_that_was_removed_is_found_by_its_project_and_its_labels(live: Live, daemon: FakeDaemon) -> None:

@@ -180,6 +180,17 @@ def test_after_a_daemon_start_the_words_are_not_typed_twice() -> None:
     assert asked(story) == [cut.CUT]
 
 
+def test_after_a_daemon_start_a_person_is_asked_once_also_where_the_words_did_not_arrive() -> None:
+    story = ended()
+    told(story)
+    order = story.of(Deliver)[0]
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    alerts, (item,) = story.alerts(), story.agent.items
+    story.tell(NotDelivered("a", 1, order.message_id, "nothing tells what became of it"))
+
+    assert (story.alerts(), story.agent.items) == (alerts, (item,))
+
+
 def test_after_a_daemon_start_what_was_delivered_asks_nobody() -> None:
     story = ended()
     told(story)

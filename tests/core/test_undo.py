@@ -17,8 +17,8 @@ from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
-from phoenixd.core.undo.age import is_young, lasting
-from phoenixd.core.undo.state import KEPT, MOST, Undoable, kept, newest
+from phoenixd.core.undo.age import kept, lasting
+from phoenixd.core.undo.state import KEPT, MOST, Undoable, newest
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.codec import decode, encode
 from tests.core.story import Story, claude, spec
@@ -389,20 +389,19 @@ def test_the_newest_act_is_taken_back_as_a_whole_and_of_named_agents_the_newest_
         Undoable("2", "fresh", "c", 20.0, "ada"),
     )
 
-    assert [one.agent for one in newest(acts, 30.0)] == ["a", "c"]
-    assert [(one.agent, one.act) for one in newest(acts, 30.0, frozenset("ab"))] == [("a", "2"), ("b", "1")]
-    assert [(one.agent, one.act) for one in newest(acts, 30.0, frozenset("ab"), "1")] == [("a", "1"), ("b", "1")]
-    assert [one.agent for one in newest(acts, 30.0, act="1")] == ["a", "b"]
-    assert newest(acts, 30.0, act="3") == ()
-    assert newest(acts, 30.0 + KEPT) == ()
-    assert newest((), 30.0) == ()
+    assert [one.agent for one in newest(acts)] == ["a", "c"]
+    assert [(one.agent, one.act) for one in newest(acts, frozenset("ab"))] == [("a", "2"), ("b", "1")]
+    assert [(one.agent, one.act) for one in newest(acts, frozenset("ab"), "1")] == [("a", "1"), ("b", "1")]
+    assert [one.agent for one in newest(acts, act="1")] == ["a", "b"]
+    assert newest(acts, act="3") == ()
+    assert newest(()) == ()
 
 
 def test_acts_are_bounded() -> None:
     acts = [Undoable(str(number), "stop", "a", 1.0, "ada") for number in range(MOST + 5)]
 
-    assert len(kept(acts, 2.0)) == MOST
-    assert kept(acts, 2.0)[-1] is acts[-1]
+    assert len(kept(acts, Moment(2.0, 2.0))) == MOST
+    assert kept(acts, Moment(2.0, 2.0))[-1] is acts[-1]
 
 
 def test_a_running_agent_is_up_after_its_stop_was_taken_back_at_once() -> None:
@@ -430,7 +429,7 @@ def test_an_act_is_kept_seven_days_whatever_the_clock_is_set_to(jump: float) -> 
     def seen(days: float, ahead: float) -> list[str]:
         """What can be taken back then, of what is remembered then, by a clock that is so far ahead."""
         then = Moment(at + days * DAY, wall + days * DAY + ahead)
-        return [one.act for one in lasting(acts, then) if is_young(one, then)]
+        return [one.act for one in kept(lasting(acts, then), then)]
 
     assert seen(3, jump) == (["1"] if jump <= 0 else [])
     assert lasting(acts, Moment(at + 3 * DAY, wall + 3 * DAY + jump)) == acts
@@ -462,8 +461,8 @@ def test_an_act_of_an_older_version_is_kept_by_the_clock_alone() -> None:
 
 def test_time_in_which_no_daemon_watched_counts() -> None:
     act = Undoable("1", "stop", "a", 10.0, "ada", at=5.0)
-    assert is_young(act, Moment(6.0, 10.0 + KEPT - 1))
-    assert not is_young(act, Moment(6.0, 10.0 + KEPT))
+    assert kept((act,), Moment(6.0, 10.0 + KEPT - 1)) == (act,)
+    assert kept((act,), Moment(6.0, 10.0 + KEPT)) == ()
 
 
 def test_what_is_to_be_remembered_is_bounded_too() -> None:

@@ -7,6 +7,7 @@ import shlex
 import pytest
 
 from phoenixd.core.events.fleet import TroubleSeen
+from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.ctl.choosing import LISTS, chosen
 from phoenixd.ctl.grammar import parse
 from tests.api.daemon import FakeDaemon
@@ -63,9 +64,36 @@ async def test_what_only_looks_takes_selectors(ctl: Ctl, daemon: FakeDaemon) -> 
     assert "Nothing is known of a turn of docs" in (await ctl("turns", "docs")).out
 
 
+async def test_inbox_of_a_number_tells_how_that_item_ended(ctl: Ctl, daemon: FakeDaemon) -> None:
+    for name in ("docs", "shop-api"):
+        daemon.declare(name)
+        daemon.wait(name, text=f"make {name} " * 20, held=True)
+    numbers = [agent.item.id for agent in daemon.state.agents.values() if agent.item is not None]
+    for name, number in zip(("docs", "shop-api"), numbers, strict=True):
+        waits = await ctl("inbox", str(number), "--closed")
+        assert (waits.code, waits.out) == (4, "")
+        assert f"#{number} has not ended: it waits" in waits.err
+        assert f"phoenixctl inbox {number}" in waits.err
+        daemon.happen(AnswerRequested(name, number, allow=True, by="uid 7"))
+    for number in numbers:
+        (one,) = (await ctl("inbox", str(number), "--closed", "--json")).json["closed"]
+        assert (one["id"], one["by"]) == (number, "uid 7")
+    told = " ".join((await ctl("inbox", str(numbers[0]), "--closed")).out.split())
+    assert f"#{numbers[0]} permission of docs" in told
+    assert "by uid 7" in told
+    never = await ctl("inbox", "99999", "--closed")
+    assert (never.code, never.out) == (4, "")
+    assert "nothing that ended within 7 days has the number 99999" in never.err
+    assert "phoenixctl inbox --closed" in never.err
+    assert "there is no agent 7" in (await ctl("inbox", "7", "docs", "--closed")).err
+
+
 @pytest.mark.parametrize(
     ("words", "operation", "given"),
     [
+        ("status", "list_agents", {}),
+        ("status a", "show_agent", {"name": "a"}),
+        ("status a !b", "list_agents", {"select": "a !b"}),
         ("inbox", "inbox", {}),
         ("inbox 71", "show_item", {"id": "71"}),
         ("inbox p:web", "inbox", {"select": "p:web"}),

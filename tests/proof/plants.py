@@ -34,6 +34,7 @@ class Plant:
 
 SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
 TYPING, TYPES = "phoenixd/core/typing", "tests/core/test_typing.py"
+ESCAPING, ESCAPES = f"{TYPING}/escaping.py", ("tests/core/test_escaping.py",)
 
 ACTS = "            for action in due.actions:\n                self._act(action)\n"
 ANSWERS = "            for answer in due.answers:\n                answer(None)\n"
@@ -212,6 +213,37 @@ PLANTS = (
         "waits for ever for the proof of an answer",
         ((f"{TYPING}/answering.py", "        counted = answering.allow\n", "        counted = None\n"),),
         ("tests/core/test_answering.py",),
+    ),
+    Plant(
+        "presses Escape though the dialog that was judged has left the screen",
+        ((ESCAPING, "    if SCREEN_DIALOGS.get(seen.verdict) != dialog:\n", "    if False:\n"),),
+        ESCAPES,
+    ),
+    Plant(
+        "presses Escape on a dialog in place of a turn",
+        ((ESCAPING, '    if seen.verdict not in ("working", "idle"):\n', "    if False:\n"),),
+        ESCAPES,
+    ),
+    Plant(
+        "presses Escape again where a turn goes on",
+        (
+            (
+                ESCAPING,
+                '            return Outcome(again, Look(now.at + LOOK_INTERVAL), "whether the turn has ended")\n',
+                '            return _press(again, Pressing(tells_end=True), "the turn goes on")\n',
+            ),
+        ),
+        ESCAPES,
+    ),
+    Plant(
+        "waits for ever for the end of a turn after Escape",
+        ((ESCAPING, "            if agrees or now.at >= step.until:\n", "            if agrees:\n"),),
+        ESCAPES,
+    ),
+    Plant(
+        "presses Escape by what was known before the look",
+        (("phoenixd/runtime/screening.py", "        now = self._find(action.agent)\n", "        now = agent\n"),),
+        ("tests/runtime/test_escape.py",),
     ),
     Plant(
         "takes a person's line out",

@@ -23,9 +23,8 @@ from phoenixd.core.projection import Row, project
 from phoenixd.core.seat.finding import meant
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
-from phoenixd.core.undo import state as undoing
-from phoenixd.core.undo import telling
-from phoenixd.core.undo.state import Undoable
+from phoenixd.core.undo import age, telling
+from phoenixd.core.undo.state import Undoable, newest
 from phoenixd.errors import PhoenixdError
 
 Handler = Callable[[Ask], Coroutine[None, None, Reply]]
@@ -86,9 +85,8 @@ async def act(ask: Ask) -> Reply:
 
 
 async def undo(ask: Ask) -> Reply:
-    fleet, wall, act = ask.service.fleet(), ask.service.now().wall, ask.arguments["act"]
-    kept = undoing.kept(fleet.undoable, wall)
-    acts = undoing.newest(kept, wall, _undone(ask, kept) if str(ask.arguments["select"]).strip() else None, act)
+    act, kept = ask.arguments["act"], age.kept(ask.service.fleet().undoable, ask.service.now())
+    acts = newest(kept, _undone(ask, kept) if str(ask.arguments["select"]).strip() else None, act)
     if not acts and act is not None and kept:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:

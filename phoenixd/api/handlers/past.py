@@ -24,14 +24,24 @@ PANE_LINES = 200
 
 
 async def list_items(ask: Ask) -> Reply:
-    names = chosen(ask)
+    names, number = chosen(ask), ask.arguments["item"]
     if ask.arguments["state"] == "open":
-        items = open_items(ask, names)[-int(ask.arguments["limit"]) :]
+        items = [one for one in open_items(ask, names) if number in (None, one.id)][-int(ask.arguments["limit"]) :]
         body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
         return Reply(body, lambda here: inbox_page(items, here))
-    found = (await _closed(ask, names))[: int(ask.arguments["limit"])]
+    closing = await _closed(ask, names, number)
+    if number is not None and number not in closing.found:
+        raise _not_closed(ask, number)
+    found = closing.newest(int(ask.arguments["limit"])) if number is None else [closing.found[number]]
     told = {"state": "closed", "items": [], "closed": [_closed_item(one) for one in found]}
-    return Reply(told, lambda here: pages.closed(found, here))
+    return Reply(told, lambda here: pages.closed(found, here) if number is None else pages.closed_one(found[0], here))
+
+
+def _not_closed(ask: Ask, number: int) -> Problem:
+    if any(one.id == number for one in projection.inbox(ask.service.fleet())):
+        return Problem("not_found", f"#{number} has not ended: it waits", f"phoenixctl inbox {number}")
+    why = f"nothing that ended within 7 days has the number {number}"
+    return Problem("not_found", why, "phoenixctl inbox --closed")
 
 
 def open_items(ask: Ask, names: frozenset[str] | None) -> tuple[InboxItem, ...]:
@@ -59,7 +69,8 @@ def written_of(ask: Ask, names: frozenset[str] | None) -> tuple[str, ...] | None
     return tuple(found)
 
 
-async def _closed(ask: Ask, names: frozenset[str] | None) -> list[ClosedItem]:
+async def _closed(ask: Ask, names: frozenset[str] | None, number: int | None) -> Closing:
+    """What the rows tell, as far back as is asked for. number: of the one that is; None for all."""
     closing, before, written = Closing(), None, written_of(ask, names)
     since = ask.service.now().wall - KEPT
     for _ in range(MOST_PAGES):
@@ -67,10 +78,16 @@ async def _closed(ask: Ask, names: frozenset[str] | None) -> list[ClosedItem]:
             agent=written, newest=True, limit=PAGE_ROWS, story=True, since_wall=since, before=before
         )
         closing.hear(rows)
-        if len(rows) < PAGE_ROWS or len(closing.found) >= 4 * int(ask.arguments["limit"]):
+        if len(rows) < PAGE_ROWS or _is_enough(closing, number, int(ask.arguments["limit"])):
             break
         before = rows[0].seq
-    return closing.newest(len(closing.found))
+    return closing
+
+
+def _is_enough(closing: Closing, number: int | None, limit: int) -> bool:
+    if number is None:
+        return len(closing.found) >= 4 * limit
+    return number in closing.found and closing.found[number].opened is not None
 
 
 async def show_usage(ask: Ask) -> Reply:

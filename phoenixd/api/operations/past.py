@@ -23,6 +23,7 @@ PAST: tuple[Operation, ...] = (
                 "state", "query", "string", "open: what waits; closed: what waited", default="open",
                 choices=("open", "closed"),
             ),
+            Parameter("item", "query", "integer", "only the one of this number, in full", minimum=1),
             SELECT, most("of them, the newest", 200), *TEXT_FORM,
         ),
         path="/v1/items", response="Items",

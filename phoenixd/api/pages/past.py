@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.closed_items import ClosedItem
-from phoenixd.api.pages.layout import Page, clip, columns, pad, page
+from phoenixd.api.pages.layout import Page, clip, columns, name_column, pad, page, wrap
 from phoenixd.api.times import ago, span
 from phoenixd.documents.turn_rows import TurnRow
 
-NAME_COLUMNS = 12
+NOBODYS = "phoenixd"
+"""Stands for the agent of what is about none."""
 WORDS = {"done": "", "failed": "failed", "interrupted": "interrupted", None: ""}
 
 
@@ -17,16 +18,28 @@ def closed(items: Sequence[ClosedItem], here: Page) -> str:
     """What waited within 7 days, the newest end first: when, whose, what, by whom and how it ended."""
     if not items:
         return page(["Nothing that waited for you has ended within 7 days. What waits now: phoenixctl inbox"])
-    width = min(max(NAME_COLUMNS, *(len(one.agent or "") for one in items)), max(NAME_COLUMNS, here.width // 3))
+    width = name_column([one.agent or NOBODYS for one in items], here)
     lines = []
     for one in items:
-        lead = f"{here.clock(one.closed):>8} #{one.id:<5}{pad(one.agent or 'phoenixd', width)} "
-        waited = f" after {ago(one.closed - one.opened)}" if one.opened is not None else ""
+        lead = f"{here.clock(one.closed):>8} #{one.id:<5}{pad(one.agent or NOBODYS, width)} "
         what = f"{one.kind}: {one.text}" if one.text else one.kind
         lines.append(lead + clip(what, max(10, here.width - columns(lead))))
-        by = f"by {one.by}" if one.by is not None else "by itself"
-        lines.append(f"    {clip(f'{by}{waited}: {one.how}', max(10, here.width - 4))}")
+        lines.append(f"    {clip(_how(one), max(10, here.width - 4))}")
     return page([*lines, "", "what waits now: phoenixctl inbox"])
+
+
+def closed_one(item: ClosedItem, here: Page) -> str:
+    """One thing that waited, in full."""
+    head = f"#{item.id} {item.kind} of {item.agent or NOBODYS}, ended {here.clock(item.closed)} {_how(item)}"
+    asked = [line for part in item.text.splitlines() for line in wrap(part, here.width - 4)]
+    lines = [*wrap(head, here.width), *([""] if asked else []), *(f"    {line}" for line in asked)]
+    return page([*lines, "", "what else ended: phoenixctl inbox --closed"])
+
+
+def _how(item: ClosedItem) -> str:
+    by = f"by {item.by}" if item.by is not None else "by itself"
+    waited = f" after {ago(item.closed - item.opened)}" if item.opened is not None else ""
+    return f"{by}{waited}: {item.how}"
 
 
 def turns(name: str, found: Sequence[TurnRow], here: Page) -> str:

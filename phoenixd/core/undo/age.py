@@ -17,12 +17,12 @@ from phoenixd.core.undo.state import KEPT, MOST, Undoable
 
 def lasting(acts: Iterable[Undoable], now: Moment) -> tuple[Undoable, ...]:
     """Those that have to be remembered, the newest MOST of them."""
-    return tuple(one for one in acts if not is_over(one, now.at) and (one.at is not None or is_young(one, now)))[-MOST:]
+    return tuple(one for one in acts if not is_over(one, now.at) and (one.at is not None or _is_young(one, now)))[-MOST:]
 
 
-def is_young(one: Undoable, now: Moment) -> bool:
-    """Whether it can be taken back."""
-    return now.wall - one.at_wall < KEPT and not is_over(one, now.at)
+def kept(acts: Iterable[Undoable], now: Moment) -> tuple[Undoable, ...]:
+    """Those that can be taken back, the newest MOST of them, the oldest first."""
+    return tuple(one for one in acts if _is_young(one, now) and not is_over(one, now.at))[-MOST:]
 
 
 def is_over(one: Undoable, at: Instant) -> bool:
@@ -33,3 +33,8 @@ def is_over(one: Undoable, at: Instant) -> bool:
 def forget(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
     """Nobody knows what was done, and taken back, since the journal was written: nothing of before can be."""
     return found if not found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=()))
+
+
+def _is_young(one: Undoable, now: Moment) -> bool:
+    """Whether the wall clock says so."""
+    return now.wall - one.at_wall < KEPT

@@ -24,7 +24,7 @@ from phoenixd.core.seat.finding import is_passing, shown
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
 from phoenixd.core.undo import age
-from phoenixd.core.undo.state import Undoable, UndoVerb, find
+from phoenixd.core.undo.state import Undoable, UndoVerb
 from phoenixd.core.undo.telling import launch_of
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
@@ -67,8 +67,9 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if agent is None:
         return replace(found, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
     name = shown(before, agent)
-    act = find(before.undoable, event.act, name, now.wall)
-    if act is None or not age.is_young(act, now):
+    young = age.kept(before.undoable, now)
+    act = next((one for one in young if (one.act, one.agent) == (event.act, name)), None)
+    if act is None:
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:

@@ -48,32 +48,20 @@ class Undoable:
     muted_until: float = 0.0
 
 
-def kept(acts: Iterable[Undoable], now_wall: float) -> tuple[Undoable, ...]:
-    """Those that are young enough, the newest MOST of them, the oldest first."""
-    return tuple(one for one in acts if one.at_wall > now_wall - KEPT)[-MOST:]
-
-
 def newest(
-    acts: Iterable[Undoable], now_wall: float, names: frozenset[str] | None = None, act: str | None = None
+    young: Iterable[Undoable], names: frozenset[str] | None = None, act: str | None = None
 ) -> tuple[Undoable, ...]:
     """What `undo` takes back: the newest act with all of its agents; of named agents the newest act of each.
 
-    act: that one, and no other.
+    young: the acts that can be taken back, the oldest first (see age.kept). act: that one, and no other.
     """
-    young = [
-        one for one in kept(acts, now_wall) if (names is None or one.agent in names) and (act is None or one.act == act)
-    ]
+    meant = [one for one in young if (names is None or one.agent in names) and (act is None or one.act == act)]
     if names is None:
-        return tuple(one for one in young if one.act == young[-1].act)
-    return tuple({one.agent: one for one in young}.values())
+        return tuple(one for one in meant if one.act == meant[-1].act)
+    return tuple({one.agent: one for one in meant}.values())
 
 
 def without(acts: tuple[Undoable, ...], agent: str) -> tuple[Undoable, ...]:
     """Those that can still be taken back once an agent is gone, and another may bear its name: of it the removal."""
     left = tuple(one for one in acts if one.agent != agent or one.verb == "remove")
     return left if len(left) < len(acts) else acts
-
-
-def find(acts: Iterable[Undoable], act: str, agent: str, now_wall: float) -> Undoable | None:
-    """That act on that agent, where it can still be taken back."""
-    return next((one for one in kept(acts, now_wall) if (one.act, one.agent) == (act, agent)), None)

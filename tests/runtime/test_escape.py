@@ -1,4 +1,4 @@
-"""Escape on an open turn: pressed where the screen shows work, and nowhere else; what it shows then is told."""
+"""Escape on an open turn or on a dialog: pressed where the screen shows that, and nowhere else; then it is told."""
 
 from __future__ import annotations
 
@@ -8,10 +8,12 @@ from typing import Any, cast
 import pytest
 
 import phoenixd.harness  # noqa: F401  # Traits are known once it is imported.
-from phoenixd.core.actions import InterruptTurn
+from phoenixd.core.actions import DismissDialog, InterruptTurn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import ScreenSeen
-from phoenixd.runtime.screening import INTERRUPTED_WITHIN, Screening
+from phoenixd.core.typing.escaping import ENDS_WITHIN
+from phoenixd.errors import TerminalFailed
+from phoenixd.runtime.screening import Screening
 from tests.core.story import Story, claude
 
 
@@ -23,6 +25,9 @@ class Screens:
 
     def classify(self, agent: Agent, screen: str) -> str:
         return self.shows.pop(0) if len(self.shows) > 1 else self.shows[0]
+
+    def dismisses(self, agent: Agent, verdict: str) -> bool:
+        return verdict == "renderer"
 
 
 class Terminal:
@@ -55,7 +60,7 @@ async def interrupted(*shows: str, incarnation: int = 1) -> tuple[int, list[Scre
     told: list[ScreenSeen] = []
     outside = SimpleNamespace(terminal=Terminal(), screens=Screens(shows), clock=Clock())
     screening = Screening(cast(Any, outside), lambda name: agent, cast(Any, told.append))
-    await screening.interrupt(InterruptTurn("o", incarnation))
+    await screening.escape(InterruptTurn("o", incarnation))
     return outside.terminal.pressed, told, outside.clock.at
 
 
@@ -77,7 +82,7 @@ async def test_escape_is_pressed_on_no_dialog_and_on_nothing_that_is_not_known(v
 async def test_a_turn_that_goes_on_is_looked_at_for_a_while_and_escape_is_not_pressed_again() -> None:
     pressed, told, took = await interrupted("working")
     assert (pressed, told) == (1, [ScreenSeen("o", 1, "working", "escape")])
-    assert INTERRUPTED_WITHIN <= took < 2 * INTERRUPTED_WITHIN
+    assert ENDS_WITHIN <= took < 2 * ENDS_WITHIN
 
 
 async def test_another_run_than_the_one_that_was_meant_is_left_alone() -> None:
@@ -96,5 +101,51 @@ async def test_where_the_turn_has_ended_meanwhile_a_person_may_write_at_the_prom
             cast(Any, outside), lambda name, left=left: left.pop(0) if len(left) > 1 else left[0],  # type: ignore[misc]
             cast(Any, None),
         )  # fmt: skip
-        await screening.interrupt(InterruptTurn("o", 1))
+        await screening.escape(InterruptTurn("o", 1))
         assert terminal.pressed == 0
+
+
+@pytest.mark.parametrize(
+    ("shows", "incarnation", "pressed"),
+    [("renderer", 1, 1), ("permission", 1, 0), ("idle", 1, 0), ("renderer", 2, 0)],
+)
+async def test_escape_says_no_to_the_dialog_that_was_judged_and_tells_nothing(
+    shows: str, incarnation: int, pressed: int
+) -> None:
+    agent = Story(claude("o")).works().agent
+    terminal, told = Terminal(), list[ScreenSeen]()
+    outside = SimpleNamespace(terminal=terminal, screens=Screens((shows,)), clock=Clock())
+    screening = Screening(cast(Any, outside), lambda name: agent, cast(Any, told.append))
+
+    await screening.escape(DismissDialog("o", incarnation, "offer of another renderer"))
+
+    assert (terminal.pressed, told) == (pressed, [])
+
+
+async def test_a_run_that_ends_while_its_screen_is_looked_at_gets_no_escape() -> None:
+    """The pane may be another run's by then."""
+    before = Story(claude("o")).works()
+    after = Story(claude("o")).works()
+    after.exited(1)
+    left = [before.agent, after.agent]
+    terminal = Terminal()
+    outside = SimpleNamespace(terminal=terminal, screens=Screens(("renderer",)), clock=Clock())
+    screening = Screening(
+        cast(Any, outside), lambda name: left.pop(0) if len(left) > 1 else left[0], cast(Any, None)
+    )
+
+    await screening.escape(DismissDialog("o", 1, "offer of another renderer"))
+
+    assert terminal.pressed == 0
+
+
+async def test_a_terminal_that_does_not_answer_ends_the_order() -> None:
+    agent = Story(claude("o")).works().agent
+
+    async def fails(name: str) -> str:
+        raise TerminalFailed("tmux did not answer")
+
+    told: list[ScreenSeen] = []
+    outside = SimpleNamespace(terminal=SimpleNamespace(capture=fails), screens=Screens(("working",)), clock=Clock())
+    await Screening(cast(Any, outside), lambda name: agent, cast(Any, told.append)).escape(InterruptTurn("o", 1))
+    assert told == []
