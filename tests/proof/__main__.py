@@ -119,7 +119,7 @@ PROOFS = (
     ),
     Proof(
         "feed",
-        "10,000 cuts of the feed and 20 kills of the daemon between any two frames: the client knows what is so",
+        "10,000 cuts of the feed and 100 kills of the daemon between any two frames: the client knows what is so",
         _module("tests.proof.feed"),
     ),
     Proof(
