@@ -308,6 +308,8 @@ def group(agent: Agent) -> Group:
             return "needs_you"
         case BackingOff() if agent.spec.kind is Kind.LOOP and not _heals(agent):
             return "working"
+        case Starting() if not agent.restarts:
+            return "working"  # A first start heals nothing.
         case Starting() | BackingOff() | Stopping():
             return "healing"
         case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:

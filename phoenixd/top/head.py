@@ -37,7 +37,7 @@ def _first(world: World) -> Line:
     rows = [told.body for told in world.model.agents.values()]
     groups = [group_of(row) for row in rows]
     wanted = [row for row in rows if row.get("desired") == "running" or row.get("pid") is not None]
-    alive, parked = sum(map(_is_alive, wanted)), sum(map(_is_parked, wanted))
+    alive, parked, starting = (sum(map(is_so, wanted)) for is_so in (_is_alive, _is_parked, _is_starting))
     need = groups.count("needs_you")
     need += sum(
         told.body.get("agent") is None and bool(told.body.get("needs_you")) for told in world.model.alerts.values()
@@ -52,7 +52,7 @@ def _first(world: World) -> Line:
     clock = world.clock.time_of_day(world.clock.wall)
     host = f"phoenixd {safe(world.host)}".rstrip()
     alive_of = f"{alive}/{len(wanted)} alive"
-    waits = f"  {parked} parked" if parked else ""
+    waits = (f"  {starting} starting" if starting else "") + (f"  {parked} parked" if parked else "")
     rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown"
     variants = [
         f"{needs}   {rest}",
@@ -69,7 +69,13 @@ def _first(world: World) -> Line:
 
 def _is_alive(row: Json) -> bool:
     """Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process."""
-    return group_of(row) != "unknown" and (row.get("pid") is not None or group_of(row) == "working")
+    is_between_runs = group_of(row) == "working" and row["state"] == "backing_off"
+    return group_of(row) != "unknown" and (row.get("pid") is not None or is_between_runs)
+
+
+def _is_starting(row: Json) -> bool:
+    """For the first time: every other start is healing."""
+    return row.get("pid") is None and row["state"] == "starting" and group_of(row) == "working"
 
 
 def _is_parked(row: Json) -> bool:

@@ -80,14 +80,21 @@ def first_line(rows: Sequence[Seen]) -> str:
     needy = sum(row.group == "needs_you" for row in rows)
     wanted = [row for row in rows if row.desired == "running" or row.pid is not None]
     # Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process.
-    alive = sum(row.group != "unknown" and (row.pid is not None or row.group == "working") for row in wanted)
-    parked = sum(row.pid is None and row.parked_until is not None for row in wanted)
+    alive = sum(row.group != "unknown" and (row.pid is not None or _is_between_runs(row)) for row in wanted)
+    absent = [row for row in wanted if row.pid is None]
+    starting = sum(row.group == "working" and row.state == "starting" for row in absent)
+    parked = sum(row.parked_until is not None for row in absent)
     healing = sum(row.group == "healing" for row in rows)
     unknown = sum(row.group == "unknown" for row in rows)
     verb = "needs" if needy == 1 else "need"
-    waits = f", {parked} parked" if parked else ""
+    waits = (f", {starting} starting" if starting else "") + (f", {parked} parked" if parked else "")
     counted = f"{alive} of {len(wanted)} alive{waits}, {healing} healing, {unknown} unknown"
     return f"{needy} {verb} you{_of_these(rows)}. {counted}."
+
+
+def _is_between_runs(row: Seen) -> bool:
+    """Whether it is a loop that rests after an iteration that ended as it should."""
+    return row.group == "working" and row.state == "backing_off"
 
 
 def _of_these(rows: Sequence[Seen]) -> str:
