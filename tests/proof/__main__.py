@@ -123,6 +123,11 @@ PROOFS = (
         _module("tests.proof.feed"),
     ),
     Proof(
+        "blocked",
+        "how soon a real Claude Code's dialog is in the feed, and out of it once it was answered: printed, not judged",
+        _module("tests.proof.blocked"),
+    ),
+    Proof(
         "everlasting",
         "handoffs at the very token by a real Claude Code, 100 of programs, and kill -9 at each step; writes the page",
         _module("tests.proof.everlasting"),
