@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from phoenixd.api.service import Finding
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
 
-PACKAGE, REMEDY = "pydantic_ai", "pip install 'phoenixd[clinic]'"
+PACKAGE, REMEDY = "pydantic_ai", "uv tool install '.[clinic]' in the checkout"
 
 
 def reader_finding(reader: ReaderRules, asked: Examinations, wall: float) -> Finding:

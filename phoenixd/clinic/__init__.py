@@ -16,7 +16,8 @@ except ImportError as error:
     if not (error.name or "").startswith("pydantic_ai"):
         raise
     raise ImportError(
-        "phoenixd.clinic needs pydantic-ai 2.60 or newer, and it is not installed: pip install 'phoenixd[clinic]'",
+        "phoenixd.clinic needs pydantic-ai 2.60 or newer, and it is not installed: "
+        "pip install '.[clinic]' in a checkout of phoenixd",
         name=error.name,
     ) from None
 

@@ -144,12 +144,8 @@ def row_of(
     """
     of_agent = open_cases(fleet) if told is None else told
     muted = muting.standing(fleet.mutes, agent.spec, now.wall)
-    one = replace(
-        row(agent, now, sight),
-        project=_project(fleet, agent),
-        case=of_agent.get(agent.name),
-        muted_until=muted.until_wall if muted is not None else None,
-    )
+    muted_until = muted.until_wall if muted is not None else None
+    one = row(agent, now, sight, _project(fleet, agent), of_agent.get(agent.name), muted_until)
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is None:
         return one
@@ -172,8 +168,15 @@ def _heard_of(fleet: Fleet, seat: Seat) -> list[Agent]:
     return [agent for agent in finding.others(fleet, seat) if agent.spec.generation > seat.fenced]
 
 
-def row(agent: Agent, now: Moment, sight: Sight = NOTHING) -> Row:
-    """One agent's row, but for what only the fleet knows of it."""
+def row(
+    agent: Agent,
+    now: Moment,
+    sight: Sight = NOTHING,
+    project: str | None = None,
+    case: str | None = None,
+    muted_until: float | None = None,
+) -> Row:
+    """One agent's row; what only the fleet knows of it is given with it."""
     run = agent.run
     seen = sight if run is not None and sight.incarnation == run.incarnation else None
     activity = agent.state.activity if isinstance(agent.state, Starting | Running | Stopping) else None
@@ -218,10 +221,13 @@ def row(agent: Agent, now: Moment, sight: Sight = NOTHING) -> Row:
         branch=sight.branch,
         model=sight.model,
         labels=agent.spec.labels,
+        project=project,
         attached=seen.attached if seen is not None else None,
         cost=sight.cost,
         step=_step(agent),
         opened=sight.opened,
+        case=case,
+        muted_until=muted_until,
     )
 
 
@@ -302,6 +308,8 @@ def group(agent: Agent) -> Group:
             return "needs_you"
         case BackingOff() if agent.spec.kind is Kind.LOOP and not _heals(agent):
             return "working"
+        case Starting() if not agent.restarts:
+            return "working"  # A first start heals nothing.
         case Starting() | BackingOff() | Stopping():
             return "healing"
         case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from phoenixd.core.kind import Kind
 from phoenixd.core.nearest import did_you_mean, nearest
 from phoenixd.core.patterns import SIGNS, Pattern, is_pattern, pattern
 from phoenixd.core.refusal import Refusal
-from phoenixd.core.spec import Kind
 
 MOST_CHARACTERS = 65_536
 MOST_WORDS = 2_000

@@ -6,20 +6,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
+from phoenixd.core.kind import Kind as Kind
 from phoenixd.core.traits import traits_of
 from phoenixd.core.treatment.authority import ClinicRules
 
 MINUTE = 60.0
 HOUR = 3600.0
-
-
-class Kind(StrEnum):
-    """What an agent is for; it decides what exit 0 means."""
-
-    RESIDENT = "resident"
-    LOOP = "loop"
-    ORCHESTRATOR = "orchestrator"
-    EPHEMERAL = "ephemeral"
 
 
 class RestartPolicy(StrEnum):

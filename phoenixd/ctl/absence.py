@@ -18,8 +18,8 @@ UNITS = (
 )
 
 
-def explain(places: list[bytes]) -> int:
-    """Say it on standard error; returns the exit code."""
+def explain(places: list[bytes], then: str = "") -> int:
+    """Say it on standard error; returns the exit code. then: what is to be typed once a daemon runs."""
     try:
         connection = wire.connect(places, 5.0)
     except PermissionError:
@@ -33,7 +33,7 @@ def explain(places: list[bytes]) -> int:
         why = f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end"
         return refuse(exits.UNREACHABLE, why, "try again; if that does not help: phoenixctl doctor")
     why = f"phoenixd does not answer. {_living(places)}\nasked at {_names(places)}"
-    return refuse(exits.UNREACHABLE, why, start_command())
+    return refuse(exits.UNREACHABLE, why, f"{start_command()}, then: {then}" if then else start_command())
 
 
 def listens(places: list[bytes]) -> bool:

@@ -64,7 +64,7 @@ def down(command: Command) -> int:
     try:
         answer = calls.ask(command, command.operation, command.given)
         if answer is None:
-            return _no_answer(calls.places(command))
+            return _no_answer(calls.places(command), ends_agents=bool(command.given.get("agents")))
         code = calls.tell(command, answer)
         if code != 0 or held is None or _ends(held, END_TIMEOUT):
             return code
@@ -74,14 +74,14 @@ def down(command: Command) -> int:
             os.close(held)
 
 
-def _no_answer(places: list[bytes]) -> int:
-    """Say who does not answer: nobody, or one that lives on until its journal is written."""
+def _no_answer(places: list[bytes], *, ends_agents: bool) -> int:
+    """Say who does not answer: nobody, or one that lives on until its journal is written. Only a daemon ends agents."""
     for place in places:
         runtime = Path(os.fsdecode(os.path.dirname(place)))
         if (pid := ending(runtime)) is not None:
             why = f"phoenixd (pid {pid}) was told to end, and has not ended yet: its journal is still being written"
             return refuse(exits.UNREACHABLE, why, "to wait for that, and start another one: phoenixctl up")
-    return absence.explain(places)
+    return absence.explain(places, "phoenixctl down --agents" if ends_agents else "")
 
 
 def _hold(answer: wire.Answer | None) -> int | None:

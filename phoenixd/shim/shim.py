@@ -207,7 +207,7 @@ class Shim:
         self._link.send_next_at_once()
         controlling_fd = None
         if self._terminal is not None:
-            self._terminal.prepare_for_agent()
+            self._terminal.prepare_for_agent(is_first=self._exit is None)
             controlling_fd = self._terminal.controlling_fd
         try:
             self._run = Run(taken, controlling_fd, self._reactor, self)

@@ -34,6 +34,8 @@ RESET = (
     b"\x1b[?1049h\x1b[?6l\x1b[r\x1b[?1049l"
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
+# Away with the notice that nothing was started, which is all that stands there. Lines that are deleted leave no history.
+NOTHING_YET = b"\x1b[H\x1b[999M"
 
 
 class Terminal:
@@ -56,13 +58,15 @@ class Terminal:
             return None
         return self._fd
 
-    def prepare_for_agent(self) -> None:
-        """Hand over a sane terminal without a key that was typed at nobody."""
+    def prepare_for_agent(self, is_first: bool) -> None:
+        """Hand over a sane terminal without a key that was typed at nobody. is_first: nothing has run in it yet."""
         self._swallow(False)
         self._discard_typed()
         for inherited in (0, 1, 2):  # A past agent may have left it so, and the open file is the same one.
             os.set_blocking(inherited, True)
         self._set(self._sane)
+        if is_first:
+            self._write(NOTHING_YET)
 
     def take_back(self) -> None:
         """After the agent: foreground, modes, screen."""

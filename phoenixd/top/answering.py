@@ -86,6 +86,29 @@ def why_not_number(world: World, key: str = "1") -> str:
     )
 
 
+def alert_at(world: World) -> Json | None:
+    """What needs a person where they look: what is asked, else the newest alert of the row or of the fleet."""
+    page, here = world.face.page, world.here
+    if page is None and here is not None and here.kind == "alert":
+        return world.model.alerts[int(here.key)].body
+    if (item := item_at(world)) is not None:
+        return item
+    row = world.model.row((page.name if page is not None else world.name) or "") or {}
+    return next((one for one in reversed(row.get("alerts") or ()) if one.get("needs_you")), None)
+
+
+def why_not_ack(world: World) -> str:
+    """Why `A` cannot act."""
+    found, page = alert_at(world), world.face.page
+    if found is None:
+        name = page.name if page is not None else world.name
+        return f"nothing of {name} needs you" if name else "nothing that needs you is at the cursor"
+    if is_quiet(world):
+        return "phoenixd does not answer now"
+    ack = found.get("acknowledged")
+    return f"#{found['id']} is acknowledged already, by {ack['by']}" if ack else ""
+
+
 def order(item: Json, words: tuple[str, ...]) -> Order:
     """The order that answers this item with these words, and no other text than the one that was shown."""
     given = {"id": str(item["id"]), "answer": list(words), "text_hash": item["text_hash"]}

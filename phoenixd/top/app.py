@@ -23,6 +23,7 @@ from textual.widget import Widget
 from phoenixd.top import feed, orders, told
 from phoenixd.top.effects import Attach, Effect, Fetch, Quit
 from phoenixd.top.face import Face, Order, World
+from phoenixd.top.first import Begun
 from phoenixd.top.frames import Frame
 from phoenixd.top.model import Model, hear
 from phoenixd.top.press import press
@@ -86,10 +87,13 @@ class Top(App[int], inherit_bindings=False):
     BINDINGS: ClassVar[list[BindingType]] = []
     ENABLE_COMMAND_PALETTE = False
 
-    def __init__(self, places: list[bytes], chosen: str = "", socket: str | None = None) -> None:
+    def __init__(
+        self, places: list[bytes], chosen: str = "", socket: str | None = None, begun: Begun | None = None
+    ) -> None:
         super().__init__(ansi_color=True)
         self.refusal: told.Answer | None = None
-        self.model, self.face = Model(), Face(filter=chosen)
+        self.model, self.face = begun.model if begun is not None else Model(), Face(filter=chosen)
+        self._begun, self._asked_at = begun, begun.asked_at if begun is not None else time.monotonic()
         self._places, self._socket = places, socket
         self._screenful = Screenful(self)
         self._is_due = False
@@ -111,7 +115,7 @@ class Top(App[int], inherit_bindings=False):
         """What the person looks at now."""
         size = self.size
         clock = Clock(time.monotonic(), time.time())
-        return World(self.model, self.face, clock, max(1, size.width), max(1, size.height), self._host)
+        return World(self.model, self.face, clock, max(1, size.width), max(1, size.height), self._host, self._asked_at)
 
     def draw(self) -> View:
         """Draw what is known now, and note what of it stands whole before the person."""
@@ -156,7 +160,7 @@ class Top(App[int], inherit_bindings=False):
                     self.run_worker(self._order(effect))
 
     async def _follow(self) -> None:
-        followed = feed.Feed(self._places)
+        followed = feed.Feed(self._places, self.model.last_id, self._begun)
         try:
             async for frames in followed.follow():
                 self._hear(frames)

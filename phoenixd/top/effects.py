@@ -7,14 +7,14 @@ from typing import Literal
 
 from phoenixd.top.face import Face, Order
 
-PageKind = Literal["log", "lives", "explain", "screen"]
+PageKind = Literal["log", "lives", "explain", "screen", "closed"]
 NAMED = 8
 """Agents that a question names; of more it tells the number."""
 
 
 @dataclass(frozen=True, slots=True)
 class Fetch:
-    """Ask the daemon for a page about an agent."""
+    """Ask the daemon for a page about an agent; name: empty where it is about all."""
 
     kind: PageKind
     name: str
@@ -34,6 +34,11 @@ class Quit:
 
 Effect = Order | Fetch | Attach | Quit
 Done = tuple[Face, tuple[Effect, ...]]
+
+
+def whom(names: tuple[str, ...]) -> str:
+    """The agents in a word."""
+    return names[0] if len(names) == 1 else f"{len(names)} agents"
 
 
 def question(verb: str, names: tuple[str, ...]) -> str:

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import nullcontext
+from importlib.util import find_spec
 
 from phoenixd.api import exits
 from phoenixd.core import selection
 from phoenixd.core.refusal import Refusal
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import absence, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+from phoenixd.top import first
 
 LEAST = 8
 """The release of textual whose screen this is."""
@@ -29,23 +32,42 @@ def top(command: Command) -> int:
     chosen = selection.parse(words)
     if isinstance(chosen, Refusal):
         return refuse(exits.USAGE, chosen.message, chosen.remedy)
-    try:
-        from phoenixd.top.app import Top
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] not in ("textual", "rich"):
-            raise
+    if not all(map(_is_installed, ("textual", "rich"))):
         why = f"top needs textual {LEAST}, and it is not installed"
         return refuse(exits.FAILED, why, f"{INSTALL}, or without it: phoenixctl status --watch")
-    places = calls.places(command)
+    places = wire.sockets(wire.environment(), command.socket)
     try:
         connection = wire.connect(places)
     except OSError:
         connection = None
     if connection is None:
         return absence.explain(places)
-    connection.close()
-    app = Top(places, words, command.socket)
-    code = app.run(mouse=False)
+    begun = first.ask(connection)
+    # What textual does with colours it decides by this name alone.
+    if coloured := wire.is_coloured():
+        os.environ.pop("NO_COLOR", None)
+    else:
+        os.environ["NO_COLOR"] = "1"
+    with first.quiet_keys() if (can_draw := first.can_draw()) else nullcontext():
+        first.listen(begun)
+        if can_draw:
+            first.draw(begun, words, coloured=coloured)
+        try:
+            from phoenixd.top.app import Top
+        except BaseException:
+            if can_draw:
+                first.undraw()
+            raise
+        app = Top(places, words, command.socket, begun)
+        code = app.run(mouse=False)
     if app.refusal is not None and isinstance(app.refusal.body, dict):
         return refuse(app.refusal.exit, str(app.refusal.body["detail"]), str(app.refusal.body["remedy"]))
     return code if code is not None else exits.FAILED
+
+
+def _is_installed(module: str) -> bool:
+    """Without loading it, which takes longer than the first screen may."""
+    try:
+        return find_spec(module) is not None
+    except ImportError:
+        return False

@@ -12,7 +12,7 @@ from phoenixd.top.groups import Place, places
 from phoenixd.top.model import Model
 from phoenixd.top.words import Clock
 
-Purpose = Literal["filter", "deny", "reply", "send", "confirm"]
+Purpose = Literal["filter", "deny", "reply", "send", "mute", "confirm"]
 SETTLED = 0.5
 """Seconds for which what is answered has to stand unchanged on the screen before a key answers it."""
 
@@ -47,7 +47,7 @@ class Prompt:
 class Page:
     """A page above the list. lines: its text; None for one that is drawn from the model: the item, or the keys."""
 
-    kind: Literal["item", "keys", "log", "lives", "explain", "screen", "results"]
+    kind: Literal["item", "keys", "log", "lives", "explain", "screen", "closed", "results"]
     title: str
     name: str = ""
     lines: tuple[str, ...] | None = None
@@ -103,6 +103,8 @@ class World:
     width: int = 80
     height: int = 24
     host: str = ""
+    asked_at: float | None = None
+    """Since when the first answer is awaited, as the clock's `at`; None where nobody asked."""
 
     @property
     def list_room(self) -> int:

@@ -6,24 +6,24 @@ age shows. `ask` is one question, in a thread, so that a slow answer holds nothi
 
 from __future__ import annotations
 
+import _socket
 import asyncio
 import contextlib
 import os
+import socket
 import threading
 from collections.abc import AsyncIterator, Callable
 from dataclasses import dataclass
 
 from phoenixd.ctl import wire
 from phoenixd.top import told
+from phoenixd.top.first import HEAD, PATH, Begun
 from phoenixd.top.frames import Frame, Reader
 
-PATH = "/v1/stream"
 SILENCE = 10.0
 """Seconds without even a beat after which the link is taken for dead; the daemon beats each two."""
 RETRY = 0.5
 CHUNK = 1 << 16
-HEAD = 1 << 16
-"""Bytes that the head of an answer has at most."""
 
 
 @dataclass(slots=True)
@@ -35,10 +35,14 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Feed:
-    """Where the daemon may listen, and the newest row of the journal of which this client knows."""
+    """Where the daemon may listen, and the newest row of the journal of which this client knows.
+
+    begun: a stream that was asked for already; it is heard to its end before another one is asked for.
+    """
 
     places: list[bytes]
     last_id: int | None = None
+    begun: Begun | None = None
 
     async def follow(self) -> AsyncIterator[list[Frame]]:
         """Frames, as many as came together. Raises Refused."""
@@ -52,6 +56,13 @@ class Feed:
             await asyncio.sleep(RETRY)
 
     async def _link(self) -> AsyncIterator[list[Frame]]:
+        begun, self.begun = self.begun, None
+        if begun is not None and begun.connection is not None and begun.is_stream:
+            async for frames in self._go_on(begun, begun.connection):
+                yield frames
+            return
+        if begun is not None:
+            begun.close()
         reader, writer = await self._connect()
         try:
             headers = (f"last-event-id: {self.last_id}",) if self.last_id is not None else ()
@@ -61,15 +72,28 @@ class Feed:
                 head = await reader.readuntil(b"\r\n\r\n")
             if b"text/event-stream" not in head.lower():
                 await _refuse(head, reader)
-            frames = Reader()
-            while received := await _read(reader, CHUNK):
-                if found := frames.feed(received):
-                    self._note(found)
-                    yield found
+            async for found in self._heard(reader, Reader()):
+                yield found
         except (asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
             raise ConnectionResetError from error
         finally:
             writer.close()
+
+    async def _go_on(self, begun: Begun, connection: _socket.socket) -> AsyncIterator[list[Frame]]:
+        taken = socket.socket(fileno=connection.detach())
+        taken.setblocking(False)
+        reader, writer = await asyncio.open_unix_connection(sock=taken, limit=HEAD)
+        try:
+            async for found in self._heard(reader, begun.reader):
+                yield found
+        finally:
+            writer.close()
+
+    async def _heard(self, reader: asyncio.StreamReader, frames: Reader) -> AsyncIterator[list[Frame]]:
+        while received := await _read(reader, CHUNK):
+            if found := frames.feed(received):
+                self._note(found)
+                yield found
 
     def _note(self, frames: list[Frame]) -> None:
         for frame in frames:

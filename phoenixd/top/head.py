@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from phoenixd.api.times import ago
 from phoenixd.top.face import World
+from phoenixd.top.frames import Json
 from phoenixd.top.groups import group_of
 from phoenixd.top.spans import Line, Span, Style, first_that_fits, fitted, line, safe
 from phoenixd.top.words import wall_of
@@ -23,11 +24,21 @@ def is_quiet(world: World) -> bool:
     return world.model.heard_at is None or world.model.silence(world.clock.at) > QUIET
 
 
+def is_connecting(world: World) -> bool:
+    """Whether the first answer is not whole yet, and may still be in its usual time: half of it would count wrongly."""
+    asked = world.asked_at
+    return world.model.last_id is None and asked is not None and world.clock.at - asked <= QUIET
+
+
 def _first(world: World) -> Line:
+    if is_connecting(world):
+        told = [f"phoenixd {safe(world.host)}   CONNECTING", "CONNECTING", "..."]
+        return line(" ", Span(first_that_fits(told, world.width - 1), "strong"))
     rows = [told.body for told in world.model.agents.values()]
     groups = [group_of(row) for row in rows]
     wanted = [row for row in rows if row.get("desired") == "running" or row.get("pid") is not None]
-    alive, need = sum(row.get("pid") is not None for row in wanted), groups.count("needs_you")
+    alive, parked, starting = (sum(map(is_so, wanted)) for is_so in (_is_alive, _is_parked, _is_starting))
+    need = groups.count("needs_you")
     need += sum(
         told.body.get("agent") is None and bool(told.body.get("needs_you")) for told in world.model.alerts.values()
     )
@@ -41,7 +52,8 @@ def _first(world: World) -> Line:
     clock = world.clock.time_of_day(world.clock.wall)
     host = f"phoenixd {safe(world.host)}".rstrip()
     alive_of = f"{alive}/{len(wanted)} alive"
-    rest = f"{alive_of}  {healing} healing  {unknown} unknown"
+    waits = (f"  {starting} starting" if starting else "") + (f"  {parked} parked" if parked else "")
+    rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown"
     variants = [
         f"{needs}   {rest}",
         f"{needs}  {alive_of} ~{healing} ?{unknown}",
@@ -55,7 +67,24 @@ def _first(world: World) -> Line:
     return line(before, Span(told[: len(needs)], style), Span(told[len(needs) :]), blank, after)
 
 
+def _is_alive(row: Json) -> bool:
+    """Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process."""
+    is_between_runs = group_of(row) == "working" and row["state"] == "backing_off"
+    return group_of(row) != "unknown" and (row.get("pid") is not None or is_between_runs)
+
+
+def _is_starting(row: Json) -> bool:
+    """For the first time: every other start is healing."""
+    return row.get("pid") is None and row["state"] == "starting" and group_of(row) == "working"
+
+
+def _is_parked(row: Json) -> bool:
+    return row.get("pid") is None and bool(row.get("parked_until"))
+
+
 def _second(world: World) -> Line:
+    if is_connecting(world):
+        return line(" ", first_that_fits(["Asking phoenixd about all agents.", "Asking phoenixd."], world.width - 1))
     if is_quiet(world):
         variants = (
             "phoenixd does not answer; agents run on without it. Asking again.",

@@ -90,8 +90,17 @@ def _no_keys(world: World) -> str:
     return "this is the page of the keys: Esc goes back" if world.face.page and world.face.page.kind == "keys" else ""
 
 
-def _no_undo(world: World) -> str:
+def _no_answer(world: World) -> str:
     return "phoenixd does not answer now" if is_quiet(world) else ""
+
+
+def _not_muted(world: World) -> str:
+    if found := _no_order(world):
+        return found
+    row = world.model.row(world.name or "")
+    return (
+        "" if world.face.marks or row is None or row.get("muted_until") else f"{row['name']} is not muted: m mutes it"
+    )
 
 
 TABLE: tuple[Key, ...] = (
@@ -123,8 +132,19 @@ TABLE: tuple[Key, ...] = (
     ),
     Key(("M",), "M", "send a message, which cannot be taken back", _on_the_list(_no_order), "send", False),
     Key(("D",), "D", "remove: stop and forget (asks; u takes it back)", _on_the_list(_no_order), "remove", False),
-    Key(("u",), "u", "undo the newest stop, removal or fresh start (asks)", _on_the_list(_no_undo), "undo"),
-    Key(("space",), "space", "mark, for s r b f M D", _on_the_list(_no_agent), "mark"),
+    Key(("u",), "u", "undo the newest stop, removal, fresh start or mute (asks)", _on_the_list(_no_answer), "undo"),
+    Key(
+        ("m",),
+        "m",
+        "mute: nobody is told of its alerts for a time (asks how long)",
+        _on_the_list(_no_order),
+        "mute",
+        False,
+    ),
+    Key(("U",), "U", "unmute: people are told of its alerts again", _on_the_list(_not_muted), "unmute", False),
+    Key(("A",), "A", "acknowledge what needs you: it stands, and is shown apart", answering.why_not_ack, "ack", False),
+    Key(("c",), "c", "closed: what waited, by whom and how it ended", _on_the_list(_no_answer), "closed", False),
+    Key(("space",), "space", "mark, for s r b f m U M D", _on_the_list(_no_agent), "mark"),
     Key(("V",), "V", "mark all that are listed, or none", _on_the_list(_no_fold), "mark_all", False),
     Key(("tab",), "Tab", "open or fold the group", _on_the_list(_no_fold), "fold"),
     Key(("/",), "/", "filter: shop-*, s:idle, p:web, !docs", _on_the_list(_always), "filter"),

@@ -44,6 +44,8 @@ def fetch(given: Fetch, width: int) -> Call:
             return Call("GET", f"/v1/agents/{given.name}/lives")
         case "explain":
             return Call("GET", f"/v1/agents/{given.name}/explain?width={columns}", is_text=True)
+        case "closed":
+            return Call("GET", f"/v1/items?state=closed&width={columns}", is_text=True)
         case "log":
             target = f"/v1/log?select={given.name}&lines={LOG_LINES}&width={columns}"
             return Call("GET", target, is_text=True)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from phoenixd.top import answering, asked, keys, pages, typing_line
-from phoenixd.top.effects import Attach, Done, Fetch, PageKind, Quit, question
+from phoenixd.top.effects import Attach, Done, Fetch, PageKind, Quit, question, whom
 from phoenixd.top.face import Face, Order, Page, Prompt, World
 from phoenixd.top.view import scrolled
 
@@ -121,8 +121,36 @@ def _send(world: World, key: str) -> Done:
     if not names:
         return replace(world.face, marks=frozenset()).says(f"{key}: the marked agents are gone"), ()
     given = {"verb": "send", "select": " ".join(names), "expect": list(names), "wait": True}
-    whom = names[0] if len(names) == 1 else f"{len(names)} agents"
-    return replace(world.face, prompt=Prompt("send", f"to {whom}: ", order=Order("act", given, "send", names))), ()
+    return replace(
+        world.face, prompt=Prompt("send", f"to {whom(names)}: ", order=Order("act", given, "send", names))
+    ), ()
+
+
+def _mute(world: World, key: str) -> Done:
+    names = _meant(world)
+    if not names:
+        return replace(world.face, marks=frozenset()).says(f"{key}: the marked agents are gone"), ()
+    given = {"verb": "mute", "select": " ".join(names), "expect": list(names)}
+    prompt = Prompt("mute", f"mute {whom(names)} for (Enter: 1h): ", order=Order("act", given, "mute", names))
+    return replace(world.face, prompt=prompt), ()
+
+
+def _unmute(world: World, key: str) -> Done:
+    names = _meant(world)
+    if not names:
+        return replace(world.face, marks=frozenset()).says(f"{key}: the marked agents are gone"), ()
+    given = {"verb": "unmute", "select": " ".join(names), "expect": list(names)}
+    return world.face.says(f"unmute {whom(names)} ..."), (Order("act", given, "unmute", names),)
+
+
+def _ack(world: World, key: str) -> Done:
+    found = answering.alert_at(world)
+    assert found is not None
+    return world.face.says(f"ack #{found['id']} ..."), (Order("ack_alert", {"id": str(found["id"])}, "ack"),)
+
+
+def _closed(world: World, key: str) -> Done:
+    return world.face.says("what waited ..."), (Fetch("closed", ""),)
 
 
 def _undo(world: World, key: str) -> Done:
@@ -224,6 +252,10 @@ ACTIONS: dict[str, Callable[[World, str], Done]] = {
     "remove": _order("remove"),
     "send": _send,
     "undo": _undo,
+    "mute": _mute,
+    "unmute": _unmute,
+    "ack": _ack,
+    "closed": _closed,
     "mark": _mark,
     "mark_all": _mark_all,
     "fold": _fold,

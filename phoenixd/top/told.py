@@ -14,7 +14,13 @@ from phoenixd.top.frames import Json
 from phoenixd.top.words import Clock
 
 NO_ANSWER = "phoenixd does not answer; whether it was done is not known: look at the row"
-TITLES = {"screen": "the terminal of", "explain": "why:", "log": "what it said and did:", "lives": "the runs of"}
+TITLES = {
+    "screen": "the terminal of",
+    "explain": "why:",
+    "log": "what it said and did:",
+    "lives": "the runs of",
+    "closed": "what waited, and how it ended",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +57,7 @@ def fetched(face: Face, fetch: Fetch, answer: Answer | None, clock: Clock) -> Fa
     if face.prompt is not None:
         return face.says(f"{fetch.kind} of {fetch.name} came while you typed: ask once more")
     lines = _lines(fetch, answer, body, clock)
-    page = Page(fetch.kind, f"{TITLES[fetch.kind]} {fetch.name}", fetch.name, lines)
+    page = Page(fetch.kind, f"{TITLES[fetch.kind]} {fetch.name}".rstrip(), fetch.name, lines)
     # What is new in a log, and on a terminal, stands at the end.
     page = replace(page, top=len(lines)) if fetch.kind in ("log", "screen") else page
     return replace(face, page=page, message="", seen=None)

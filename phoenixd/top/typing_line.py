@@ -5,9 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import selection
+from phoenixd.core.durations import parse_duration
 from phoenixd.core.refusal import Refusal
 from phoenixd.top import asked
-from phoenixd.top.effects import Done, question
+from phoenixd.top.effects import Done, question, whom
 from phoenixd.top.face import Face, Order, Prompt, World
 
 LONGEST = 1_000
@@ -86,6 +87,8 @@ def _entered(world: World, prompt: Prompt) -> Done:
     assert prompt.order is not None
     if prompt.purpose == "send":
         return _message(face, prompt, prompt.order)
+    if prompt.purpose == "mute":
+        return _mute(world.face, prompt, prompt.order, words or "1h")
     item = world.model.items.get(prompt.item)
     if item is None or item.body["text_hash"] != prompt.order.given["text_hash"]:
         return face.says(f"#{prompt.item} is not what it was, or was answered meanwhile; nothing was sent"), ()
@@ -101,6 +104,15 @@ def _entered(world: World, prompt: Prompt) -> Done:
         more = replace(prompt, ask=asked.prompt(item.body, len(said)), words="", said=said)
         return replace(face, prompt=more), ()
     return _answered(face, prompt.order, said)
+
+
+def _mute(face: Face, prompt: Prompt, order: Order, words: str) -> Done:
+    try:
+        parse_duration(words)
+    except ValueError as error:
+        return replace(face, prompt=prompt).says(f"{error}; Esc leaves it"), ()
+    muted = replace(order, given={**order.given, "for": words})
+    return replace(face, prompt=None).says(f"mute {whom(order.names)} ..."), (muted,)
 
 
 def _answered(face: Face, order: Order, words: tuple[str, ...]) -> Done:

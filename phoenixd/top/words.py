@@ -69,17 +69,28 @@ def age(row: Json, item: Json | None, clock: Clock, told_at: float) -> str:
 
 def matter(row: Json, item: Json | None, clock: Clock) -> str:
     """What the line is about: what is asked, what is wrong, what the agent does, or what it said last."""
+    told = _matter(row, item, clock)
+    until = wall_of(row.get("muted_until"))
+    return f"muted until {clock.time_of_day(until, '%H:%M')}: {told}" if until is not None else told
+
+
+def _matter(row: Json, item: Json | None, clock: Clock) -> str:
     if item is not None:
         left = "asked, and its run ended: " if item["left"] else ""
-        return f"{left}{safe(item['title'] or item['kind'])}"
+        return f"{_seen(item)}{left}{safe(item['title'] or item['kind'])}"
     pressing = [alert for alert in row.get("alerts") or () if alert.get("needs_you")]
     if pressing:
-        return safe(f"{pressing[-1]['kind']}: {pressing[-1]['text']}")
+        newest = pressing[-1]
+        return _seen(newest) + safe(f"{newest['kind']}: {newest['text']}")
     if row["state"] == "running" and (does := doing(row, clock)):
         return does
     if row.get("parked_until"):
         return f"until {clock.time_of_day(wall_of(row['parked_until']) or 0.0, '%H:%M')}: {safe(row['reason'])}"
     return safe(str(row.get("reason") or "").removeprefix(f"{row['state']}: "))
+
+
+def _seen(one: Json) -> str:
+    return "acknowledged: " if one.get("acknowledged") else ""
 
 
 def doing(row: Json, clock: Clock) -> str:

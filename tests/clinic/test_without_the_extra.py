@@ -31,7 +31,7 @@ def test_one_clear_sentence_with_the_command() -> None:
     assert failed.returncode == 1
     assert last == (
         "ImportError: phoenixd.clinic needs pydantic-ai 2.60 or newer, and it is not installed: "
-        "pip install 'phoenixd[clinic]'"
+        "pip install '.[clinic]' in a checkout of phoenixd"
     )
     assert failed.stderr.count("Traceback") == 1
 
@@ -48,7 +48,7 @@ import phoenixd.clinic
     last = ran(program).stderr.strip().splitlines()[-1]
 
     assert last.startswith("ImportError: phoenixd.clinic needs pydantic-ai 2.60 or newer")
-    assert last.endswith("pip install 'phoenixd[clinic]'")
+    assert last.endswith("pip install '.[clinic]' in a checkout of phoenixd")
 
 
 def test_the_daemon_phoenixctl_and_the_other_library_do_not_need_it() -> None:

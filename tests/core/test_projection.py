@@ -35,6 +35,10 @@ def starting() -> Story:
     return story
 
 
+def starting_after_a_death() -> Story:
+    return Story().lives(1, 1).respawned()
+
+
 def in_a_turn() -> Story:
     return Story(claude()).works()
 
@@ -118,7 +122,8 @@ def command() -> Story:
     [
         (never_started, "resting", None, "idle"),
         (queued, "healing", None, "idle"),
-        (starting, "healing", None, "idle"),
+        (starting, "working", None, "idle"),
+        (starting_after_a_death, "healing", None, "idle"),
         (in_a_turn, "working", "working", "working"),
         (idle, "resting", "idle", "idle"),
         (asking, "needs_you", "waiting", "working"),

@@ -86,6 +86,9 @@ async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) ->
     assert "1 shim is alive: your agent runs on." in gone.err
     assert _has_ended(daemon)
     os.kill(agent["pid"], 0)
+    late = await place.ctl("down", "--agents")
+    remedy = late.err.rstrip().rpartition("do: ")[2]
+    assert (late.code, remedy) == (7, "phoenixctl up, then: phoenixctl down --agents"), "what alone leads there"
 
     again = await place.ctl("up")
     assert again.code == 0, again.err

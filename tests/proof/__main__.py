@@ -119,8 +119,13 @@ PROOFS = (
     ),
     Proof(
         "feed",
-        "10,000 cuts of the feed and 20 kills of the daemon between any two frames: the client knows what is so",
+        "10,000 cuts of the feed and 100 kills of the daemon between any two frames: the client knows what is so",
         _module("tests.proof.feed"),
+    ),
+    Proof(
+        "blocked",
+        "how soon a real Claude Code's dialog is in the feed, and out of it once it was answered: printed, not judged",
+        _module("tests.proof.blocked"),
     ),
     Proof(
         "everlasting",

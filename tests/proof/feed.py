@@ -1,6 +1,6 @@
 """`./dev proof feed`: the daemon dies between any two frames of its feed; the client then knows what a fresh look says.
 
-10,000 cuts in one process, half of them deaths of the daemon (the play of tests/api/test_feed.py), and 20 times kill -9
+10,000 cuts in one process, half of them deaths of the daemon (the play of tests/api/test_feed.py), and 100 times kill -9
 of a real one, at a frame that is drawn, while agents work, ask, are stopped, started, muted and removed.
 """
 
@@ -43,7 +43,7 @@ DEEDS = (
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev proof feed", description=__doc__)
     parser.add_argument("--cuts", type=int, default=10_000, help="of the link, in one process")
-    parser.add_argument("--kills", type=int, default=20, help="of a real daemon")
+    parser.add_argument("--kills", type=int, default=100, help="of a real daemon")
     parser.add_argument("--seed", type=int, default=1)
     given = parser.parse_args(arguments)
     try:

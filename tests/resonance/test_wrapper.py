@@ -273,6 +273,6 @@ def test_without_the_extra_it_says_what_to_install_and_the_pacemaker_works() -> 
 
     assert failed.stderr.strip().splitlines()[-1] == (
         "ImportError: phoenixd.resonance.wrapper needs pydantic-ai 2.60 or newer, and it is not installed: "
-        "pip install 'phoenixd[clinic]'"
+        "pip install '.[clinic]' in a checkout of phoenixd"
     )
     assert "resonance/wrapper" in failed.stderr

@@ -120,6 +120,24 @@ def test_the_agent_gets_what_is_typed_while_it_lives(daemon: Daemon) -> None:
     assert daemon.expect("exited")["code"] == 0
 
 
+def test_no_notice_that_nothing_was_started_stands_above_the_agent_that_was(tmux_pane: TmuxPane) -> None:
+    daemon = tmux_pane.daemon()
+    tmux_pane.shows("has not been started")
+    daemon.start(["sh", "-c", "echo here I am; exec sleep 1000"])
+    tmux_pane.shows("here I am")
+    assert tmux_pane.read_screen().split() == b"here I am".split()
+    assert tmux_pane.tmux("display-message", "-p", "#{history_size}").strip() == "0", "nor does it stand behind"
+
+
+def test_what_a_past_run_left_stays_above_the_next_one(tmux_pane: TmuxPane) -> None:
+    daemon = tmux_pane.daemon()
+    daemon.run_to_end(["sh", "-c", "echo the first; exit 3"])
+    tmux_pane.shows("ended with exit status 3")
+    daemon.start(["sh", "-c", "echo the second; exec sleep 1000"])
+    tmux_pane.shows("the second")
+    assert b"the first" in tmux_pane.read_screen()
+
+
 def test_ctrl_c_reaches_the_agent_and_not_the_shim(daemon: Daemon) -> None:
     daemon.give(daemon.pane.order(["sh", "-c", "trap 'exit 130' INT; echo now; while :; do sleep 0.01; done"]))
     daemon.pane.shows("now\r\n")

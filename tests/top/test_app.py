@@ -153,3 +153,29 @@ async def test_it_follows_the_size_of_the_terminal(live: Live, size: tuple[int, 
         )
         await pilot.press("G", "g", "j")
         assert "0 NEED YOU" in shown(app).splitlines()[0]
+
+
+async def test_an_agent_is_muted_what_it_asks_is_acknowledged_and_what_was_closed_is_told(live: Live) -> None:
+    daemon = live.daemon
+    app = Top([bytes(live.socket)])
+    async with app.run_test(size=(200, 40)) as pilot:
+        await until(pilot, lambda text: "works" in text and "0 NEED YOU" in text, "the list")
+        daemon.wait("asks", text="npm test", held=True)
+        await until(pilot, lambda text: "1 NEEDS YOU" in text, "the question")
+        await pilot.press("n", "A")
+        await until(pilot, lambda text: "is acknowledged: it stands" in text, "the answer")
+        await until(pilot, lambda text: "acknowledged: Bash npm test" in text, "the row")
+        await pilot.press("m", *"2h", "enter")
+        await until(pilot, lambda text: "asks is muted for 2h" in text or "is muted for" in text, "the mute")
+        await until(pilot, lambda text: "muted until" in text, "the row")
+        await pilot.press("U")
+        await until(pilot, lambda text: "is not muted any more" in text, "its end")
+        await until(pilot, lambda text: "muted until" not in text, "the row")
+        (item,) = daemon.state.agents["asks"].items
+        await pilot.press("c")
+        await until(pilot, lambda text: "what waited, and how it ended" in text, "the page")
+        await pilot.press("escape")
+        daemon.happen(AnswerRequested("asks", item.id, words=("deny", "no"), by="uid 7", text_hash=item.text_hash))
+        await until(pilot, lambda text: "0 NEED YOU" in text, "the answer of somebody else")
+        await pilot.press("c")
+        await until(pilot, lambda text: f"#{item.id}" in text and "uid 7" in text, "who ended it")

@@ -82,7 +82,8 @@ def test_esc_never_acts_and_no_lower_case_key_ends_anything_without_a_question()
             assert key != "escape" or not effects
             for operation, given in orders(list(effects)):
                 looks = operation == "undo" and given["dry_run"]
-                assert looks or operation == "answer_item" or given["verb"] == "start", (key, given)
+                ends_nothing = operation in ("answer_item", "ack_alert") or given.get("verb") in ("start", "unmute")
+                assert looks or ends_nothing, (key, given)
 
 
 def test_the_page_of_the_keys_names_each_key_with_why_it_cannot() -> None:
@@ -239,6 +240,44 @@ def test_a_message_says_that_it_cannot_be_taken_back() -> None:
     many, effects = pressed(at("infra"), "space", "space", "M", *"go", "enter")
     assert effects == []
     assert "cannot be taken back" in paint(many).text
+
+
+def test_a_mute_asks_how_long_and_an_hour_is_meant_by_nothing() -> None:
+    asked, effects = pressed(at("infra"), "m")
+    assert (effects, "mute infra for (Enter: 1h):" in paint(asked).text) == ([], True)
+    wanted = {"verb": "mute", "select": "infra", "expect": ["infra"], "for": "1h"}
+    assert orders(pressed(asked, "enter")[1]) == [("act", wanted)]
+    assert orders(pressed(asked, *"2h30m", "enter")[1]) == [("act", {**wanted, "for": "2h30m"})]
+    wrong, effects = pressed(asked, *"soon", "enter")
+    assert (effects, wrong.face.prompt is not None) == ([], True)
+    assert '"soon" is no duration' in wrong.face.message
+    many = orders(pressed(at("infra"), "space", "space", "m", "enter")[1])
+    assert many[0][1]["expect"] == ["infra", "planner"]
+
+
+def test_what_is_muted_says_until_when_and_is_unmuted_by_another_key() -> None:
+    assert "infra is not muted: m mutes it" in pressed(at("infra"), "U")[0].face.message
+    before = at("infra", width=200)
+    row = {**before.model.agents["infra"].body, "muted_until": "2026-11-21T09:14:00.000Z"}
+    muted = replace(before, model=hear(before.model, [Frame("agent", row)], AT - 1))
+    assert "muted until 09:14: Bash: terraform" in paint(muted).text
+    assert orders(pressed(muted, "U")[1]) == [
+        ("act", {"verb": "unmute", "select": "infra", "expect": ["infra"]}),
+    ]
+
+
+def test_what_needs_a_person_is_acknowledged_once_and_then_stands_apart() -> None:
+    (item,) = at("shop-api").model.waiting("shop-api")
+    assert orders(pressed(at("shop-api"), "A")[1]) == [("ack_alert", {"id": str(item["id"])})]
+    assert orders(pressed(at("docs"), "A")[1])[0][0] == "ack_alert", "a quarantine asks nothing, and is an alert"
+    assert "nothing of infra needs you" in pressed(at("infra"), "A")[0].face.message
+    seen_by = with_item(at("shop-api", width=200), acknowledged={"by": "uid 7", "at": "2026-11-21T08:14:00.000Z"})
+    assert f"#{item['id']} is acknowledged already, by uid 7" in pressed(seen_by, "A")[0].face.message
+    assert "acknowledged: Bash npm publish" in paint(seen_by).text
+
+
+def test_what_was_closed_is_looked_at_from_the_list() -> None:
+    assert pressed(at("infra"), "c")[1] == [Fetch("closed", "")]
 
 
 def test_undo_looks_first() -> None:

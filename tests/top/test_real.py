@@ -21,11 +21,12 @@ pytestmark = pytest.mark.slow
 class Terminal:
     """A terminal of its own in which top runs: keys go in, and what it shows is read."""
 
-    def __init__(self, stage: Stage, **env: str) -> None:
+    def __init__(self, stage: Stage, *words: str, **env: str) -> None:
         self.stage, self._tmux = stage, ["tmux", "-S", str(stage.root / "seen.sock"), "-f", "/dev/null"]
         given = " ".join(f"{name}={shlex.quote(value)}" for name, value in env.items())
         where = f"PHOENIX_RUNTIME_DIR={shlex.quote(str(stage.runtime))} PYTHONPATH={shlex.quote(os.getcwd())}"
-        command = f"env -u TMUX {where} {given} {sys.executable} -m phoenixd.ctl top; echo left with $?; exec cat"
+        command = f"env -u TMUX {where} {given} {sys.executable} -m phoenixd.ctl top {' '.join(words)}"
+        command = f"echo before; {command}; echo left with $?; stty -a; exec cat"
         subprocess.run([*self._tmux, "new-session", "-d", "-x", "80", "-y", "24", command], check=True)
 
     def close(self) -> None:
@@ -118,6 +119,28 @@ def test_without_colour_there_is_none_and_a_hostile_name_of_a_file_acts_on_nothi
             [*terminal._tmux, "display-message", "-p", "#{pane_title}"], capture_output=True, text=True, check=True
         )
         assert "pwned" not in title.stdout
+    finally:
+        terminal.close()
+
+
+@pytest.mark.parametrize(("when", "is_coloured"), [("always", True), ("never", False)])
+def test_color_is_heard_and_the_terminal_is_left_as_it_was(
+    asking: Asking, stage: Stage, when: str, is_coloured: bool
+) -> None:
+    terminal = Terminal(stage, "--color", when, **({"NO_COLOR": "1"} if is_coloured else {}))
+    try:
+        terminal.until("1/1 alive")
+        asking.put("file-1")
+        terminal.until("touch file-1")
+        terminal.until("a allow once")
+        told = terminal.shown("-e")
+        assert any(f"\x1b[{code}m" in told for code in ("31", "1;31", "1m\x1b[31")) == is_coloured, told
+        terminal.press("q")
+        terminal.until("left with 0")
+        left = terminal.shown()
+        assert left.startswith("before\nleft with 0")
+        assert " echo " in left.replace("\n", " ")
+        assert " icanon " in left.replace("\n", " ")
     finally:
         terminal.close()
 

@@ -13,6 +13,7 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.core import projection
 from phoenixd.core.decision import Refusal
+from phoenixd.core.glance import Seen, glances, whole
 from phoenixd.core.selection import Selector, choose
 
 CURSOR = re.compile(r"([0-9a-f]{16})-([0-9]{1,18})-([0-9]{1,18})")
@@ -50,25 +51,35 @@ async def follow_feed(ask: Ask) -> Reply:
 
 async def _page(ask: Ask, selector: Selector | None) -> Reply:
     service, now = ask.service, ask.service.now()
-    rows: Sequence[projection.Row] = projection.project(service.fleet(), now, service.sight)
-    if selector is not None:
-        names = _chosen(selector, [representation.agent(row, service.loops(row.name)) for row in rows])
-        rows = [row for row in rows if row.name in names]
+    fleet, everyone = service.fleet(), bool(ask.arguments["all"])
+    is_glance = ask.wants_text and selector is None and not everyone
+    rows: Sequence[Seen] = glances(fleet, now, service.sight) if is_glance else _rows_of(ask, selector)
     digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
-    everyone = bool(ask.arguments["all"])
+    row = whole(fleet, now, service.sight)
     return Reply(
-        lambda: representation.status(rows, service.facts(), service.loops),
+        lambda: representation.status(map(row, rows), service.facts(), service.loops),
         lambda here: text.status(
             rows,
             service.facts(),
             digest,
             here,
             everyone=everyone,
-            loops={row.name: service.loops(row.name) for row in rows},
+            loops={one.name: service.loops(one.name) for one in rows},
+            whole=row,
         ),
     )
+
+
+def _rows_of(ask: Ask, selector: Selector | None) -> Sequence[projection.Row]:
+    """The rows of the agents that were asked for."""
+    service = ask.service
+    rows = projection.project(service.fleet(), service.now(), service.sight)
+    if selector is None:
+        return rows
+    names = _chosen(selector, [representation.agent(row, service.loops(row.name)) for row in rows])
+    return [row for row in rows if row.name in names]
 
 
 def _rows(ask: Ask, feed: Feed, selector: Selector | None) -> Json:

@@ -17,7 +17,7 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.api.times import ago, parse_past, rfc3339
-from phoenixd.core import projection
+from phoenixd.core import glance, projection
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open
@@ -58,8 +58,7 @@ async def show_agent(ask: Ask) -> Reply:
 
 
 async def prompt(ask: Ask) -> Reply:
-    groups = [row.group for row in projection.project(ask.service.fleet(), ask.service.now())]
-    counts = {group: groups.count(group) for group in projection.SIGNS}
+    counts = glance.counts(ask.service.fleet(), ask.service.now())
     body: representation.Json = {str(group): number for group, number in counts.items()}
     return Reply(body, lambda here: text.prompt(counts, here))
 

@@ -6,7 +6,7 @@ the page, except a command that would no longer work if it were cut.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from phoenixd.api.history import Digest
 from phoenixd.api.pages.context import of_row
@@ -15,6 +15,7 @@ from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.glance import Seen
 from phoenixd.core.projection import SIGNS, Group, Row
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
@@ -38,43 +39,65 @@ LEAST_ROOM = 16
 NAMES_SHOWN = 3
 
 
+def _as_row(one: Seen) -> Row:
+    """For who has rows already."""
+    assert isinstance(one, Row)
+    return one
+
+
 def status(
-    rows: Sequence[Row],
+    rows: Sequence[Seen],
     facts: Facts,
     digest: Digest | None,
     here: Page,
     *,
     everyone: bool = False,
     loops: Mapping[str, LoopCounts] | None = None,
+    whole: Callable[[Seen], Row] = _as_row,
 ) -> str:
-    """What needs you, is everything alive, what happened since you looked; then only what is not fine."""
+    """What needs you, is everything alive, what happened since you looked; then only what is not fine.
+
+    whole: makes the row of a glance; asked only for those that have a line of their own.
+    """
     if not rows:
         return page(
             [*_daemon(facts, here), f"No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"]
         )
-    head = [*wrap(first_line(rows), here.width), *_since_line(digest, here)]
+    degraded = " DEGRADED." if _is_degraded(facts) else ""
+    head = [*wrap(f"{first_line(rows)}{degraded}", here.width), *_since_line(digest, here)]
     head += [*_stale_line(loops or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
-    next_line = next_commands(rows, here)
+    next_line = next_commands(rows, here, whole)
     if everyone:
         shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
-        return page([*head, *_table(shown, here), "", next_line])
+        return page([*head, *_table([whole(row) for row in shown], here), "", next_line])
     fine = _fine(rows, here)
     tail = [*fine, *([""] if fine else []), next_line]
-    return page([*head, *_exceptions(rows, LINES - len(head) - len(tail), here), *tail])
+    return page([*head, *_exceptions(rows, LINES - len(head) - len(tail), here, whole), *tail])
 
 
-def first_line(rows: Sequence[Row]) -> str:
+def first_line(rows: Sequence[Seen]) -> str:
     """How many need a person, and whether all that should be alive is."""
     needy = sum(row.group == "needs_you" for row in rows)
     wanted = [row for row in rows if row.desired == "running" or row.pid is not None]
-    alive = sum(row.pid is not None for row in wanted)
+    # Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process.
+    alive = sum(row.group != "unknown" and (row.pid is not None or _is_between_runs(row)) for row in wanted)
+    absent = [row for row in wanted if row.pid is None]
+    starting = sum(row.group == "working" and row.state == "starting" for row in absent)
+    parked = sum(row.parked_until is not None for row in absent)
     healing = sum(row.group == "healing" for row in rows)
     unknown = sum(row.group == "unknown" for row in rows)
     verb = "needs" if needy == 1 else "need"
-    return f"{needy} {verb} you{_of_these(rows)}. {alive} of {len(wanted)} alive, {healing} healing, {unknown} unknown."
+    waits = (f", {starting} starting" if starting else "") + (f", {parked} parked" if parked else "")
+    counted = f"{alive} of {len(wanted)} alive{waits}, {healing} healing, {unknown} unknown"
+    return f"{needy} {verb} you{_of_these(rows)}. {counted}."
 
 
-def _of_these(rows: Sequence[Row]) -> str:
+def _is_between_runs(row: Seen) -> bool:
+    """Whether it is a loop that rests after an iteration that ended as it should."""
+    return row.group == "working" and row.state == "backing_off"
+
+
+def _of_these(rows: Sequence[Seen]) -> str:
     """How many of those that need a person were seen, or are told to nobody."""
     needy = [row for row in rows if row.group == "needs_you"]
     counts = (
@@ -89,9 +112,9 @@ def _muted(row: Row, here: Page) -> str:
     return f"muted until {here.minute(row.muted_until)}: " if row.muted_until is not None else ""
 
 
-def next_commands(rows: Sequence[Row], here: Page) -> str:
+def next_commands(rows: Sequence[Seen], here: Page, whole: Callable[[Seen], Row] = _as_row) -> str:
     """The command that the most urgent of these agents asks for, and a second one where it fits."""
-    return side_by_side(*_commands(rows), here)
+    return side_by_side(*_commands(rows, whole), here)
 
 
 def side_by_side(first: str, second: str, here: Page) -> str:
@@ -125,9 +148,8 @@ def call(doing: Doing) -> str:
     return f"{doing.tool}: {doing.argument}" if doing.argument else doing.tool
 
 
-def _commands(rows: Sequence[Row]) -> tuple[str, str]:
-    urgent = sorted(rows, key=lambda row: (ORDER.index(row.group), row.activity != "waiting", row.since, row.name))
-    row = urgent[0]
+def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, str]:
+    row = whole(min(rows, key=lambda row: (ORDER.index(row.group), row.activity != "waiting", row.since, row.name)))
     why = f"why: phoenixctl explain {row.name}"
     if row.group == "needs_you":
         if row.activity == "waiting" or answer_from_afar(row):
@@ -180,7 +202,7 @@ def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:
     return with_command(said, "See: phoenixctl loops", here.width)
 
 
-def _full_line(rows: Sequence[Row], here: Page) -> list[str]:
+def _full_line(rows: Sequence[Seen], here: Page) -> list[str]:
     """Orchestrators that are to be handed over; any other kind shortens its context by itself."""
     full = [
         row.name
@@ -192,6 +214,10 @@ def _full_line(rows: Sequence[Row], here: Page) -> list[str]:
     whose = ", ".join(full) if len(full) <= NAMES_SHOWN else f"{len(full)} orchestrators"
     said = f"{whose}: the context is full, and a handoff is due."
     return with_command(said, f"See: phoenixctl tokens check {full[0]}", here.width)
+
+
+def _is_degraded(facts: Facts) -> bool:
+    return facts.halted is not None or any(one.kind == DEGRADED for one in facts.alerts)
 
 
 def _daemon(facts: Facts, here: Page) -> list[str]:
@@ -208,14 +234,17 @@ def _daemon(facts: Facts, here: Page) -> list[str]:
     return [*lines, "See: phoenixctl doctor"] if lines else []
 
 
-def _exceptions(rows: Sequence[Row], room: int, here: Page) -> list[str]:
+def _exceptions(rows: Sequence[Seen], room: int, here: Page, whole: Callable[[Seen], Row]) -> list[str]:
     """What is not fine, oldest first within its group; what does not fit is a count with the command that lists it."""
     wrong = [row for row in rows if row.group in BY_EXCEPTION]
     wrong.sort(key=lambda row: (ORDER.index(row.group), row.is_acknowledged, row.since, row.name))
     if not wrong:
         return []
-    told = list(_rows(wrong, here))
-    if sum(map(len, told)) < room:
+    # Each has a line at least, so of more than there is room for no more can be told.
+    first = wrong[: max(1, room)]
+    width = name_column([row.name for row in first], here)
+    told = [_row(whole(row), width, here) for row in first]
+    if len(told) == len(wrong) and sum(map(len, told)) < room:
         return [*(line for lines in told for line in lines), ""]
     blank_and_rest = 3
     shown: list[list[str]] = []
@@ -271,7 +300,7 @@ def _lead_and(lead: str, words: str, room: int, here: Page, number: str = "") ->
     return [lead + (pad(words, room) if number and here.width < WHOLE else clip(words, room)) + number]
 
 
-def _fine(rows: Sequence[Row], here: Page) -> list[str]:
+def _fine(rows: Sequence[Seen], here: Page) -> list[str]:
     """The agents that are fine: how many, and their names where all fit on the line."""
     told: list[tuple[str, str, str]] = []
     for group in FINE:
@@ -286,7 +315,7 @@ def _fine(rows: Sequence[Row], here: Page) -> list[str]:
     return ["   ".join(counts)] if fits else counts
 
 
-def _resting_note(members: Sequence[Row], here: Page) -> str:
+def _resting_note(members: Sequence[Seen], here: Page) -> str:
     parked = [row.parked_until for row in members if row.parked_until is not None]
     stopped = sum(row.state == "stopped" for row in members)
     notes = [f"{len(parked)} parked until {here.minute(min(parked))}"] if parked else []

@@ -29,7 +29,7 @@ CREDENTIALS = {
 ENDED: dict[str | None, Told] = {"stop": "whole", None: "unknown"}
 """By why the model ended its answer: one that was cut by its length, or by a filter, is returned as a success."""
 
-REMEDY = "pip install 'phoenixd[clinic]'"
+REMEDY = "uv tool install '.[clinic]' in the checkout"
 
 EnvironmentOf = Callable[[Agent], Awaitable[Mapping[str, str]]]
 

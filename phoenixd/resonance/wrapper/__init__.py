@@ -7,7 +7,7 @@ except ImportError as error:
         raise
     raise ImportError(
         "phoenixd.resonance.wrapper needs pydantic-ai 2.60 or newer, and it is not installed: "
-        "pip install 'phoenixd[clinic]'",
+        "pip install '.[clinic]' in a checkout of phoenixd",
         name=error.name,
     ) from None
 

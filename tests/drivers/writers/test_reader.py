@@ -238,4 +238,4 @@ class TestModel:
         monkeypatch.setitem(sys.modules, "pydantic_ai", None)
         with pytest.raises(WriterFailed, match="pydantic-ai is not installed") as failed:
             await reader(tmp_path).read(agent(tmp_path), asked(self.RULES), "")
-        assert failed.value.remedy == "pip install 'phoenixd[clinic]'"
+        assert failed.value.remedy == "uv tool install '.[clinic]' in the checkout"

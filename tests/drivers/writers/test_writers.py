@@ -273,7 +273,7 @@ class TestModel:
         rules = {"writer": WriterKind.MODEL, "model": "anthropic:x"}
         with pytest.raises(WriterFailed, match="pydantic-ai is not installed") as failed:
             await ModelWriter(environment_of).write(agent(tmp_path, **rules), material())
-        assert failed.value.remedy == "pip install 'phoenixd[clinic]'"
+        assert failed.value.remedy == "uv tool install '.[clinic]' in the checkout"
 
 
 async def test_a_program_of_handoff_command_that_takes_too_long_is_told_with_its_own_key(

@@ -1,0 +1,88 @@
+"""What a look at the whole fleet goes by: enough of each agent to count, sort and name it. Rows cost ten times that.
+
+Most of a thousand agents are fine, and are a number to who looks; only those that are told about need a row.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import NamedTuple
+
+from phoenixd.core import projection
+from phoenixd.core.agent import Agent
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.meter.reading import Gauge
+from phoenixd.core.moment import Moment
+from phoenixd.core.mutes import state as muting
+from phoenixd.core.projection import Group, Row
+from phoenixd.core.seat import finding
+from phoenixd.core.sight import NOTHING, Sight
+from phoenixd.core.spec import Kind
+
+
+class Glance(NamedTuple):
+    """One agent that asks for nothing and holds no seat; each field as in its Row."""
+
+    name: str
+    group: Group
+    desired: str
+    state: str
+    activity: str | None
+    pid: int | None
+    since: float
+    parked_until: float | None
+    muted_until: float | None
+    is_acknowledged: bool = False
+    kind: str = ""
+    context: Gauge | None = None
+
+
+Seen = Glance | Row
+
+
+def glances(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight] = lambda agent: NOTHING) -> tuple[Seen, ...]:
+    """All agents in the order of their names, each seat as one; whoever has more to tell than a glance, as a row."""
+    told = projection.open_cases(fleet)
+    found: list[Seen] = []
+    for agent in fleet.agents.values():
+        if finding.is_other(fleet, agent):
+            continue
+        has_more = agent.items or agent.alerts or agent.spec.seat or agent.spec.kind is Kind.ORCHESTRATOR
+        found.append(projection.row_of(fleet, agent, now, sight(agent), told) if has_more else _of(fleet, agent, now))
+    found.sort(key=lambda one: one.name)
+    return tuple(found)
+
+
+def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
+    muted = muting.standing(fleet.mutes, agent.spec, now.wall)
+    run = agent.run
+    return Glance(
+        agent.name,
+        projection.group(agent),
+        agent.desired.value,
+        agent.state_name,
+        projection.activity_word(agent),
+        run.pid if run is not None else None,
+        agent.since_wall,
+        agent.parking.until_wall if agent.parking is not None else None,
+        muted.until_wall if muted is not None else None,
+    )
+
+
+def whole(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight]) -> Callable[[Seen], Row]:
+    """How a glance of this fleet becomes the row of its agent."""
+
+    def row(one: Seen) -> Row:
+        if isinstance(one, Row):
+            return one
+        agent = fleet.agents[one.name]
+        return projection.row_of(fleet, agent, now, sight(agent))
+
+    return row
+
+
+def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
+    """How many agents each group has."""
+    found = Counter(one.group for one in glances(fleet, now))
+    return {group: found[group] for group in projection.SIGNS}

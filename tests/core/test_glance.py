@@ -1,0 +1,40 @@
+"""A glance says of each agent what its row says, and the page that is made of glances is the page made of rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from phoenixd.api.pages import status as text
+from phoenixd.core import glance, projection
+from phoenixd.core.glance import Glance
+from tests.api.daemon import FakeDaemon
+from tests.api.fleets import FLEETS
+from tests.api.test_text import HERE
+
+fleets = pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)
+
+
+@fleets
+def test_a_glance_is_what_the_row_says(fleet: Callable[[], FakeDaemon]) -> None:
+    daemon = fleet()
+    rows = projection.project(daemon.state, daemon.now())
+    seen = glance.glances(daemon.state, daemon.now())
+
+    assert [one.name for one in seen] == [row.name for row in rows]
+    for one, row in zip(seen, rows, strict=True):
+        told = {name: getattr(row, name) for name in Glance._fields if name not in ("kind", "context")}
+        assert {name: getattr(one, name) for name in told} == told
+    counted = glance.counts(daemon.state, daemon.now())
+    assert counted == {group: sum(row.group == group for row in rows) for group in projection.SIGNS}
+
+
+@fleets
+def test_the_page_of_glances_is_the_page_of_rows(fleet: Callable[[], FakeDaemon]) -> None:
+    daemon = fleet()
+    rows = projection.project(daemon.state, daemon.now())
+    seen = glance.glances(daemon.state, daemon.now())
+    whole = glance.whole(daemon.state, daemon.now(), daemon.sight)
+
+    assert text.status(seen, daemon.facts(), None, HERE, whole=whole) == text.status(rows, daemon.facts(), None, HERE)
