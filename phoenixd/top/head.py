@@ -37,7 +37,7 @@ def _first(world: World) -> Line:
     rows = [told.body for told in world.model.agents.values()]
     groups = [group_of(row) for row in rows]
     wanted = [row for row in rows if row.get("desired") == "running" or row.get("pid") is not None]
-    alive, parked, starting = (sum(map(is_so, wanted)) for is_so in (_is_alive, _is_parked, _is_starting))
+    alive = sum(map(_is_alive, wanted))
     need = groups.count("needs_you")
     need += sum(
         told.body.get("agent") is None and bool(told.body.get("needs_you")) for told in world.model.alerts.values()
@@ -52,7 +52,8 @@ def _first(world: World) -> Line:
     clock = world.clock.time_of_day(world.clock.wall)
     host = f"phoenixd {safe(world.host)}".rstrip()
     alive_of = f"{alive}/{len(wanted)} alive"
-    waits = (f"  {starting} starting" if starting else "") + (f"  {parked} parked" if parked else "")
+    counts = ((sum(map(is_so, wanted)), word) for is_so, word in _ABSENT)
+    waits = "".join(f"  {count} {word}" for count, word in counts if count)
     rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown"
     variants = [
         f"{needs}   {rest}",
@@ -80,6 +81,13 @@ def _is_starting(row: Json) -> bool:
 
 def _is_parked(row: Json) -> bool:
     return row.get("pid") is None and bool(row.get("parked_until"))
+
+
+def _is_quarantined(row: Json) -> bool:
+    return row.get("pid") is None and row["state"] == "quarantined"
+
+
+_ABSENT = ((_is_starting, "starting"), (_is_parked, "parked"), (_is_quarantined, "quarantined"))
 
 
 def _second(world: World) -> Line:

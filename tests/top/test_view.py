@@ -78,7 +78,7 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
         assert "..." not in first
         assert size[1] < 8 or "..." not in rest[0]
     first, second = paint(world()).text.splitlines()[:2]
-    assert "5/6 alive  0 healing  0 unknown" in first
+    assert "5/6 alive  1 quarantined  0 healing  0 unknown" in first, "the numbers add up"
     assert second == " since 18:00: 14 deaths: 6 healed, 3 healing, 5 quarantined · 1 outages · 9 finished"[:80] or (
         "14 deaths: 6 healed, 3 healing, 5 quarantined" in second
     )

@@ -82,12 +82,15 @@ def first_line(rows: Sequence[Seen]) -> str:
     # Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process.
     alive = sum(row.group != "unknown" and (row.pid is not None or _is_between_runs(row)) for row in wanted)
     absent = [row for row in wanted if row.pid is None]
-    starting = sum(row.group == "working" and row.state == "starting" for row in absent)
-    parked = sum(row.parked_until is not None for row in absent)
+    counts = (
+        (sum(row.group == "working" and row.state == "starting" for row in absent), "starting"),
+        (sum(row.parked_until is not None for row in absent), "parked"),
+        (sum(row.state == "quarantined" for row in absent), "quarantined"),
+    )
     healing = sum(row.group == "healing" for row in rows)
     unknown = sum(row.group == "unknown" for row in rows)
     verb = "needs" if needy == 1 else "need"
-    waits = (f", {starting} starting" if starting else "") + (f", {parked} parked" if parked else "")
+    waits = "".join(f", {count} {word}" for count, word in counts if count)
     counted = f"{alive} of {len(wanted)} alive{waits}, {healing} healing, {unknown} unknown"
     return f"{needy} {verb} you{_of_these(rows)}. {counted}."
 
