@@ -130,9 +130,7 @@ async def test_a_run_that_ends_while_its_screen_is_looked_at_gets_no_escape() ->
     left = [before.agent, after.agent]
     terminal = Terminal()
     outside = SimpleNamespace(terminal=terminal, screens=Screens(("renderer",)), clock=Clock())
-    screening = Screening(
-        cast(Any, outside), lambda name: left.pop(0) if len(left) > 1 else left[0], cast(Any, None)
-    )
+    screening = Screening(cast(Any, outside), lambda name: left.pop(0) if len(left) > 1 else left[0], cast(Any, None))
 
     await screening.escape(DismissDialog("o", 1, "offer of another renderer"))
 

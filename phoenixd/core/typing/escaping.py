@@ -107,7 +107,7 @@ class PressEscape:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The order is carried out, or comes to nothing. shows: what is to be told of the screen; empty where nothing is."""
+    """The order is carried out, or comes to nothing. shows: what is to be told of the screen; empty: nothing."""
 
     pressed: bool
     why: str

@@ -17,7 +17,8 @@ from phoenixd.core.undo.state import KEPT, MOST, Undoable
 
 def lasting(acts: Iterable[Undoable], now: Moment) -> tuple[Undoable, ...]:
     """Those that have to be remembered, the newest MOST of them."""
-    return tuple(one for one in acts if not is_over(one, now.at) and (one.at is not None or _is_young(one, now)))[-MOST:]
+    left = [one for one in acts if not is_over(one, now.at) and (one.at is not None or _is_young(one, now))]
+    return tuple(left[-MOST:])
 
 
 def kept(acts: Iterable[Undoable], now: Moment) -> tuple[Undoable, ...]:
