@@ -93,7 +93,9 @@ def test_what_only_a_start_of_the_interpreter_reads_begins_cold(module: Path) ->
 
 def test_two_at_once_are_told_apart(module: Path) -> None:
     waits, ends = begin(warm.popen, module, "wait"), begin(warm.popen, module)
-    assert ends.wait(60) == 7
-    assert waits.poll() is None
-    waits.terminate()
+    try:
+        assert ends.wait(60) == 7
+        assert waits.poll() is None
+    finally:
+        waits.terminate()
     assert waits.wait(60) == -signal.SIGTERM
