@@ -17,7 +17,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 from phoenixd.directories import make_private
 
@@ -35,6 +35,9 @@ class StageFailed(Exception):
 
 class Stage:
     """One daemon below `root`. Environment and interpreter are the caller's."""
+
+    popen: ClassVar[Callable[..., subprocess.Popen[bytes]]] = subprocess.Popen
+    """How the daemon's process begins."""
 
     def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
         self.root, self.state, self.runtime = root, root / "state", root / "run"
@@ -55,7 +58,7 @@ class Stage:
         """Start the daemon, and wait until it answers."""
         private = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(private, "ab") as log:
-            self.process = subprocess.Popen(
+            self.process = self.popen(
                 [sys.executable, "-m", "phoenixd", "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

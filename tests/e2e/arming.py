@@ -52,7 +52,7 @@ class ArmingStage(Stage):
         private = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         places = ["--state-dir", str(self.state), "--runtime-dir", str(self.runtime)]
         with os.fdopen(private, "ab") as log:
-            self.process = subprocess.Popen(
+            self.process = self.popen(
                 [sys.executable, "-m", "tests.e2e.arming", *places],
                 stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=self.environ,
             )  # fmt: skip

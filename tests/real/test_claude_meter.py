@@ -139,7 +139,7 @@ def test_switched_off_no_status_line_is_passed_and_the_window_is_unknown(stage: 
     assert "statusLine" not in stage.document("settings.json")
 
 
-@pytest.mark.parametrize("pin", PINS["claude"])
+@pytest.mark.parametrize("pin", [pytest.param(PINS["claude"][0], marks=pytest.mark.proof), *PINS["claude"][1:]])
 def test_f_ho_1_a_prompt_that_is_refused_for_its_length_is_no_dead_end(short_tmp: Path, pin: str) -> None:
     """Without auto-compaction it refuses from 88 % on by itself: no request, and no hook but that of the prompt."""
     with ClaudeStage(require("claude", pin), short_tmp) as stage:

@@ -85,6 +85,12 @@ def test_e59_a_turn_that_the_api_refuses_is_a_failure_with_its_words(worker: Wor
     assert failed["report"]
 
 
+# What the daemon does of it hangs on no CLI: `./dev proof claude` has the others.
+@pytest.mark.parametrize(
+    "worker",
+    [pytest.param(name, marks=[] if name == "claude" else pytest.mark.proof) for name in CONTRACTED],
+    indirect=True,
+)
 def test_f_ph_7_x25_timeout_cancel_and_kill_9_of_the_daemon_meanwhile(worker: Worker) -> None:
     worker.stage.scenario.add(Step("The number is 42.", hold="go"), Step(fault="hang"), Step(fault="hang"))
     worker.up()

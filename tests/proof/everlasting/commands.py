@@ -94,7 +94,7 @@ class StepStage(Stage):
         module = ["-m", "tests.proof.everlasting.dying"]
         daemon = [sys.executable, *module, "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)]
         with self.log.open("ab") as log:
-            self.process = subprocess.Popen(
+            self.process = self.popen(
                 daemon, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
                 cwd=Path(__file__).parents[3], env={**self.environ, "PHX_PROOF_DIES_AT": self.at},
             )  # fmt: skip

@@ -1,0 +1,101 @@
+"""A daemon that begins warm is what `python -m` would have started; where it cannot be, it begins cold."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests import warm
+from tests.waiting import eventually_sync
+
+# As a module of a directory of its own: what it says of itself is read from its standard output.
+SAYS = """
+import json, os, signal, sys
+from pathlib import Path
+own = Path("/proc/self/cmdline").read_bytes().rstrip(b"\\0").decode().split("\\0")
+print(json.dumps({
+    "argv": sys.argv[1:], "name": __name__, "cwd": os.getcwd(), "session": os.getsid(0) == os.getpid(),
+    "environ": dict(os.environ), "umask": os.umask(0), "line": own,
+    "files": [n for n in range(3, 100) if Path(f"/proc/self/fd/{n}").exists()],
+    "input": sys.stdin.read(), "pid": os.getpid(),
+}), flush=True)
+if sys.argv[1:] == ["wait"]:
+    signal.pause()
+sys.exit(7)
+"""
+
+
+@pytest.fixture
+def module(tmp_path: Path) -> Path:
+    (tmp_path / "says.py").write_text(SAYS)
+    return tmp_path
+
+
+def begin(popen: Any, module: Path, *words: str, **environ: str) -> Any:
+    with (module / "out").open("wb") as out:
+        return popen(
+            [sys.executable, "-m", "says", *words],
+            stdin=subprocess.DEVNULL,
+            stdout=out,
+            stderr=out,
+            start_new_session=True,
+            env={**os.environ, **environ},
+            cwd=module,
+        )
+
+
+def said(module: Path) -> Mapping[str, Any]:
+    told: dict[str, Any] = json.loads((module / "out").read_text())
+    return told
+
+
+def test_a_warm_process_is_what_a_cold_one_is_but_for_its_pid(module: Path) -> None:
+    assert begin(warm.popen, module).wait(60) == 7, "what forks has the umask of its own start"
+    before = os.umask(0o027)
+    try:
+        seen = []
+        for popen in (subprocess.Popen, warm.popen):
+            process = begin(popen, module, "a", "b c", ROOM="here")
+            assert process.wait(60) == 7, (module / "out").read_text()
+            seen.append(dict(said(module)))
+    finally:
+        os.umask(before)
+    assert isinstance(process, warm.Forked)
+    assert seen[1]["pid"] == process.pid
+    del seen[0]["pid"], seen[1]["pid"]
+    assert seen[1] == seen[0]
+
+
+def test_a_signal_ends_it_and_its_code_says_so(module: Path) -> None:
+    process = begin(warm.popen, module, "wait")
+    eventually_sync(lambda: (module / "out").read_text().endswith("\n"), what="it waits")
+    assert process.poll() is None
+    with pytest.raises(subprocess.TimeoutExpired):
+        process.wait(0.1)
+    process.kill()
+    assert process.wait(60) == process.returncode == -signal.SIGKILL
+    process.kill()
+
+
+def test_what_only_a_start_of_the_interpreter_reads_begins_cold(module: Path) -> None:
+    process = begin(warm.popen, module, PYTHONHASHSEED="1")
+    assert isinstance(process, subprocess.Popen)
+    assert process.wait(60) == 7
+
+
+def test_two_at_once_are_told_apart(module: Path) -> None:
+    waits, ends = begin(warm.popen, module, "wait"), begin(warm.popen, module)
+    try:
+        assert ends.wait(60) == 7
+        assert waits.poll() is None
+    finally:
+        waits.terminate()
+    assert waits.wait(60) == -signal.SIGTERM

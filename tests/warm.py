@@ -1,0 +1,245 @@
+"""Daemons that begin warm: forked from one process that has imported phoenixd, which is nine tenths of a start's cost.
+
+`popen` takes the place of subprocess.Popen for `Stage`. A daemon so begun has its own session, directory, umask,
+environment, files and command line, and runs its module as `python -m` does. What only an interpreter's start reads
+cannot be given to a fork: where it differs, the daemon begins cold. Run as a program, this is the process that forks.
+"""
+
+from __future__ import annotations
+
+import atexit
+import ctypes
+import importlib
+import json
+import os
+import runpy
+import select
+import signal
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO
+
+READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_")
+"""How the names of variables begin that an interpreter, or the libraries below it, read once."""
+ROOM = 4096
+"""Bytes for a command line, which a fork writes over its parent's."""
+MESSAGE = 1 << 20
+SOON_IMPORTED = ("anyio._backends._asyncio", "anyio._core._signals", "libtmux", "uvicorn.lifespan.off")
+"""What every daemon imports in its first second."""
+PAUSE = 0.05
+"""Seconds for which one that waits keeps the link from the others."""
+
+
+def popen(
+    argv: Sequence[str],
+    *,
+    stdin: int,
+    stdout: IO[bytes],
+    stderr: IO[bytes],
+    start_new_session: bool,
+    env: Mapping[str, str],
+    cwd: Path | None = None,
+) -> subprocess.Popen[bytes] | Forked:
+    """Start `python -m MODULE ...`, warm where that makes no difference; stdin is DEVNULL, and the session its own."""
+    assert stdin == subprocess.DEVNULL
+    assert start_new_session
+    is_plain = list(argv[:2]) == [sys.executable, "-m"] and len("\0".join(argv).encode()) < ROOM
+    if not is_plain or sys.flags.safe_path or _read_at_start(env) != _read_at_start(os.environ):
+        return subprocess.Popen(
+            argv, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, env=env, cwd=cwd
+        )
+    return _forker().fork(argv, stdout.fileno(), stderr.fileno(), dict(env), os.fspath(cwd or Path.cwd()))
+
+
+def _read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
+    return {name: value for name, value in environ.items() if name.startswith(READ_AT_START)}
+
+
+class Forked:
+    """A forked daemon with the part of subprocess.Popen that tests use."""
+
+    def __init__(self, forker: Forker, pid: int, pidfd: int | None) -> None:
+        self.pid, self._forker, self._pidfd = pid, forker, pidfd
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        if self.returncode is None:
+            self._forker.hear(0)
+            self._settle()
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while self.poll() is None:
+            left = None if deadline is None else deadline - time.monotonic()
+            if left is not None and left <= 0:
+                raise subprocess.TimeoutExpired(f"daemon {self.pid}", timeout or 0)
+            self._forker.hear(PAUSE if left is None else min(PAUSE, left))
+        assert self.returncode is not None
+        return self.returncode
+
+    def send_signal(self, number: int) -> None:
+        if self.poll() is None and self._pidfd is not None:
+            try:
+                signal.pidfd_send_signal(self._pidfd, number)
+            except ProcessLookupError:
+                return
+
+    def terminate(self) -> None:
+        self.send_signal(signal.SIGTERM)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def _settle(self) -> None:
+        self.returncode = self._forker.ended.pop(self.pid, None)
+        if self.returncode is not None and self._pidfd is not None:
+            os.close(self._pidfd)
+            self._pidfd = None
+
+
+class Forker:
+    """The test's end of the process that forks. `ended` has the exit codes that nobody has asked for yet."""
+
+    def __init__(self) -> None:
+        self.owner = os.getpid()
+        self.ended: dict[int, int] = {}
+        self._born: list[int] = []
+        self._lock = threading.RLock()
+        self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+        # None of a test's own variables: what looks for a test's processes would find this one.
+        env = {**_read_at_start(os.environ), "PATH": os.environ.get("PATH", os.defpath)}
+        with theirs:
+            self._process = subprocess.Popen(
+                [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM],
+                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=env,
+                cwd=Path(__file__).parents[1], start_new_session=True,
+            )  # fmt: skip
+        atexit.register(self.close)
+
+    def fork(self, argv: Sequence[str], out: int, err: int, env: dict[str, str], cwd: str) -> Forked:
+        order = {"argv": list(argv), "env": env, "cwd": cwd, "umask": _umask()}
+        with self._lock:
+            socket.send_fds(self._link, [json.dumps(order).encode()], [out, err])
+            while not self._born:
+                self.hear(None)
+            pid = self._born.pop()
+        try:
+            return Forked(self, pid, os.pidfd_open(pid))
+        except ProcessLookupError:  # It has ended at once, and what it ended with is on its way.
+            return Forked(self, pid, None)
+
+    def hear(self, timeout: float | None) -> None:
+        """Take what the process tells: all of it that is there, after at most `timeout` seconds."""
+        with self._lock:
+            while select.select([self._link], [], [], timeout)[0]:
+                said = self._link.recv(MESSAGE)
+                if not said:
+                    raise RuntimeError("the process that forks daemons has ended; its reason is on standard error")
+                told = json.loads(said)
+                if "code" in told:
+                    self.ended[told["pid"]] = told["code"]
+                else:
+                    self._born.append(told["pid"])
+                timeout = 0
+
+    def close(self) -> None:
+        if os.getpid() == self.owner:
+            self._link.close()
+            self._process.wait()
+
+
+_only: list[Forker] = []
+
+
+def _forker() -> Forker:
+    """One for each process of tests, from its first daemon on; none is inherited by a fork."""
+    if not _only or _only[0].owner != os.getpid():
+        _only[:] = [Forker()]
+    return _only[0]
+
+
+def _umask() -> int:
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return int(next(line.split()[1] for line in lines if line.startswith("Umask:")), 8)
+
+
+# --- The process that forks ------------------------------------------------------------------------------------------
+
+
+def serve(link: socket.socket) -> list[str] | None:
+    """Fork as it is told, and tell how each ends; return its argv in each fork, and None when the tests are over."""
+    children: dict[int, int] = {}
+    while True:
+        for ready in select.select([link, *children], [], [])[0]:
+            if ready is not link:
+                _, status = os.waitpid(children[ready], 0)
+                _tell(link, pid=children.pop(ready), code=os.waitstatus_to_exitcode(status))
+                os.close(ready)
+                continue
+            said, files, _, _ = socket.recv_fds(link, MESSAGE, 2)
+            if not said:
+                return None
+            pid = os.fork()
+            if pid == 0:
+                for child in children:
+                    os.close(child)
+                return become(json.loads(said), files)
+            for file in files:
+                os.close(file)
+            children[os.pidfd_open(pid)] = pid
+            _tell(link, pid=pid)
+
+
+def _tell(link: socket.socket, **told: int) -> None:
+    try:
+        link.send(json.dumps(told).encode())
+    except BrokenPipeError:
+        return  # The tests are over: the next look at the link says so.
+
+
+def become(order: dict[str, object], files: list[int]) -> list[str]:
+    """Make this fork the process that was ordered; return its argv."""
+    os.setsid()
+    for number, file in enumerate(files, 1):
+        os.dup2(file, number)
+        os.close(file)
+    argv, env = order["argv"], order["env"]
+    assert isinstance(argv, list)
+    assert isinstance(env, dict)
+    os.environ.clear()
+    os.environ.update(env)
+    os.chdir(str(order["cwd"]))
+    sys.path[0] = os.getcwd()
+    os.umask(int(str(order["umask"])))
+    _show(argv)
+    return argv
+
+
+def _show(argv: list[str]) -> None:
+    """Write a command line over this process's own, as ps and /proc show it."""
+    begin, end = (int(field) for field in Path("/proc/self/stat").read_text().rpartition(")")[2].split()[45:47])
+    line = b"\0".join(word.encode() for word in argv)
+    ctypes.memmove(begin, line.ljust(end - begin, b"\0"), end - begin)
+
+
+def main() -> None:
+    for module in ("phoenixd.__main__", *SOON_IMPORTED):
+        importlib.import_module(module)
+    # It is about to run, and runpy would warn of what is imported already.
+    del sys.modules["phoenixd.__main__"]
+    with socket.socket(fileno=int(sys.argv[1])) as link:
+        argv = serve(link)
+    if argv is not None:
+        sys.argv = argv[2:]
+        del argv
+        runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+
+
+if __name__ == "__main__":
+    main()
