@@ -21,6 +21,8 @@ from phoenixd.planting import Planting, codes_in, is_ours
 from tests.core.story import Story, claude
 
 PERSONA = "The Architect"
+SEED = "[CONTEXT SEED]\nRole: The Architect\nActive task: Build the shop.\nConstraint: No framework."
+"""What the papers say of the session that was lost."""
 
 
 def resonant(name: str = "a", **rules: Any) -> AgentSpec:
@@ -81,7 +83,7 @@ class ResonanceStory(Story):
             if isinstance(action, PlantCodes):
                 self.plant(action)
             if isinstance(action, ReadSeed):
-                self.tell(SeedRead(action.agent, action.incarnation))
+                self.tell(SeedRead(action.agent, action.incarnation, words=SEED))
         return refusal
 
     def plant(self, order: PlantCodes) -> None:
