@@ -77,14 +77,17 @@ class ResonanceStory(Story):
     def tell(self, event: Any) -> Refusal | None:
         seen = len(self.decisions)
         refusal = super().tell(event)
-        if self.papers != "well":
-            return refusal
+        if self.papers == "well":
+            self.carry_out(seen)
+        return refusal
+
+    def carry_out(self, seen: int) -> None:
+        """What was ordered of the papers since so many decisions."""
         for action in [one for decision in self.decisions[seen:] for one in decision.actions]:
             if isinstance(action, PlantCodes):
                 self.plant(action)
             if isinstance(action, ReadSeed):
                 self.tell(SeedRead(action.agent, action.incarnation, words=SEED))
-        return refusal
 
     def plant(self, order: PlantCodes) -> None:
         rules = self.fleet.agents[order.agent].spec.resonance
