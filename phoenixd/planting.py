@@ -143,6 +143,7 @@ class Planting:
 STANDS = "What you were asked or said before still stands."
 """How each text of ours at a turn's end ends."""
 RENEWED = "These take the place of any earlier marker and codes."
+OPENED = "This turn is opened to check what this session was told at its beginning."
 _RECITE = re.compile(
     r", recite (?:resonance code number [0-9]{1,3}|the code of the resonance marker) from your first instructions\. "
 )
@@ -178,16 +179,25 @@ def challenge_text(number: int, persona: str, again: bool = False) -> str:
     )
 
 
-def renewal_text(planting: Planting, persona: str, project: str = "", footer: bool = False) -> str:
-    """The anchor in the middle of a session, at a turn's end: it takes the place of an earlier one."""
+def opening_text(persona: str) -> str:
+    """What opens a turn of an agent that rests, so that a code can be asked for at its end; it holds no code."""
+    return f"{persona}, no work is asked for here. {OPENED} Reply with the word here alone, and use no tool. {STANDS}"
+
+
+def renewal_text(planting: Planting, persona: str, project: str = "", footer: bool = False, seed: str = "") -> str:
+    """The anchor in the middle of a session, at a turn's end: it takes the place of an earlier one.
+
+    seed: what a session that took the place of a lost one has to know beside it.
+    """
     anchor = anchor_text(planting, persona, project, footer)
+    anchor = f"{seed}\n{anchor}" if seed else anchor
     return f"{anchor}\n{RENEWED} Reply with the word noted alone, repeat no code, and use no tool. {STANDS}"
 
 
 def is_ours(text: str) -> bool:
-    """Whether a text is a check or an anchor at a turn's end: it and its answer are no part of the work."""
+    """Whether a text is a check, an anchor at a turn's end, or what opens a turn for one: no part of the work."""
     said = text.rstrip()
-    return said.endswith(STANDS) and (RENEWED in said or _RECITE.search(said) is not None)
+    return said.endswith(STANDS) and (RENEWED in said or OPENED in said or _RECITE.search(said) is not None)
 
 
 def _plain(text: str) -> str:

@@ -16,11 +16,12 @@ from phoenixd.core.question import leftover
 from phoenixd.core.tasks.names import is_notice
 from phoenixd.core.turn import liveness
 from phoenixd.core.waiting import MAX_TEXT
+from phoenixd.planting import is_ours as is_for_a_check
 
 
 def is_ours(prompt: str) -> bool:
     """Whether a prompt is a word of phoenixd's own, and no task in hand."""
-    return cut.is_ours(prompt) or words.is_ours(prompt) or is_notice(prompt)
+    return cut.is_ours(prompt) or words.is_ours(prompt) or is_notice(prompt) or is_for_a_check(prompt)
 
 
 def hear_sent(agent: Agent, message_id: str) -> Agent:
@@ -37,6 +38,8 @@ def hear_prompt(agent: Agent, run: Run, event: PromptSubmitted, was_open: bool, 
     told = replace(run, merit=productive.turn_begins(run.merit, False, was_open))
     if cut.is_ours(event.text):
         return agent, replace(told, prompt_seen=True), "a turn began with the word to go on with a cut answer"
+    if is_for_a_check(event.text):
+        return agent, replace(told, prompt_seen=True), "a turn began that is opened for a check"
     if event.source == "machine":
         return agent, told, "a turn began with a note of its own about background work"
     if any(isinstance(one, WaitOver) and one.told for one in seen.signals):

@@ -19,7 +19,8 @@ class Traits:
     write its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
     command line, with which it ends after one turn. escape_ends_turn: Escape breaks its open turn off, and leaves the
     session as it is. exits_with_status: where the API refused that one turn, it exits with the status of HTTP modulo
-    256. tells_cut: what it keeps of a session shows an answer that was cut.
+    256. tells_cut: what it keeps of a session shows an answer that was cut. resumes_one_turn: what ended after one turn
+    can be asked another thing in its session, again without a terminal.
     """
 
     has_hooks: bool = True
@@ -34,6 +35,7 @@ class Traits:
     escape_ends_turn: bool = False
     exits_with_status: bool = False
     tells_cut: bool = True
+    resumes_one_turn: bool = False
 
 
 UNKNOWN = Traits()

@@ -24,6 +24,7 @@ from phoenixd.core.parts import Signal, WaitOver
 from phoenixd.core.resonance import exchange
 from phoenixd.core.transitions import end_run, keep
 from phoenixd.core.turn import liveness
+from phoenixd.planting import is_ours as is_for_a_check
 
 MOST_TURNS = 4
 """Turns whose measurements are awaited at once; who begins more has only the newest judged."""
@@ -45,8 +46,9 @@ def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if run is None or event.sub or not has_judged_turns(agent) or not seen.is_news:
         return decision
     heard, action = agent, None
-    if isinstance(event, PromptSubmitted) and exchange.is_ours(before, event):
-        # Some CLIs tell what held up a turn's end as a prompt: that turn goes on, and its own work is over.
+    if isinstance(event, PromptSubmitted) and (exchange.is_ours(before, event) or is_for_a_check(event.text)):
+        # Some CLIs tell what held up a turn's end as a prompt: that turn goes on, and its own work is over. And a turn
+        # that is opened for a check has none.
         return decision
     if isinstance(event, PromptSubmitted):
         heard, action = _begun(heard, _is_a_persons(before, event, seen.signals))

@@ -93,6 +93,11 @@ def request_alone(seal: Seal) -> str:
     )
 
 
+def asks(text: str, seal: Seal) -> bool:
+    """Whether a text asks for this seal."""
+    return _halves(seal.head) in text and _halves(seal.end) in text
+
+
 def judge(text: str, seal: Seal, told: Told = "unknown") -> Verdict:
     """What a text proves. A word in the middle, written twice or with anything but punctuation outside of it is no
     proof."""

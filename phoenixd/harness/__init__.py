@@ -39,7 +39,7 @@ class ClaudeCode:
     tested_versions = PINS["claude"]
     traits = Traits(
         holds_permissions=True, writes_briefs=True, takes_armed=("stop", "tool", "compaction"),
-        one_turn_flags=("-p", "--print"), escape_ends_turn=True,
+        one_turn_flags=("-p", "--print"), escape_ends_turn=True, resumes_one_turn=True,
     )  # fmt: skip
     login_variables = (
         "CLAUDE_CONFIG_DIR",

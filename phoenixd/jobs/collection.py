@@ -20,7 +20,7 @@ from phoenixd.core.tasks.state import Outcome, Sealed, Stop, Task
 from phoenixd.core.traits import traits_of
 from phoenixd.directories import Directories, make_private
 from phoenixd.documents import seal as seals
-from phoenixd.documents.conversation import Conversation
+from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.seal import Seal
 from phoenixd.documents.session_facts import SessionFacts
@@ -54,7 +54,7 @@ class Collection:
 
     facts, conversation: what the worker's transcript says. knows_transcript: whether its CLI is known to keep one.
     clean: a text without the agent's secrets. write: puts a file in place, durably. judging: holds the worker's own
-    report against the facts. seal: the words that its run was asked to frame its answer with, if any.
+    report against the facts. seal: the words that an incarnation was asked to frame its answer with, if any.
     """
 
     def __init__(
@@ -67,7 +67,7 @@ class Collection:
         clean: Callable[[str | None, str], str],
         write: Callable[[Path, bytes], None],
         judging: Judging,
-        seal: Callable[[Agent], Seal | None] = lambda agent: None,
+        seal: Callable[[Agent, int], Seal | None] = lambda agent, incarnation: None,
     ) -> None:
         self._directories = directories
         self._gather = gather
@@ -81,9 +81,9 @@ class Collection:
 
     async def collect(self, agent: Agent, task: Task) -> Outcome:
         """Read, copy and write; raises PhoenixdError where ours cannot be written."""
-        stop, words, answer, sealed = await self._read(agent)
+        stop, words, answer, sealed = await self._read(agent, task)
         place = self._directories.task(task.id)
-        source = self._directories.task_out(task.id, agent.incarnation)
+        source = self._directories.task_out(task.id, task.sealing or agent.incarnation)
         try:
             left = await to_thread.run_sync(self._gathered, agent, task, source, place)
             verification = await self._judging.verify(agent, task, source, place / OUTPUTS, answer)
@@ -95,7 +95,7 @@ class Collection:
                 f"what {task.agent} left could not be kept in {place}: {error.strerror or error}", f"df -h {place}"
             ) from error
 
-    async def _read(self, agent: Agent) -> tuple[Stop, str, str, Sealed]:
+    async def _read(self, agent: Agent, task: Task) -> tuple[Stop, str, str, Sealed]:
         """How the last turn ended, the last answer as it was written, secrets and all, and whether that is whole."""
         if not self._knows_transcript(agent):
             return "none", "", "", ""
@@ -103,14 +103,24 @@ class Collection:
         if facts is None:
             return "missing", "", "", ""
         talk = await self._conversation(agent, ANSWER_CHARS)
-        spoken = [one for one in talk.utterances if one.speaker == "assistant" and not one.tool] if talk else []
+        said = talk.utterances if talk else ()
+        if task.sealing:
+            answer, sealed = await to_thread.run_sync(self._sealed, agent, task, said)
+            # How the turn of the answer itself ended was known before its seal was asked for.
+            return task.outcome.stop if task.outcome else "done", "", answer, sealed
         stop = stop_of(facts)
-        is_told = stop == "done" and traits_of(agent.spec.harness).tells_cut
-        texts = [one.text for one in spoken[-MOST_PARTS:]]
-        answer, sealed = await to_thread.run_sync(whole, texts, self._seal(agent), "whole" if is_told else "unknown")
+        asked, ended = self._seal(agent, agent.incarnation), told_of(facts, traits_of(agent.spec.harness).tells_cut)
+        answer, sealed = await to_thread.run_sync(whole, texts_of(said), asked, ended)
         cut = facts.cut_at_end
         words = facts.error.text if facts.error is not None else f"({cut.how})" if cut is not None else ""
         return stop, one_line(self._clean(agent.name, words), WORDS_LIMIT), answer, sealed
+
+    def _sealed(self, agent: Agent, task: Task, said: Sequence[Utterance]) -> tuple[str, Sealed]:
+        """The answer of the run that was to seal it, and whether it did when it was asked for that alone."""
+        first, again = self._seal(agent, task.sealing), None
+        if agent.incarnation != task.sealing:
+            again = self._seal(agent, agent.incarnation)
+        return sealed_late(said, first, again)
 
     def _gathered(self, agent: Agent, task: Task, source: Path, place: Path) -> Left:
         require_own(self._directories, task)
@@ -153,6 +163,34 @@ def whole(texts: Sequence[str], asked: Seal | None, told: seals.Told) -> tuple[s
         if seals.judge(joined, asked, told) == "sealed":
             return seals.opened(joined, asked), "sealed"
     return answer, verdict
+
+
+def texts_of(said: Sequence[Utterance]) -> list[str]:
+    """What the agent itself said last, oldest first."""
+    return [one.text for one in said if one.speaker == "assistant" and not one.tool][-MOST_PARTS:]
+
+
+def sealed_late(said: Sequence[Utterance], first: Seal | None, again: Seal | None) -> tuple[str, Sealed]:
+    """An answer that came without its seal, after its session was asked for the seal alone.
+
+    again: the seal of that question. What came back seals the answer where it is these two words and nothing else, or
+    takes its place where it is all of it between them. Anything else leaves it as it was: unsealed.
+    """
+    asked = [at for at, one in enumerate(said) if one.speaker == "user" and again and seals.asks(one.text, again)]
+    at = asked[-1] if asked else len(said)
+    answer, verdict = whole(texts_of(said[:at]), first, "whole")
+    reply = texts_of(said[at:])
+    if again is None or not reply:
+        return answer, verdict
+    if seals.is_alone(reply[-1], again):
+        return answer, "sealed" if verdict == "unsealed" else verdict
+    written_anew, new_verdict = whole(reply, again, "unknown")
+    return (written_anew, "sealed") if new_verdict == "sealed" else (answer, verdict)
+
+
+def told_of(facts: SessionFacts, tells_cut: bool) -> seals.Told:
+    """What the CLI's own end says of the last answer. The last part of one that it went on with is no whole answer."""
+    return "whole" if tells_cut and stop_of(facts) == "done" and facts.cut is None else "unknown"
 
 
 def stop_of(facts: SessionFacts) -> Stop:

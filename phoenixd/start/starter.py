@@ -16,12 +16,13 @@ from anyio import to_thread
 from phoenixd import __version__
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
-from phoenixd.documents.seal import Seal, mint, request
+from phoenixd.documents.seal import Seal, mint, request, request_alone
 from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
@@ -155,7 +156,7 @@ class Starter:
         """The run's secret, which the run alone is told: derived, so that it need not be kept."""
         return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
 
-    def seal(self, agent: Agent) -> Seal | None:
+    def seal(self, agent: Agent, incarnation: int) -> Seal | None:
         """The words that this run of a worker is asked to frame its answer with; None where it is not asked.
 
         Derived, so that they need not be kept: the daemon that collects may be another one.
@@ -166,7 +167,7 @@ class Starter:
         drawn = itertools.count()
 
         def draw(count: int) -> str:
-            told = f"seal {spec.task} {agent.incarnation} {next(drawn)}".encode()
+            told = f"seal {spec.task} {incarnation} {next(drawn)}".encode()
             return hmac.new(self._key, told, "sha256").hexdigest()[: 2 * count]
 
         return mint(draw, spec.prompt or "")
@@ -209,7 +210,7 @@ class Starter:
         if settings is not None:
             add_status_line(spec, harness, settings, variables, str(self._installed.hook), self._files)
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
-        argv, points_to_brief = _command_line(harness, agent, spawn, state, places, self.seal(agent))
+        argv, points_to_brief = _command_line(harness, agent, spawn, state, places, self.seal(agent, spawn.incarnation))
         if (points_to_brief or harness.reads_brief_at_once) and self._publication.holds(agent):
             desk.write_page(agent, state, now)
         make_file(agent, state_dir, self._files)
@@ -249,7 +250,9 @@ def _command_line(
 ) -> tuple[list[str], bool]:
     """The argv, and whether its words only say where the brief stands."""
     words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
-    if words is not None and seal is not None:
+    if spawn.prompt is PromptKind.SEAL and seal is not None:
+        words = request_alone(seal)
+    elif words is not None and seal is not None:
         words = f"{words}\n\nYour last answer is your report. {request(seal)}"
     try:
         return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False

@@ -21,6 +21,8 @@ from phoenixd.planting import Planting, codes_in, is_ours
 from tests.core.story import Story, claude
 
 PERSONA = "The Architect"
+SEED = "[CONTEXT SEED]\nRole: The Architect\nActive task: Build the shop.\nConstraint: No framework."
+"""What the papers say of the session that was lost."""
 
 
 def resonant(name: str = "a", **rules: Any) -> AgentSpec:
@@ -75,14 +77,17 @@ class ResonanceStory(Story):
     def tell(self, event: Any) -> Refusal | None:
         seen = len(self.decisions)
         refusal = super().tell(event)
-        if self.papers != "well":
-            return refusal
+        if self.papers == "well":
+            self.carry_out(seen)
+        return refusal
+
+    def carry_out(self, seen: int) -> None:
+        """What was ordered of the papers since so many decisions."""
         for action in [one for decision in self.decisions[seen:] for one in decision.actions]:
             if isinstance(action, PlantCodes):
                 self.plant(action)
             if isinstance(action, ReadSeed):
-                self.tell(SeedRead(action.agent, action.incarnation))
-        return refusal
+                self.tell(SeedRead(action.agent, action.incarnation, words=SEED))
 
     def plant(self, order: PlantCodes) -> None:
         rules = self.fleet.agents[order.agent].spec.resonance

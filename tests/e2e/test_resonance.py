@@ -25,13 +25,15 @@ AGENT = Path(__file__).with_name("remembering.py")
 class Bearer:
     """One agent that bears a marker, and the papers of that."""
 
-    def __init__(self, stage: Stage, keys: str = "") -> None:
+    def __init__(self, stage: Stage, keys: str = "", *, has_task: bool = True) -> None:
         self.stage, self.work, self.memory = stage, stage.root / "work", stage.state / "memory"
         self.work.mkdir()
+        argv = [sys.executable, str(AGENT), *(["{prompt}"] if has_task else [])]
+        prompt = 'prompt = "Mend the roof."\n' if has_task else ""
         stage.declare(
             "a",
-            f'[agent.a]\ncwd = "{self.work}"\nprompt = "Mend the roof."\nproject = "house"\n'
-            f'argv = ["{sys.executable}", "{AGENT}", "{{prompt}}"]\n'
+            f'[agent.a]\ncwd = "{self.work}"\nproject = "house"\n{prompt}'
+            f"argv = {json.dumps(argv)}\n"
             f"[agent.a.resonance]\nenabled = true\n{keys}",
         )
         stage.up()
@@ -158,3 +160,13 @@ def test_r48_kill_9_of_the_daemon_in_the_middle_of_a_restoration_ends_in_one_new
     finally:
         stage.down()
     eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+
+
+def test_r40_a_restored_agent_that_rests_is_given_a_turn_and_verified(stage: Stage) -> None:
+    agent = Bearer(stage, has_task=False)
+    assert stage.ctl("resonance", "restore", "a").returncode == 0
+    stage.until_running("a", 2, ("fresh",), PATIENCE)
+    stage.until("the new session is verified", lambda: agent.status()["state"] == "intact", 2 * PATIENCE)
+
+    assert "restore_6" in recorded(stage)
+    assert len(agent.asked()) == 1, "one turn was opened, and one code asked for"

@@ -12,8 +12,11 @@ from phoenixd.core.agent.run import LastExit
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.tasks.verdict import judge
 from phoenixd.core.traits import traits_of
-from phoenixd.documents.seal import Seal, request
-from phoenixd.jobs.collection import whole
+from phoenixd.documents.conversation import Utterance
+from phoenixd.documents.seal import Seal, request, request_alone
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import CutShort, TurnEnded
+from phoenixd.jobs.collection import sealed_late, told_of, whole
 
 SEAL = Seal("a1b2c3", "d4e5f6")
 TEXT = "The number is 42.\n\nAll tests pass."
@@ -75,3 +78,57 @@ def test_only_the_gemini_cli_cannot_tell_that_an_answer_was_cut() -> None:
     assert phoenixd.harness
     told = {name: traits_of(name).tells_cut for name in ("claude", "codex", "gemini")}
     assert told == {"claude": True, "codex": True, "gemini": False}
+
+
+AGAIN = Seal("0a1b2c", "3d4e5f")
+
+
+def late(*reply: str, first: str = TEXT, question: str = request_alone(AGAIN)) -> tuple[str, str]:
+    """What becomes of an answer without its seal, after these words came back."""
+    said = [Utterance("user", "Do it."), Utterance("assistant", "I look."), Utterance("assistant", first)]
+    said += [Utterance("user", question), *(Utterance("assistant", one) for one in reply)]
+    return sealed_late(said, SEAL, AGAIN)
+
+
+@pytest.mark.parametrize(
+    ("reply", "answer", "verdict"),
+    [
+        (["0a1b2c\n3d4e5f"], TEXT, "sealed"),
+        (["`0A1B2C`\n`3D4E5F`."], TEXT, "sealed"),
+        (["0a1b2c\nMore of it.\n3d4e5f"], "More of it.", "sealed"),
+        (["0a1b2c\nMore of", " it.\n3d4e5f"], "More of it.", "sealed"),
+        (["0a1b2c\nMore of it, which is c"], TEXT, "unsealed"),
+        (["3d4e5f"], TEXT, "unsealed"),
+        (["3d4e5f\n0a1b2c"], TEXT, "unsealed"),
+        (["a1b2c3\nd4e5f6"], TEXT, "unsealed"),
+        ([request_alone(AGAIN)], TEXT, "unsealed"),
+        (["It was whole."], TEXT, "unsealed"),
+        ([], TEXT, "unsealed"),
+    ],
+)
+def test_what_comes_back_when_the_seal_alone_is_asked_for(reply: list[str], answer: str, verdict: str) -> None:
+    assert late(*reply) == (answer, verdict)
+
+
+def test_words_of_an_answer_are_no_reply_to_a_question_that_was_never_asked() -> None:
+    said = [Utterance("user", "Do it."), Utterance("assistant", "0a1b2c\n3d4e5f")]
+    assert sealed_late(said, SEAL, AGAIN) == ("0a1b2c\n3d4e5f", "unsealed")
+    assert sealed_late(said, SEAL, None)[1] == "unsealed"
+    assert sealed_late([], SEAL, AGAIN)[1] == "unsealed"
+
+
+def test_a_tool_that_prints_the_words_seals_nothing() -> None:
+    said = [Utterance("assistant", TEXT), Utterance("user", request_alone(AGAIN))]
+    said += [Utterance("assistant", "0a1b2c\n3d4e5f", tool="Bash"), Utterance("user", "0a1b2c\n3d4e5f", tool="Bash")]
+    assert sealed_late(said, SEAL, AGAIN) == (TEXT, "unsealed")
+
+
+def test_the_last_part_of_an_answer_that_its_cli_went_on_with_is_not_whole_by_its_clis_word() -> None:
+    ended = SessionFacts(newest_kind="assistant", turn_open=False, ending=TurnEnded("done", 1.8e9))
+    went_on = replace(ended, cut=CutShort("output_limit", 1.8e9), went_on=True)
+
+    assert told_of(ended, True) == "whole"
+    assert told_of(ended, False) == "unknown"
+    assert told_of(went_on, True) == "unknown"
+    assert whole([TEXT], SEAL, told_of(went_on, True))[1] == "cut", "it forgot its seal, and nothing says it is all"
+    assert whole([SEALED[:20], SEALED[20:]], SEAL, told_of(went_on, True)) == (TEXT, "sealed")

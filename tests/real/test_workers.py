@@ -122,6 +122,27 @@ def test_an_answer_without_its_seal_is_kept_where_the_cli_can_tell_and_is_cut_wh
 
     can_tell = worker.stage.cli.harness != "gemini"
     assert ended["state"] == ("done" if can_tell else "failed"), ended
-    assert ("has no seal" if can_tell else "the end of its answer is missing, or was not sealed") in ended["reason"]
+    why = (
+        "has no seal, also after it was asked for that" if can_tell else "the end of its answer is missing, or was not"
+    )
+    assert why in ended["reason"]
     asked = worker.stage.stub.wait_for_main().whole_text
     assert "Seal your report" in asked
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("worker", [name for name in CONTRACTED if name != "gemini"], indirect=True)
+def test_a_worker_that_forgot_its_seal_is_asked_for_that_alone_in_its_session(worker: Worker) -> None:
+    """The Gemini CLI cannot tell that an answer was cut: there one without its seal is asked for anew."""
+    worker.stage.scenario.seals, worker.stage.scenario.seals_late = False, True
+    worker.stage.scenario.add(worker.cli.shell("printf hello > $PHOENIX_OUT/made.txt"), Step("The number is 42."))
+    worker.up()
+
+    task = worker.run()
+    ended = worker.until(task, "done", "failed")
+
+    assert (ended["state"], ended["runs"], ended["outputs"]) == ("done", 1, 1), ended
+    assert ended["reason"] == "its worker ended with 0, and sealed its answer when it was asked to"
+    report = (worker.place(task) / "report.md").read_text()
+    assert "> The number is 42." in report
+    assert "- its seal: the answer is whole" in report

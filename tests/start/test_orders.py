@@ -16,6 +16,7 @@ from phoenixd.core.agent.activity import LostJobs, PromptKind
 from phoenixd.core.agent.run import LastExit, Mode, Session
 from phoenixd.core.spec import Kind, ResumeRules
 from phoenixd.documents.credential import credential_reference
+from phoenixd.documents.seal import request_alone
 from phoenixd.drivers.processes.proc import read_stat
 from phoenixd.errors import LaunchFailed
 from phoenixd.harness.screens import Screens
@@ -288,6 +289,18 @@ class TestClaude:
         order = await room.order(agent, Mode.RESUME, PromptKind.NONE)
 
         assert order["argv"][-2:] == ["--resume", SESSION_ID]
+
+    async def test_a_worker_that_forgot_its_seal_is_asked_for_new_words_alone_in_its_session(self, room: Room) -> None:
+        self.transcript(room, '{"type":"user","message":{"content":"x"}}\n')
+        worker = room.agent(replace(room.spec(harness="claude", argv=("claude",)), task="t1"))
+        argv = (await room.order(worker, Mode.RESUME, PromptKind.SEAL))["argv"]
+
+        seal = room.starter.seal(worker, 1)
+        assert seal is not None
+        assert seal != room.starter.seal(worker, 2), "each run has a seal of its own"
+        assert argv[-1] == request_alone(seal)
+        assert argv[argv.index("--resume") + 1] == SESSION_ID
+        assert "-p" in argv
 
     @pytest.mark.parametrize(
         ("content", "reason"),

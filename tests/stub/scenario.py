@@ -14,6 +14,8 @@ from tests.stub.recorded import Kind, RecordedRequest
 T = TypeVar("T")
 HALVES = re.compile(r"the word made of ([0-9a-f]{3}) and ([0-9a-f]{3})")
 """Of the words of a seal, as they are given."""
+ALONE = "reply with nothing but two lines"
+"""Stands where the seal alone is asked for."""
 Fault = Literal["hang", "hang_mid_stream", "drop", "drop_mid_stream", "end_mid_block", "end_after_block"]
 """The last two end the stream cleanly: inside the first block of the answer, which may be a call, or after it, and
 without the event that ends the answer."""
@@ -93,6 +95,8 @@ class Scenario:
     usage: Usage = Usage()
     seals: bool = False
     """Whether answers bear the seal that a request asks for, as a model does that does as it is asked."""
+    seals_late: bool = False
+    """Whether the seal alone is given where that is asked for, by a model that forgot it before."""
     _taken: dict[int, int] = field(default_factory=dict)
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -102,6 +106,8 @@ class Scenario:
 
     def take(self, request: RecordedRequest) -> Step:
         step = self._take(request)
+        if self.seals_late and request.kind == "main" and ALONE in request.text:
+            return Step("\n".join("".join(one) for one in HALVES.findall(request.text)[-2:]))
         halves = HALVES.findall(request.whole_text)[-2:] if self.seals else []
         if len(halves) < 2 or request.kind != "main" or not step.text or step.tool_use:
             return step

@@ -9,11 +9,12 @@ from phoenixd.core.moment import Instant
 
 
 class PromptKind(StrEnum):
-    """What a new run is told first: the operator's goal, to go on with an open turn, or nothing."""
+    """What a new run is told first: the operator's goal, to go on with an open turn, to seal its report, or nothing."""
 
     GOAL = "goal"
     CONTINUE = "continue"
     NONE = "none"
+    SEAL = "seal"
 
 
 @dataclass(frozen=True, slots=True)

@@ -67,11 +67,15 @@ class FooterSeen:
 
 @dataclass(frozen=True, slots=True)
 class SeedRead:
-    """The session seed is there for a new session. rebuilt: why it was made of state and brief."""
+    """The session seed is there for a new session. rebuilt: why it was made of state and brief.
+
+    words: what it says, in short and without any code, for a session that was not told it at its beginning.
+    """
 
     agent: str
     incarnation: int
     rebuilt: str = ""
+    words: str = field(default="", repr=False)
 
 
 @dataclass(frozen=True, slots=True)

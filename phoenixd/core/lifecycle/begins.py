@@ -8,6 +8,7 @@ from typing import assert_never
 from phoenixd.core import cut, opening, productive, progress, prompts, requests, restart, session
 from phoenixd.core.actions import Kill, Terminate
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import (
     BackingOff,
@@ -124,6 +125,11 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
     if run.pid is not None:
         # An order that was given twice is refused the second time; the run of the first one lives.
         return keep(agent, f"a second start of this run was refused: {event.message}")
+    if run.prompt is PromptKind.SEAL:
+        # Its work is done: a fresh session would do it again, and there is nothing else to ask for.
+        note = event.message
+        failed = LastExit(event.incarnation, None, None, "not started", 0.0, now.wall, ran=False, note=note)
+        return ended(agent, failed, now)
     wanted = isinstance(agent.state, Starting) and agent.desired is Desired.RUNNING
     if wanted and agent.session is not None and event.obstacle == "resume refused":
         spoiled = replace(agent.session, spoiled=event.message)

@@ -139,7 +139,9 @@ def _stands(agent: Agent, challenge: Challenge, planting: Planting, told: bool, 
 
 def _text(known: Resonance, planting: Planting, number: int, footer: bool) -> str:
     if number == ANCHOR:
-        return renewal_text(planting, known.persona, known.project, footer)
+        # A session in place of a lost one may have begun without its first words, and then it lacks the seed as well.
+        seed = known.restoration.seed if known.restoration is not None and known.is_restoring else ""
+        return renewal_text(planting, known.persona, known.project, footer, seed)
     return challenge_text(number, known.persona, again=known.misses > 0)
 
 

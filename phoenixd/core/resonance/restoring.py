@@ -4,7 +4,7 @@
                                             \\-> escalate
 
 An operator's stop, restart or removal ends it at each of them. Nothing is ended inside a turn, and while a limit or a
-handoff owns the run, the restoration waits.
+handoff owns the run, the restoration waits. An agent that rests comes to no turn's end, so its check is given a turn.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import armed
-from phoenixd.core.actions import Action, Alert, ReadSeed
+from phoenixd.core.actions import Action, Alert, Deliver, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
@@ -21,6 +21,7 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance.state import STEPS, Resonance, Restoration, Step
 from phoenixd.core.spec import HOUR, Kind
 from phoenixd.core.transitions import end_run, enter, open_item
+from phoenixd.planting import opening_text
 
 LOST = "marker lost"
 """The alert of a loss, and the reason of the quarantine that follows where it cannot be restored."""
@@ -32,6 +33,12 @@ SEED_WITHIN = 60.0
 """Seconds in which the seed has to be read."""
 INJECT_WITHIN = 600.0
 """Seconds in which a new session has to be there with its codes."""
+VERIFY_WITHIN = 60.0
+"""Seconds for which a new session may rest unverified before a turn is opened for its check."""
+OPENED_WITHIN = 180.0
+"""Seconds in which the words that open one have begun it, or never will; with typing they may take 150."""
+MOST_OPENED = 6
+"""Turns that are opened for one verification: some may end with a question, tell the codes, or be asked once more."""
 
 NUMBER = {step: number for number, step in enumerate(STEPS, 1)}
 
@@ -110,6 +117,11 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
             return _told(moved, "verified: it goes on from the last checkpoint")
         case Step.VERIFY if isinstance(agent.state, Running) and _cannot_be_asked(agent):
             return _escalated(agent, f"the new session cannot be asked: {armed.can(agent).why_not}", now)
+        case Step.VERIFY if _rests(agent, now) != (going.deadline is not None):
+            # Its clock runs only while it rests: any turn ends with its check.
+            at = now.at + VERIFY_WITHIN if going.deadline is None else None
+            timed = replace(known, restoration=replace(going, deadline=at))
+            return Decision(replace(agent, resonance=timed))
         case _:
             return None
 
@@ -132,6 +144,8 @@ def overdue(agent: Agent, now: Moment) -> Decision:
         read = replace(going, read=True, rebuilt="it could not be read in time", deadline=None)
         changed = replace(agent, resonance=replace(known, restoration=read))
         return Decision(changed, reason="restoration: the seed was not read in time; the session begins without")
+    if going.step is Step.VERIFY:
+        return _opened(agent, known, going, now)
     if agent.parking is not None or agent.outage is not None:
         later = replace(known, restoration=replace(going, deadline=now.at + INJECT_WITHIN))
         return Decision(replace(agent, resonance=later), reason="restoration: it waits for the end of a limit")
@@ -184,6 +198,36 @@ def _may_end(agent: Agent, now: Moment) -> bool:
         return True
     is_frozen = any(one.answer.purpose == "freeze" for one in armed.standing(agent, now.at))
     return not state.activity.turn_open and state.exit_due is None and agent.parking is None and not is_frozen
+
+
+def _rests(agent: Agent, now: Moment) -> bool:
+    """Whether no turn's end is to come by itself, and a turn may be opened."""
+    state = agent.state
+    if not isinstance(state, Running) or agent.outage is not None:
+        return False
+    return state.activity.waiting is None and _may_end(agent, now)
+
+
+def _opened(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> Decision:
+    """It rests unverified: open a turn, at whose end the code is asked for, and give up after so many."""
+    if not _rests(agent, now):
+        return Decision(replace(agent, resonance=replace(known, restoration=replace(going, deadline=None))))
+    if not (able := armed.can(agent)):
+        return _escalated(agent, f"the new session cannot be asked: {able.why_not}", now)
+    if going.opened >= MOST_OPENED:
+        return _escalated(agent, f"{MOST_OPENED} turns were opened for its check, and none verified it", now)
+    number = going.opened + 1
+    message_id = now.new_id(agent.name, agent.incarnation, "check", number)
+    order = Deliver(
+        agent.name,
+        agent.incarnation,
+        message_id,
+        opening_text(known.persona or agent.spec.role),
+        now.at + VERIFY_WITHIN,
+    )
+    later = replace(known, restoration=replace(going, opened=number, deadline=now.at + OPENED_WITHIN))
+    said = f"restoration, step 5, verify: it rests, so a turn is opened for its check ({number} of {MOST_OPENED})"
+    return Decision(replace(agent, resonance=later), (order,), said)
 
 
 def _new_session(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> Decision:

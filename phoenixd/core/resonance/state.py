@@ -74,7 +74,8 @@ class Asked:
 class Restoration:
     """One restoration. base: the incarnation whose context was lost. deadline: when the present step is overdue.
 
-    read: the seed was read; rebuilt: why it had to be made of state and brief.
+    read: the seed was read; rebuilt: why it had to be made of state and brief; seed: what it says, in short.
+    opened: how many turns were opened for the check of the new session.
     """
 
     step: Step
@@ -85,6 +86,8 @@ class Restoration:
     deadline: Instant | None = None
     read: bool = False
     rebuilt: str = ""
+    seed: str = field(default="", repr=False)
+    opened: int = 0
 
     @property
     def is_over(self) -> bool:

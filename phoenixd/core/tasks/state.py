@@ -128,6 +128,8 @@ class Task:
     ordered: int = 0
     """How often the collection of this run was ordered."""
     outcome: Outcome | None = None
+    sealing: int = 0
+    """The incarnation whose answer came without its seal, while its session is asked for that alone; 0: it is not."""
     told: Told = ""
     message: str = ""
     """The message that tells of its end, while it is typed."""

@@ -12,7 +12,9 @@ from typing import Literal
 from phoenixd.core import requests, restart
 from phoenixd.core.actions import CollectTask
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import BackingOff, Quarantined, Starting, Stopped
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
@@ -22,10 +24,14 @@ from phoenixd.core.fleet import Fleet, Step, declared, put
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.tasks import queue, verdict
 from phoenixd.core.tasks.state import Cut, Outcome, Task
+from phoenixd.core.traits import traits_of
+from phoenixd.core.transitions import enter
 
 COLLECTED_WITHIN = 120.0
 """Seconds after which a collection that was not answered is ordered again."""
 MOST_ORDERED = 3
+SEALED_WITHIN = 180.0
+"""Seconds that a worker may take to seal its answer when it is asked for that alone."""
 LEAST_LEFT = 60.0
 """Seconds between two looks at a worker that waits with no time left."""
 
@@ -87,11 +93,12 @@ def _look_at_run(found: Step, task: Task, now: Moment) -> Step:
         return finish(found, task, "failed", f"its worker {task.agent} was removed", now)
     if isinstance(agent.state, Stopped | Quarantined):
         return _collect(found, task, agent, now)
-    if (timed := _timed(task, agent, now)) is not task:
+    if not task.sealing and (timed := _timed(task, agent, now)) is not task:
         task = timed
         found = taken(found, task)
     if task.cut is None and task.due is not None and task.due <= now.at:
-        words = f"it took longer than {in_words(task.timeout)} (--timeout)"
+        late = f"no seal came within {in_words(SEALED_WITHIN)}"
+        words = late if task.sealing else f"it took longer than {in_words(task.timeout)} (--timeout)"
         return cut_off(found, replace(task, cut=Cut("timeout", words), why=words), now)
     return found
 
@@ -129,14 +136,35 @@ def _collect_again(found: Step, task: Task, now: Moment) -> Step:
 def _judged(found: Step, task: Task, outcome: Outcome, now: Moment) -> Step:
     agent = found.fleet.agents.get(task.agent)
     end = agent.last_exit if agent is not None else None
+    if task.sealing and task.outcome is not None and outcome.stop == "missing":
+        # What could not be read again is as it was read before it was asked.
+        outcome = task.outcome
     judged = verdict.judge(task, end, outcome, stopped=agent is not None and _was_stopped(agent))
     spared = task.spared + judged.spared
     known = replace(task, outcome=outcome, spared=spared, ordered=0)
+    if judged.asks and agent is not None and found.fleet.halted is None and _can_be_asked(agent):
+        return _ask_for_seal(found, known, agent, now)
     if judged.again is None:
         return finish(found, known, judged.state, judged.why, now)
     why = f"{judged.why}; again in {in_words(judged.again)}"
     waiting = replace(known, state="waiting", due=now.at + judged.again, why=why, since_wall=now.wall)
     return noted(taken(found, waiting), f"task {task.id}, run {task.runs}: {why}")
+
+
+def _can_be_asked(agent: Agent) -> bool:
+    """Whether the session of a worker whose run is over can be asked another thing."""
+    session = agent.session
+    is_there = session is not None and not session.spoiled and isinstance(agent.state, Stopped)
+    return is_there and traits_of(agent.spec.harness).resumes_one_turn
+
+
+def _ask_for_seal(found: Step, task: Task, agent: Agent, now: Moment) -> Step:
+    """One more run in the session of the answer, which is told to seal it and nothing else (issue 13)."""
+    why = "its answer came without its seal: its session is asked for that alone"
+    due = BackingOff(now.at, Mode.RESUME, PromptKind.SEAL)
+    found = put(found, enter(replace(agent, desired=Desired.RUNNING), due, why, now), now)
+    asked = replace(task, state="running", sealing=agent.incarnation, due=now.at + SEALED_WITHIN, left=None, why=why)
+    return noted(taken(found, asked), f"task {task.id}, run {task.runs}: {why}")
 
 
 def _was_stopped(agent: Agent) -> bool:

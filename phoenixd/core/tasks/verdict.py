@@ -25,16 +25,22 @@ LIMIT_PAUSE = 15 * 60.0
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What becomes of the task. again: seconds until the next run, None for none. spared: this run does not count."""
+    """What becomes of the task. again: seconds until the next run, None for none. spared: this run does not count.
+
+    asks: its worker is asked for the seal of its answer first, once, where its CLI can be asked.
+    """
 
     state: Literal["done", "failed", "canceled"]
     why: str
     again: float | None = None
     spared: bool = False
+    asks: bool = False
 
 
 def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool = False) -> Verdict:
     """Judge the newest run of a task. end: how the run ended; None where none began. stopped: by somebody's order."""
+    if task.sealing and (task.cut is None or task.cut.kind == "timeout"):
+        return _asked(outcome)
     if task.cut is not None:
         return Verdict("canceled" if task.cut.kind == "canceled" else "failed", task.cut.words)
     if stopped:
@@ -60,7 +66,8 @@ def _finished(task: Task, outcome: Outcome) -> Verdict:
         case "done" | "none" if outcome.seal in UNSEALED:
             return _once_more(task, f"its worker ended with 0, and {UNSEALED[outcome.seal]}")
         case "done" | "none" if outcome.seal == "unsealed":
-            return Verdict("done", "its worker ended with 0; its answer has no seal, and only its CLI says it is whole")
+            why = "its worker ended with 0; its answer has no seal, and only its CLI says it is whole"
+            return Verdict("done", why, asks=True)
         case "done" | "none":
             return Verdict("done", "its worker ended with 0")
         # What ended with 0 may have done its work: to do it twice would be worse than to give it back.
@@ -72,6 +79,14 @@ def _finished(task: Task, outcome: Outcome) -> Verdict:
         case _:
             said = f": {outcome.words}" if outcome.words else ""
             return _once_more(task, f"its last turn {ENDINGS.get(outcome.stop, outcome.stop)}{said}")
+
+
+def _asked(outcome: Outcome) -> Verdict:
+    """Its work was done before it was asked, so whatever came of that, the work stands."""
+    if outcome.seal == "sealed":
+        return Verdict("done", "its worker ended with 0, and sealed its answer when it was asked to")
+    why = "its answer has no seal, also after it was asked for that, and only its CLI says it is whole"
+    return Verdict("done", f"its worker ended with 0; {why}")
 
 
 def _once_more(task: Task, why: str) -> Verdict:

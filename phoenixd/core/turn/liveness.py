@@ -41,7 +41,7 @@ def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
 def was_told(run: Run, spec: AgentSpec) -> bool:
     """Whether the run was started with a prompt of ours."""
     has_goal = spec.prompt is not None or bool(spec.opening)
-    return run.prompt is PromptKind.CONTINUE or (run.prompt is PromptKind.GOAL and has_goal)
+    return run.prompt in (PromptKind.CONTINUE, PromptKind.SEAL) or (run.prompt is PromptKind.GOAL and has_goal)
 
 
 def stands_on_screen(waiting: Waiting | None) -> bool:

@@ -12,6 +12,8 @@ from phoenixd.planting import Marker, Planting, marker_lines, parse
 
 RECENT = 3
 LONGEST_MESSAGE = 2000
+SHORT, SHORT_ENTRY = 2000, 400
+"""Characters of a seed, and of each entry of it, that go into an answer at a turn's end beside marker and codes."""
 _KNOWN = (
     "persona",
     "active_tasks",
@@ -79,9 +81,41 @@ def render_seed(seed: SessionSeed) -> str:
 
 def seed_text(seed: SessionSeed, planting: Planting) -> str:
     """The seed as an agent reads it, with its marker (R9, R10, R39)."""
+    return "\n".join([*_blocks(seed), *marker_lines(planting)])
+
+
+def short_seed(seed: SessionSeed, limit: int = SHORT) -> str:
+    """The seed without a marker, in so many characters: what was said longest ago goes first, then the last decisions.
+
+    Each entry is cut to SHORT_ENTRY characters.
+    """
+    short = replace(
+        seed,
+        persona=seed.persona[:SHORT_ENTRY],
+        active_tasks=_cut(seed.active_tasks),
+        settled_decisions=_cut(seed.settled_decisions),
+        recent_exchange=_cut(seed.recent_exchange),
+    )
+    while len(text := "\n".join(_blocks(short))) > limit:
+        if short.recent_exchange:
+            short = replace(short, recent_exchange=short.recent_exchange[1:])
+        elif short.settled_decisions:
+            short = replace(short, settled_decisions=short.settled_decisions[:-1])
+        elif short.active_tasks:
+            short = replace(short, active_tasks=short.active_tasks[:-1])
+        else:
+            return text[:limit]
+    return text
+
+
+def _blocks(seed: SessionSeed) -> list[str]:
     blocks = ["[CONTEXT SEED]", f"Role: {seed.persona}"]
     blocks += [f"Active task: {task}" for task in seed.active_tasks]
     blocks += [f"Constraint: {decision}" for decision in seed.settled_decisions]
     if seed.recent_exchange:
         blocks += ["Recent exchange:", *(f"- {message}" for message in seed.recent_exchange)]
-    return "\n".join([*blocks, *marker_lines(planting)])
+    return blocks
+
+
+def _cut(entries: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(one if len(one) <= SHORT_ENTRY else f"{one[: SHORT_ENTRY - 1]}…" for one in entries)

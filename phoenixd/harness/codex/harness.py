@@ -83,6 +83,7 @@ class Codex:
     traits = Traits(
         hides_its_dialog=True, starts_silently=True, ends_with_a_word=True, writes_briefs=True,
         takes_armed=("stop", "tool"), one_turn_flags=("exec", "e"), escape_ends_turn=True,
+        resumes_one_turn=True,
     )  # fmt: skip
     login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]
@@ -106,7 +107,7 @@ class Codex:
         line = [*spec.argv, *launch_flags(places.hook, trusted)]
         if spec.task:
             line += ["exec", "--skip-git-repo-check", "--add-dir", places.out]
-        elif mode == "resume":
+        if mode == "resume":
             line += ["resume", session_id]
         # After "--" a prompt may begin with a dash, or be the name of a subcommand.
         return line if prompt is None else [*line, "--", single_argument(prompt)]

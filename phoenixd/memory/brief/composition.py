@@ -101,7 +101,8 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
         case PromptKind.GOAL:
             answered = leftover.has_answer(agent) and goal is not None
             return f"{goal}\n\n{asked}" if answered else goal
-        case PromptKind.NONE:
+        case PromptKind.NONE | PromptKind.SEAL:
+            # What asks for a seal holds its words, which whoever starts the run knows.
             return None
         case PromptKind.CONTINUE:
             idle = agent.session is not None and not agent.session.turn_open

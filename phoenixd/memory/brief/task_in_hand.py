@@ -13,6 +13,7 @@ from phoenixd.core.waiting import MAX_TEXT
 from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.planting import is_ours as is_for_a_check
 
 POINTER = "The goal that you were given stands in "
 """How a run is told a goal that is too long to be an argument."""
@@ -61,7 +62,7 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
     begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE, NOTICE)
-    goes_on = continues or words in CONTINUE.values() or cut.is_ours(words)
+    goes_on = continues or words in CONTINUE.values() or cut.is_ours(words) or is_for_a_check(words)
     return _is_goal(agent, words) or goes_on or words.startswith(begins)
 
 

@@ -22,10 +22,10 @@ from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resonance import footer as footers
 from phoenixd.documents.resonance.marker import TEMPLATES
-from phoenixd.documents.resonance.session_seed import SessionSeed
+from phoenixd.documents.resonance.session_seed import SessionSeed, short_seed
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.publication import Publication
-from phoenixd.memory.resonance.checkpoint import seed_of
+from phoenixd.memory.resonance.checkpoint import seed_of, without_codes
 from phoenixd.memory.resonance.front import crew_sentences, front, project_named
 from phoenixd.memory.resonance.store import REBUILT, SESSION, MarkerPapers
 from phoenixd.planting import Marker, Planting
@@ -87,15 +87,24 @@ class MarkerKeeping:
         name = self._name(agent)
         found = await to_thread.run_sync(self.papers.seed, name)
         if found is not None:
-            return SeedRead(agent.name, action.incarnation)
-        notes = self._told(name)
+            return SeedRead(agent.name, action.incarnation, words=await self._short(name, found))
+        notes, words = self._told(name), ""
         try:
             seed, now = await self._seed_now(agent), self._clock.now().wall
+            words = await self._short(name, seed)
             await to_thread.run_sync(self.papers.checkpoint, name, seed, now)
         except (OSError, PhoenixdError) as failure:
             notes += [f"it cannot be written: {failure}"]
         why = "; ".join(notes) or "it was gone"
-        return SeedRead(agent.name, action.incarnation, f"{why}; it is made of state and brief")
+        return SeedRead(agent.name, action.incarnation, f"{why}; it is made of state and brief", words)
+
+    async def _short(self, name: str, seed: SessionSeed) -> str:
+        """What a session is told of its seed at a turn's end: no code of an older one stands in it (R39)."""
+        try:
+            return without_codes(short_seed(seed), await to_thread.run_sync(self.papers.hexes, name))
+        except (OSError, PhoenixdError) as failure:
+            log.warning("seed_not_told", agent=name, reason=str(failure))
+            return ""
 
     async def await_codes(self, agent: Agent) -> None:
         """Wait, not for long, until codes that a run's session is to begin with are given or cannot be."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import tomllib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -48,6 +49,10 @@ def test_a_resume_goes_on_with_the_session_and_without_a_prompt_submits_none() -
 
     assert harness.command_line(spec(), "resume", SESSION, "go on", PLACES)[-4:] == ["resume", SESSION, "--", "go on"]
     assert harness.command_line(spec(), "resume", SESSION, None, PLACES)[-2:] == ["resume", SESSION]
+    worker = harness.command_line(replace(spec(), task="t1"), "resume", SESSION, "seal it", PLACES)
+    assert worker[-8:] == [
+        "exec", "--skip-git-repo-check", "--add-dir", PLACES.out, "resume", SESSION, "--", "seal it",
+    ]  # fmt: skip
 
 
 def test_every_hook_is_trusted_by_the_hash_of_exactly_itself() -> None:

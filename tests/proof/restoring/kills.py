@@ -21,6 +21,7 @@ INSTANTS = ("0", "before", "0.002", "0.01", "0.03", "0.1", "0.2", "0.4", "0.8", 
 """When the daemon dies: instead of the first commit that notes the step, or so many seconds after it."""
 WHOLE = [1, 2, 3, 4, 5, 6]
 GIVEN_UP = [1, 2, 3, 4, 5, 7]
+SEED = "[CONTEXT SEED]"
 
 
 class Broken(AssertionError):
@@ -73,6 +74,8 @@ class Restored:
         # A loss that is found counts against the most that one hour may have; one that is ordered does not.
         self.agent = Marked(stage, "max_per_hour = 20\ninterval_turns = 50\n")
         self.task = 0
+        self.late = 0
+        """New sessions that were told the seed at a turn's end."""
 
     def kill_at(self, step: Step, instant: str) -> str:
         """One restoration, whose daemon dies once; returns how it ended."""
@@ -153,10 +156,11 @@ class Restored:
         living = [words for words in survivors(stage.root).values() if "remembering.py" in words]
         if len(living) != (0 if step is Step.ESCALATE else 1):
             raise Broken(f"{where}: {len(living)} processes of the agent live: {living}")
-        # Where the daemon died before it wrote a session's first words, its command line has the task all the same.
+        # Where the daemon died before it wrote a session's first words, they come with its codes at a turn's end.
         page = self.agent.told(begun[0])
-        if told not in page and not any(told in words for words in living):
+        if told not in page and not any(told in one and SEED in one for one in self.agent.asked()):
             raise Broken(f"{where}: {told!r} is not in what the new session was told:\n{page}")
+        self.late += told not in page
         if step is Step.ESCALATE:
             stage.ask("start", "a")
             stage.until("a session begins", lambda: self._begun()[-1] > begun[0], PATIENCE)
@@ -180,4 +184,5 @@ def kills(stage: StepStage, times: int, steps: tuple[Step, ...] = STEPS) -> Coun
         of_step = Counter(restored.kill_at(step, INSTANTS[number % len(INSTANTS)]) for number in range(times))
         ended += of_step
         print(f"kill -9 at step {STEPS.index(step) + 1}, {step.value:9} {times} times: {dict(of_step)}", flush=True)
+    print(f"{restored.late} of the new sessions were told the seed at a turn's end", flush=True)
     return ended
