@@ -48,7 +48,7 @@ def answer_cut(agent: Agent, facts: SessionFacts) -> AnswerCut | None:
 
 
 def failure_status(agent: Agent, facts: SessionFacts) -> FailureStatusSeen | None:
-    """Which HTTP status the transcript tells of this run's newest turn; None where that did not fail, or without one."""
+    """Which HTTP status the transcript tells of this run's newest turn; None where it tells none."""
     failed, run = facts.error, agent.run
     if failed is None or failed.status is None or run is None or failed.at is None or failed.at < run.began_wall:
         return None
