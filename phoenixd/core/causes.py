@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-Obstacle = Literal["resume refused", "session in use", "other"]
+Obstacle = Literal["resume refused", "session in use", "disk full", "other"]
 """What stood in the way of a start. resume refused: the session cannot be resumed, so the next start is a fresh one.
 
-session in use: somebody else works in the session that was to be resumed, and the start waits for that to be over.
+session in use: somebody else works in the session that was to be resumed, and the start waits for that to be over. disk
+full: what it needs could not be written, by the number of the error.
 """
+
+Disk = Literal["cwd", "home", "state", "tmp"]
+"""A place that a run writes to, for the disk that it lies on. state: the agent's own directory in ours."""
 
 EndCause = Literal[
     "exit", "hung", "overtime", "terminal_lost", "shim_terminated", "fenced", "reboot", "start interrupted",

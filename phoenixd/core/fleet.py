@@ -60,6 +60,7 @@ from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.state import JobRules, Tasks
 from phoenixd.core.transitions import keep
+from phoenixd.core.treatment import unheard
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
 from phoenixd.core.undo.state import Undoable, without
@@ -140,6 +141,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
         muting.next_due(fleet.mutes, now) if fleet.mutes else None,
         fleet.cases.examinations.due,
+        unheard.next_due(fleet.cases, fleet.agents) if fleet.cases.cases else None,
     )
     return min((at for at in found if at is not None), default=None)
 

@@ -40,7 +40,15 @@ from phoenixd.core.decision import Decision, Heard, Refusal, Seen
 from phoenixd.core.events import RUN_EVENTS, Event
 from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
 from phoenixd.core.events.clinic import CaseExamined
-from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
+from phoenixd.core.events.evidence import (
+    AnswerCut,
+    CallWorkSeen,
+    EvidenceSeen,
+    FailureStatusSeen,
+    IncidentRecorded,
+    ScreenSeen,
+    UsageSeen,
+)
 from phoenixd.core.events.fleet import (
     AlertAcknowledged,
     EpochBegun,
@@ -235,6 +243,7 @@ TABLE: dict[type[Any], Row] = {
     CallWorkSeen: ((liveness.hear,), *DUE),
     UsageSeen: ((meter.hear,), following.follow, *DUE),
     AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
+    FailureStatusSeen: RUN,
     ScreenSeen: (
         (parking.hear, overdue.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
         fleet.give_answer, *RUN,

@@ -10,6 +10,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
+from phoenixd.core.causes import Disk
+
 Beginning = Literal["startup", "resume", "clear", "other"]
 """How a session began: anew, with the context of an earlier one, or emptied by a person."""
 
@@ -184,7 +186,7 @@ class TurnKept(Hook):
 class TurnFailed(Hook):
     """An error ended a turn. reset_wall: when the limit that ended it is over, where the harness named a time.
 
-    status: of HTTP, where a transcript tells it as a number of its own.
+    status: of HTTP, where a transcript tells it as a number of its own. full_disks: those of the run without room then.
     """
 
     text: str = field(default="", repr=False)
@@ -192,6 +194,7 @@ class TurnFailed(Hook):
     failure: Failure = "other"
     reset_wall: float | None = None
     status: int | None = None
+    full_disks: tuple[Disk, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import json
 from dataclasses import fields
-from typing import Any
+from typing import Any, get_args
 
+from phoenixd.core.causes import Disk
 from phoenixd.core.hooks import (
     HOOKS,
     Beginning,
@@ -103,7 +104,13 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         cwd=_words(payload, "cwd"),
         model=_words(payload, "model"),
         blocked=payload.get("blocked") is True,
+        full_disks=full_disks(payload.get("full_disks")) if kind == "stop-failure" else (),
     )
+
+
+def full_disks(told: object) -> tuple[Disk, ...]:
+    """What a shim says of disks without room; what it does not know by name is none."""
+    return tuple(one for one in get_args(Disk) if one in told) if isinstance(told, list) else ()
 
 
 def _jobs(kind: str, payload: dict[str, Any], tool: str | None, tool_input: dict[str, Any]) -> tuple[str, ...] | None:

@@ -1,4 +1,4 @@
-"""incidents/N-KIND.json: what could be seen of a run when we ended it, bounded, and without secrets."""
+"""incidents/N-KIND.json, or N-KIND-CASE.json: what could be seen of a failure, bounded, and without secrets."""
 
 from __future__ import annotations
 

@@ -14,7 +14,15 @@ from phoenixd.core.actions import Action
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
 from phoenixd.core.events.clinic import CaseExamined
-from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
+from phoenixd.core.events.evidence import (
+    AnswerCut,
+    CallWorkSeen,
+    EvidenceSeen,
+    FailureStatusSeen,
+    IncidentRecorded,
+    ScreenSeen,
+    UsageSeen,
+)
 from phoenixd.core.events.fleet import (
     AlertAcknowledged,
     EpochBegun,
@@ -113,6 +121,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     EvidenceSeen: "evidence_seen",
     UsageSeen: "usage_seen",
     AnswerCut: "answer_cut",
+    FailureStatusSeen: "failure_status_seen",
     ScreenSeen: "screen_seen",
     CallWorkSeen: "call_work_seen",
     IncidentRecorded: "incident_recorded",

@@ -54,7 +54,8 @@ class KeptIncident:
     """A failure that was noticed, and what could be seen of it. opened: wall. body, evidence: JSON, without secrets.
 
     What is empty here and stands in the journal already is kept: the evidence is stored with the decision, the body
-    once the copy is written. case_id, cause, rule: of the diagnosis. closed (wall): a later run was productive.
+    once the copy is written. case_id, cause, rule: of the diagnosis. closed (wall): a later run was productive. number:
+    which failure of its Case it is, by which a row is found again; what is read back does not tell it.
     """
 
     agent: str
@@ -67,6 +68,7 @@ class KeptIncident:
     rule: str = ""
     evidence: str = ""
     closed: float | None = None
+    number: int = 1
 
 
 @dataclass(frozen=True, slots=True)

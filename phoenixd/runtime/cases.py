@@ -27,7 +27,7 @@ def incidents(kept: Iterable[Kept], clean: Clean) -> Iterator[KeptIncident]:
         evidence = replace(one.evidence, said=clean(one.agent, one.evidence.said))
         yield KeptIncident(
             one.agent, one.incarnation, one.occasion, one.at, "", one.case, one.diagnosis.cause, one.diagnosis.rule,
-            json.dumps(encode(evidence), separators=(",", ":")),
+            json.dumps(encode(evidence), separators=(",", ":")), number=one.number,
         )  # fmt: skip
 
 
@@ -41,13 +41,13 @@ def treatments(kept: Iterable[Kept]) -> Iterator[KeptTreatment]:
 def copies(kept: Iterable[Kept]) -> Iterator[RecordIncident]:
     """The readable copies that are to be written: a file for each failure that has none yet."""
     for one in (noticed for change in kept for noticed in change.noticed):
-        if one.occasion not in SEEN_BEFORE:
+        if one.occasion not in SEEN_BEFORE and not one.is_more:
             yield RecordIncident(one.agent, one.incarnation, _incident(one), known(one.evidence))
 
 
 def _incident(one: Noticed) -> Incident:
     reason = f"Case {one.case}: {explanation(one.diagnosis)}"
-    return Incident(one.incarnation, one.occasion, reason, one.at, case=one.case)
+    return Incident(one.incarnation, one.occasion, reason, one.at, case=one.case, number=one.number)
 
 
 def _treatment(case: Case, one: Treated) -> KeptTreatment:

@@ -1,4 +1,5 @@
-"""Whether the answer that a turn ended with was cut: looked up in the transcript, soon after the turn's end.
+"""Whether the answer that a turn ended with was cut, and what the API answered to one that failed: looked up in the
+transcript, soon after the turn's end.
 
 No hook says it. A CLI writes its transcript a moment after its hooks, so the look comes a second later, and once more
 where the answer is not written yet.
@@ -14,7 +15,7 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.evidence import AnswerCut
+from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.core.moment import Instant
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.ports import Clock
@@ -44,6 +45,14 @@ def answer_cut(agent: Agent, facts: SessionFacts) -> AnswerCut | None:
         return None
     went_on = facts.went_on and facts.unended is None
     return AnswerCut(agent.name, run.incarnation, cut.how, cut.at, went_on, cut.calls or ())
+
+
+def failure_status(agent: Agent, facts: SessionFacts) -> FailureStatusSeen | None:
+    """Which HTTP status the transcript tells of this run's newest turn; None where it tells none."""
+    failed, run = facts.error, agent.run
+    if failed is None or failed.status is None or run is None or failed.at is None or failed.at < run.began_wall:
+        return None
+    return FailureStatusSeen(agent.name, run.incarnation, failed.status)
 
 
 class CutAnswers:
@@ -106,6 +115,8 @@ class CutAnswers:
         if facts is None:
             # A busy CLI begins the file of a fresh session after the hook of its first turn's end.
             return False
+        if (status := failure_status(agent, facts)) is not None:
+            self._tell(status)
         found = answer_cut(agent, facts)
         if found is not None and not found.went_on and not self._is_settled(name, found):
             return False

@@ -14,7 +14,7 @@ import structlog
 
 from phoenixd.core import armed
 from phoenixd.core.agent import Agent
-from phoenixd.core.causes import SHIM_CAUSES
+from phoenixd.core.causes import SHIM_CAUSES, Obstacle
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import (
     AgentExited,
@@ -31,7 +31,7 @@ from phoenixd.core.events.runs import (
     TreeLingers,
 )
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
-from phoenixd.documents.hooks import hook_event
+from phoenixd.documents.hooks import full_disks, hook_event
 from phoenixd.documents.times import read_time
 from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -52,7 +52,8 @@ HANG_UP_GRACE = 2 * EXIT_WORD_GRACE
 """Seconds between a hang-up on a held request and the report of it: an agent that dies hangs up too, and its death
 says more."""
 
-HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "ENOSPC", "EINTR"})
+NO_ROOM = frozenset({"ENOSPC", "EDQUOT"})
+HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "EINTR"}) | NO_ROOM
 """Reasons for a failed start that lie with the host, not with the order."""
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
@@ -144,7 +145,9 @@ class Hearing:
             case "start_failed":
                 code = int(body.get("code") or 0)
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
-                self._tell(StartFailed(agent, int(body["incarnation"]), code, str(body["message"])[:500]), None)
+                obstacle: Obstacle = "disk full" if body.get("errno") in NO_ROOM else "other"
+                told = str(body["message"])[:500]
+                self._tell(StartFailed(agent, int(body["incarnation"]), code, told, obstacle), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
                 self._tell(self._with_oom(_exit_event(agent, body, None)), None)
@@ -408,6 +411,7 @@ def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> Agen
         ),
         at_wall=at_wall,
         note="" if said in SHIM_CAUSES else said[:100],
+        full_disks=full_disks(body.get("full_disks")),
     )
 
 

@@ -132,5 +132,6 @@ class Incidents:
                 incident.at_wall,
                 record,
                 incident.case,
+                incident.number,
             )
         )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 from collections.abc import Callable
 
 from phoenixd.core.actions import Arm, CleanUp, Fence, Release, Spawn
@@ -15,7 +16,7 @@ from phoenixd.ports import Outside, Sink
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello
 from phoenixd.runtime import arming
-from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.hearing import NO_ROOM, Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 
 SHIM_TIMEOUT = 10.0
@@ -152,4 +153,6 @@ def _obstacle(failure: LaunchFailed) -> Obstacle:
         case SessionInUse():
             return "session in use"
         case _:
-            return "other"
+            cause = failure.__cause__
+            is_full = isinstance(cause, OSError) and errno.errorcode.get(cause.errno or 0) in NO_ROOM
+            return "disk full" if is_full else "other"

@@ -345,7 +345,15 @@ class Supervisor:
         name: str | None = getattr(event, "agent", None)
         if isinstance(event, IncidentRecorded) and event.record:
             turn.incidents.append(
-                KeptIncident(event.agent, event.incarnation, event.kind, event.opened, event.record, event.case)
+                KeptIncident(
+                    event.agent,
+                    event.incarnation,
+                    event.kind,
+                    event.opened,
+                    event.record,
+                    event.case,
+                    number=event.number,
+                )
             )
         if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
             turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))

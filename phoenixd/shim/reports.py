@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import disks
 import payload
 import procfs
 import records
@@ -46,6 +47,8 @@ class HookReports:
         asked = payload.asked(hook_input) if can_hold and kind == "permission-request" and run.order.holds else None
         held: dict[str, Any] = {} if asked is None else {"held": True, "asked": asked}
         said = held | ({"blocked": True} if blocked else {})
+        if kind == "stop-failure" and (full := disks.full(run.order)):
+            said["full_disks"] = full
         self._heartbeat.beat(
             {
                 "agent": run.order.agent,

@@ -19,7 +19,7 @@ class RunFiles:
     """In the agent's state directory; every method that writes raises OSError."""
 
     def __init__(self, state_dir: str, boot_id: str, shim: dict[str, int]) -> None:
-        self._state_dir = state_dir
+        self.state_dir = state_dir
         self._boot_id = boot_id
         self._shim = shim
 
@@ -60,11 +60,16 @@ class RunFiles:
         records.write(self._path(".clean-exit"), marker, durable=True)
 
     def _path(self, name: str) -> str:
-        return os.path.join(self._state_dir, name)
+        return os.path.join(self.state_dir, name)
 
 
-def exit_record(run: Run, unswept: list[dict[str, Any]], armed: list[dict[str, Any]]) -> dict[str, Any]:
-    """unswept: the runs, perhaps this one, for whose strays is still to be swept. armed: uses of armed answers."""
+def exit_record(
+    run: Run, unswept: list[dict[str, Any]], armed: list[dict[str, Any]], full_disks: list[str]
+) -> dict[str, Any]:
+    """unswept: the runs, perhaps this one, for whose strays is still to be swept. armed: uses of armed answers.
+
+    full_disks: places of the run whose disk had no room at its end.
+    """
     return {
         "agent": run.order.agent,
         "incarnation": run.order.incarnation,
@@ -76,4 +81,5 @@ def exit_record(run: Run, unswept: list[dict[str, Any]], armed: list[dict[str, A
         "killed": run.leftovers(),
         "unswept": unswept,
         **({"armed": armed} if armed else {}),
+        **({"full_disks": full_disks} if full_disks else {}),
     }

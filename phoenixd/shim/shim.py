@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 
+import disks
 import messages
 import order
 import procfs
@@ -39,6 +41,7 @@ REPORTED_PIDS = 1000
 MAX_HELD = 8
 # What a daemon says in its hello that it can do, and an older one cannot: hear batches, sweep for strays.
 ABILITIES = ("batches", "sweeps")
+NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
 class Shim:
@@ -292,9 +295,11 @@ class Shim:
         self._heartbeat.flush()
         if run.unswept:
             self._unswept.add(run.identity)
-        record = runfiles.exit_record(run, self._unswept.runs, self._arming.uses)
+        full = disks.full(run.order, self._files.state_dir)
+        record = runfiles.exit_record(run, self._unswept.runs, self._arming.uses, full)
         self._arming.end()
-        self._keep("exit.json", lambda: self._files.write_exit(record))
+        if self._keep("exit.json", lambda: self._files.write_exit(record)) in NO_ROOM and "state" not in full:
+            record["full_disks"] = [*full, "state"]
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
         self._exit = record
         self._run = None
@@ -393,11 +398,14 @@ class Shim:
         if self._terminal is not None:
             self._terminal.show(self._notice or _default_notice(self._agent, self._exit))
 
-    def _keep(self, name: str, write: Callable[[], None]) -> None:
+    def _keep(self, name: str, write: Callable[[], None]) -> int:
+        """Write a file; the error's number where that failed, else 0."""
         try:
             write()
         except OSError as error:  # A full disk is the operator's to mend; the event below still tells the daemon.
             self._complain(f"{name} could not be written: {error.strerror}")
+            return error.errno or errno.EIO
+        return 0
 
     def _tell(self, event: str, fields: dict[str, Any]) -> None:
         self._link.send({"event": event, **fields})
@@ -405,6 +413,8 @@ class Shim:
     def _tell_exit(self, record: dict[str, Any]) -> None:
         fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
         told = {"at": record.get("ended_at"), "unswept": self._unswept.runs, "armed": record.get("armed") or []}
+        if record.get("full_disks"):
+            told["full_disks"] = record["full_disks"]
         self._tell("exited", {**fields, **told})
 
     def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:

@@ -214,7 +214,7 @@ def report(scale: Scale) -> bool:
     played, ended = false_kills()
     told = [
         f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}, load at the start "
-        f"{load:.1f}. Seconds from the failure: median / worst of all.",
+        f"{load:.1f}. Seconds from the failure: p50 / p99, which of fewer than 51 is the worst.",
         "",
         "| CLI | what failed | new process | first evidence | productive turn | n | resumes that held |",
         "|---|---|---|---|---|---|---|",

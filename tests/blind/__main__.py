@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.blind import disks, histories, situations, workspaces
+from tests.blind import disks, histories, readings, situations, workspaces
 from tests.blind.tables import HALVES, HERE, Outcome, Table, cases
 
 CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
@@ -17,6 +17,7 @@ CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
     "breaker": ("workspace", workspaces.play),
     "recovery": ("case", histories.play),
     "disk": ("case", disks.play),
+    "reader": ("case", readings.play),
 }
 MOST_MISSED = 0.05
 BEFORE = HERE / "before.json"

@@ -1,7 +1,8 @@
-"""Reading the corpora: TOML tables, with durations as text and signs."""
+"""Reading the corpora: TOML tables with durations as text and signs, or a JSON file for each case."""
 
 from __future__ import annotations
 
+import json
 import re
 import tomllib
 from collections.abc import Mapping
@@ -39,7 +40,9 @@ class Outcome:
 
 def cases(corpus: str, half: str, word: str, place: Path = HERE) -> list[Table]:
     """The cases of one half of a corpus; an empty list where there is none."""
-    path = place / corpus / f"{half}.toml"
+    path, folder = place / corpus / f"{half}.toml", place / corpus / half
+    if folder.is_dir():
+        return [{"id": one.stem, **json.loads(one.read_text("utf-8"))} for one in sorted(folder.glob("*.json"))]
     if not path.exists():
         return []
     found: list[Table] = tomllib.loads(path.read_text())[word]

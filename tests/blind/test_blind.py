@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from tests.blind.__main__ import CORPORA, MOST_MISSED, figures, play_all
-from tests.blind.tables import HALVES, HERE, cases
+from tests.blind.tables import HALVES, cases
 
 LEAST = {"disk": 12}
 """Cases of a half at least, where they are not 20."""
@@ -27,9 +27,9 @@ WHOLE = [pytest.param(corpus, half, 1, marks=pytest.mark.proof) for corpus in EV
     [*((corpus, half, EVERY.get(corpus, 1)) for corpus in CORPORA for half in HALVES), *WHOLE],
 )
 def test_judgement_holds_where_its_author_has_not_looked(corpus: str, half: str, every: int) -> None:
-    if not (HERE / corpus / f"{half}.toml").exists():
-        pytest.skip(f"not run: the {half} half of {corpus} is not opened yet")
     known = len(cases(corpus, half, CORPORA[corpus][0]))
+    if not known:
+        pytest.skip(f"not run: the {half} half of {corpus} is not opened yet")
     assert known >= LEAST.get(corpus, 20)
     outcomes = play_all(corpus, half, every=every)
     assert not [one for one in outcomes if one.false_kill]

@@ -20,6 +20,7 @@ from phoenixd.core.fleet import Fleet, next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.treatment.case import Kept
 from phoenixd.documents.hooks import hook_of
 
 A = TypeVar("A", bound=Action)
@@ -42,6 +43,7 @@ class Story:
         self.fleet = Fleet(limits=limits or FleetLimits())
         self.at, self.wall, self.chance = 0.0, EPOCH, 0.5
         self.decisions: list[Decision] = []
+        self.kept: list[Kept] = []
         self.told = 0
         self.screen: str | None = "working"
         """What a look at a silent run's screen finds; None: the look is not answered."""
@@ -92,6 +94,7 @@ class Story:
         result = step(self.fleet, event, self.now)
         self.fleet = result.fleet
         self.decisions.extend(result.decisions)
+        self.kept.extend(result.kept)
         for action in (action for decision in result.decisions for action in decision.actions):
             if isinstance(action, MeasureWork):
                 self.measured(action)

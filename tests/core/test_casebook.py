@@ -8,12 +8,13 @@ from typing import Any
 import pytest
 
 from phoenixd.core.agent.state import Quarantined, Running
-from phoenixd.core.events.evidence import ScreenSeen
-from phoenixd.core.events.fleet import EpochBegun, LimitsDeclared
+from phoenixd.core.events.evidence import EvidenceSeen, FailureStatusSeen, ScreenSeen
+from phoenixd.core.events.fleet import EpochBegun, LimitsDeclared, Tick
 from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested, RollbackRequested
+from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import Treating, TreatmentDropped
 from phoenixd.core.hearing import step
-from phoenixd.core.spec import FleetLimits
+from phoenixd.core.spec import FleetLimits, Kind, LivenessRules
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.core.treatment import acting, casebook, gather
 from phoenixd.core.treatment.authority import AGENT_PERIOD, AuthorityRules, Caps, ClinicRules
@@ -24,7 +25,7 @@ from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
 from tests.core.handing import HandoffStory
-from tests.core.story import Story, claude
+from tests.core.story import Story, claude, spec
 from tests.core.workers import Works
 
 CONTEXT = Evidence(occasion="crash", harness="claude", code=1, cause="exit", failure="full", said="Prompt is too long")
@@ -157,6 +158,88 @@ def test_a_case_without_any_treatment_closes_when_its_agent_is_back_at_work(stor
     handing.hook("stop")
 
     assert (case(handing).treated, case(handing).closed is not None, case(handing).outcome) == ((), True, "moot")
+
+
+def test_two_failures_of_one_kind_in_one_run_are_told_each_by_its_number(story: Story) -> None:
+    for _ in range(2):
+        story.hook("prompt-submit", text="on")
+        story.hook("stop-failure", error="odd", text="what nobody knows")
+
+    told = [one for kept in story.kept for one in kept.noticed]
+    assert [(one.case, one.incarnation, one.occasion, one.number) for one in told] == [
+        ("c1", 1, "failed_turn", 1), ("c1", 1, "failed_turn", 2),
+    ]  # fmt: skip
+
+
+def test_the_status_of_the_api_completes_the_failure_that_it_belongs_to(story: Story) -> None:
+    """Claude Code tells it in its transcript alone, a moment after the hook."""
+    story.hook("stop-failure", error="authentication_failed", text="401")
+    story.kept.clear()
+    story.tell(FailureStatusSeen("a", 1, 401))
+    story.tell(FailureStatusSeen("a", 1, 401))
+
+    (told,) = [one for kept in story.kept for one in kept.noticed]
+    assert (told.evidence.status, told.evidence.failure, told.number, told.is_more) == (401, "login", 1, True)
+    assert case(story).incidents == 1
+
+
+def test_a_status_that_shows_another_cause_opens_the_case_of_that_cause(story: Story) -> None:
+    story.hook("stop-failure", error="invalid_request", text="Request too large")
+    assert case(story).detail == "request"
+    story.tell(FailureStatusSeen("a", 1, 413))
+
+    first, second = cases(story)
+    assert (second.detail, second.cause) == ("window", "context_length_exceeded")
+    assert (first.outcome, first.closed is not None) == ("moot", True)
+
+
+def test_a_death_on_a_full_disk_is_known_by_what_the_kernel_counted_whatever_it_printed(story: Story) -> None:
+    story.exited(1, full_disks=("home", "tmp"))
+
+    assert (case(story).detail, case(story).rule) == ("disk_full", "the disk was full")
+    (told,) = [one for kept in story.kept for one in kept.noticed]
+    assert (told.evidence.disk_full, told.evidence.disks) == (True, "home, tmp")
+
+
+def test_a_death_with_room_on_its_disks_is_no_full_disk_whatever_it_printed(story: Story) -> None:
+    story.exited(1, note="No space left on device")
+
+    assert case(story).detail == "crash"
+
+
+def test_a_turn_that_failed_for_an_unknown_reason_on_a_full_disk_failed_for_that(story: Story) -> None:
+    story.hook("stop-failure", error="odd", text="what nobody knows", full_disks=("cwd",))
+
+    assert case(story).detail == "disk_full"
+
+
+def test_a_start_whose_files_could_not_be_written_for_want_of_room_failed_for_that(story: Story) -> None:
+    dies(story)
+    story.wait(1)
+    story.tell(StartFailed("a", story.agent.incarnation, 0, "the files of a start could not be written", "disk full"))
+
+    assert "disk_full" in [one.detail for one in cases(story)]
+
+
+def test_a_status_of_an_older_run_or_of_no_failure_changes_nothing(story: Story) -> None:
+    story.tell(FailureStatusSeen("a", 1, 500))
+    dies(story)
+    back(story)
+    known = story.fleet.cases
+    story.tell(FailureStatusSeen("a", 1, 500))
+    story.tell(FailureStatusSeen("a", 2, 500))
+
+    assert story.fleet.cases == known
+
+
+def test_the_end_of_a_run_keeps_the_status_that_its_turn_failed_with(story: Story) -> None:
+    story.hook("stop-failure", error="invalid_request", text="Request too large")
+    story.tell(FailureStatusSeen("a", 1, 413))
+    story.kept.clear()
+    story.exited(1)
+
+    (told,) = [one for kept in story.kept for one in kept.noticed]
+    assert (told.occasion, told.evidence.status, told.diagnosis.detail) == ("crash", 413, "window")
 
 
 def test_a_case_without_any_treatment_closes_with_a_stop(story: Story) -> None:
@@ -557,3 +640,62 @@ def test_evidence_of_an_older_incarnation_opens_no_case_and_judges_no_treatment(
 
     assert story.fleet.cases is before
     assert isinstance(story.state, Running)
+
+
+# Commands, of which no hook tells (design section 3).
+
+
+def comes_back(**changes: Any) -> Story:
+    """A command that has died once, and runs again."""
+    story = Story(spec(**changes))
+    story.start()
+    story.started()
+    story.pass_over(400)
+    story.exited(1)
+    story.respawned().started()
+    return story
+
+
+def test_a_treatment_of_a_command_without_hooks_held_after_an_hour_of_life_since_it_was_productive() -> None:
+    story = comes_back()
+    story.wait(300 + 3599)
+    (one,) = case(story).treated
+    assert (one.productive is not None, one.outcome) == (True, "open")
+    story.wait(2)
+
+    (one,) = case(story).treated
+    assert (one.outcome, one.why) == ("held", "productive, and an hour of life without it since; it shows no turns")
+    assert case(story).closed is not None
+
+
+def test_a_command_that_dies_again_within_the_hour_was_not_held() -> None:
+    story = comes_back()
+    story.wait(300 + 3000)
+    story.exited(1)
+
+    assert cases(story)[0].treated[0].outcome == "failed"
+
+
+def test_the_silence_of_a_command_whose_heartbeat_is_watched_counts_for_nothing() -> None:
+    story = comes_back(heartbeat_file="beat.json", liveness=LivenessRules(stale=10 * 3600))
+    story.wait(2 * 3600)
+    assert case(story).treated[0].outcome == "open"
+    story.tell(EvidenceSeen("a", story.agent.incarnation, "heartbeat"))
+    story.tell(Tick())
+
+    assert case(story).treated[0].outcome == "held"
+
+
+def test_five_iterations_of_a_loop_without_hooks_that_ended_well_are_five_turns() -> None:
+    story = Story(spec(kind=Kind.LOOP))
+    story.start()
+    story.started()
+    story.pass_over(60)
+    story.exited(1)
+    for number in range(1 + TURNS):
+        story.respawned().started()
+        assert case(story).treated[0].outcome == "open", number
+        story.pass_over(60)
+        story.exited(0)
+
+    assert case(story).treated[0].outcome == "held"

@@ -108,6 +108,7 @@ unmute_requested
 alert_acknowledged
 anchor_seen
 case_examined
+failure_status_seen
 """
 ACTIONS = """
 take_session

@@ -7,6 +7,7 @@ import sys
 from typing import Any
 
 from phoenixd.demo.stage import Stage
+from tests.full_disk import fill, small_disk
 
 SECRET = "sk-ant-api03-" + "q7Zx81" * 8
 DIES = """
@@ -53,6 +54,27 @@ def test_c2_c10_c36_a_crash_has_a_case_a_copy_without_secrets_and_a_treatment(st
     assert "[redacted]" in json.dumps(shown)
     assert SECRET not in copies + json.dumps(shown) + stage.ask("clinic", "show", "c1")
     assert SECRET.encode() not in journal
+
+
+DIES_FULL = """
+import os, sys
+print("nothing of this is about a disk", flush=True)
+sys.exit(3 if os.environ["PHOENIX_INCARNATION"] == "1" else sys.stdin.read())
+"""
+
+
+def test_a_run_that_dies_on_a_full_disk_has_a_case_that_says_which(stage: Stage) -> None:
+    """By what the kernel counts: it printed no word of that."""
+    with small_disk(stage.root / "disk", "8M") as disk:
+        stage.declare("dies", f"[agent.dies]\nargv = {json.dumps([sys.executable, '-c', DIES_FULL])}\ncwd = '{disk}'\n")
+        fill(disk)
+        stage.up()
+        stage.until_running("dies", 2)
+        shown = case(stage, "c1")
+        stage.ask("stop", "dies")
+
+    assert (shown["diagnosis"]["root_cause"], shown["diagnosis"]["detail"]) == ("logic_error", "disk_full")
+    assert shown["triage"][0]["evidence"]["disks"] == "cwd"
 
 
 CRASHES = """

@@ -33,6 +33,7 @@ class Plant:
 
 
 SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
+TREATMENT = "phoenixd/core/treatment"
 TYPING, TYPES = "phoenixd/core/typing", "tests/core/test_typing.py"
 ESCAPING, ESCAPES = f"{TYPING}/escaping.py", ("tests/core/test_escaping.py",)
 
@@ -331,6 +332,80 @@ PLANTS = (
             ),
         ),
         ("tests/core/test_requests.py", "-k", "who_is_queued"),
+    ),
+    # Of the clinic.
+    Plant(
+        "words in a sentence say why a run died, and not its type",
+        (
+            (
+                f"{TREATMENT}/rules.py",
+                "         lambda e: e.disk_full),\n",
+                '         lambda e: "no space left" in e.said.lower()),\n',
+            ),
+        ),
+        ("tests/core/test_casebook.py", "-k", "full_disk"),
+    ),
+    Plant(
+        "words in a sentence say why a run of the library failed, and not its type",
+        (
+            (
+                "phoenixd/clinic/rules.py",
+                "    for kinds, finding in TABLE:\n        if isinstance(error, kinds):\n",
+                "    for kinds, finding in TABLE:\n"
+                "        if isinstance(error, kinds) or finding.detail in str(error).lower():\n",
+            ),
+        ),
+        ("tests/clinic/test_causes.py", "tests/clinic/test_hostile.py"),
+    ),
+    Plant(
+        "the library runs again after abort",
+        (
+            (
+                "phoenixd/clinic/recovery.py",
+                "            if treated is None:\n                after(state, Turn.GIVEN_UP)\n                break\n",
+                "            if treated is None:\n                treated = order\n",
+            ),
+        ),
+        ("tests/clinic/test_recovery.py", "tests/clinic/test_causes.py"),
+    ),
+    Plant(
+        "an agent is started again after abort",
+        (
+            (
+                f"{TREATMENT}/effects.py",
+                "            decision = give_up(agent, case, why, now)\n",
+                "            decision = Decision(agent, reason=why)\n",
+            ),
+        ),
+        ("tests/core/test_treatment.py",),
+    ),
+    Plant(
+        "the outcome of a treatment is counted before it is known",
+        (
+            (
+                f"{TREATMENT}/outcome.py",
+                "    return replace(one, productive=now.wall, since=now.at, ended=None)\n",
+                '    return decided(replace(one, productive=now.wall, since=now.at), "held", "productive", now)\n',
+            ),
+        ),
+        ("tests/core/test_outcomes.py",),
+    ),
+    Plant(
+        "authority is read from the model's answer",
+        (
+            (
+                f"{TREATMENT}/acting.py",
+                "    authority = agent.spec.clinic.authority.over(treatment)\n",
+                "    authority = agent.spec.clinic.authority.over(treatment)\n"
+                '    authority = "act" if case.examined is not None else authority\n',
+            ),
+        ),
+        ("tests/core/test_examining.py",),
+    ),
+    Plant(
+        "an answer brings powers along",
+        (("phoenixd/documents/clinic.py", 'frozen=True, extra="forbid",', 'frozen=True, extra="ignore",'),),
+        ("tests/clinic/test_answers.py",),
     ),
 )
 

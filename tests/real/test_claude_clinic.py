@@ -10,9 +10,11 @@ from typing import Any
 import pytest
 
 from phoenixd.core.cut import GO_ON
+from phoenixd.harness.pins import PINS
 from tests.e2e.census import survivors
 from tests.real.claude_cli import require_claude
 from tests.real.claude_stage import ClaudeStage
+from tests.real.installed import require
 from tests.stub.scenario import Rejection, Step
 from tests.waiting import eventually_sync
 
@@ -73,6 +75,28 @@ def test_an_output_limit_for_ever_is_gone_on_with_once_and_then_asked_about(stag
     (case,) = cases(stage)
     assert (case["cause"], case["detail"]) == ("logic_error", "output_limit")
     assert treatments(stage, case["id"]).count("go_on") == 1
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("pin", PINS["claude"])
+def test_the_status_of_a_failed_turn_comes_from_the_transcript_and_says_more_than_the_hook(
+    pin: str, short_tmp: Path
+) -> None:
+    """To the StopFailure hook a request that is too large is one that the API refuses, as any other."""
+    with ClaudeStage(require("claude", pin), short_tmp) as stage:
+        stage.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
+        stage.scenario.add(
+            Step(error=Rejection(413, "request_too_large", "Request exceeds the maximum size"), times=None)
+        )
+        stage.up()
+        stage.asked()
+        eventually_sync(
+            lambda: "window" in {one["detail"] for one in cases(stage)}, PATIENCE, "its Case is that of 413"
+        )
+        (case,) = [one for one in cases(stage) if one["detail"] == "window"]
+        evidence = stage.get(f"/v1/clinic/{case['id']}")["case"]["triage"][0]["evidence"]
+
+    assert (evidence["status"], evidence["failure"], evidence["word"]) == (413, "request", "invalid_request")
 
 
 def test_the_same_crash_three_times_has_three_answers(stage: ClaudeStage) -> None:

@@ -10,9 +10,9 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.evidence import AnswerCut
+from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.transcript import CutShort
+from phoenixd.documents.transcript import ApiFailed, CutShort
 from phoenixd.runtime.cut_answers import GATHER, LATE, SETTLED, CutAnswers
 from tests.core.story import Story, claude
 from tests.runtime.test_metering import Hands
@@ -27,7 +27,7 @@ class House:
     clock: Hands = field(default_factory=Hands)
     facts_now: SessionFacts | None = None
     looks: int = 0
-    told: list[AnswerCut] = field(default_factory=list)
+    told: list[AnswerCut | FailureStatusSeen] = field(default_factory=list)
     fault: Exception | None = None
 
     def __post_init__(self) -> None:
@@ -38,7 +38,7 @@ class House:
         return self.story.fleet.agents.get(name)
 
     def tell(self, event: Event) -> None:
-        assert isinstance(event, AnswerCut)
+        assert isinstance(event, AnswerCut | FailureStatusSeen)
         self.told.append(event)
 
     async def facts(self, agent: Agent) -> SessionFacts | None:
@@ -90,6 +90,30 @@ async def test_a_whole_answer_and_a_mere_tool_are_no_news() -> None:
     await run(house, lambda: house.pass_time(5))
 
     assert (house.looks, house.told) == (1, [])
+
+
+async def test_the_status_that_the_api_gave_to_a_failed_turn_is_told_as_the_transcript_has_it() -> None:
+    """Claude Code's StopFailure hook has none: `apiErrorStatus` stands in the transcript alone."""
+    house = House()
+    house.wrote(error=ApiFailed("invalid_request", "Request too large", house.story.wall + 1, 413))
+    house.stops("stop-failure")
+
+    await run(house, lambda: house.pass_time(5))
+
+    assert house.told == [FailureStatusSeen("a", 1, 413)]
+
+
+async def test_a_failure_of_an_earlier_run_and_one_without_a_status_are_no_news() -> None:
+    house = House()
+    for failed in (ApiFailed("unknown", "gone", house.story.wall - 9000, 400), ApiFailed("unknown", "gone", None, 400)):
+        house.wrote(error=failed)
+        house.stops("stop-failure")
+        await run(house, lambda: house.pass_time(5))
+    house.wrote(error=ApiFailed("unknown", "The socket closed", house.story.wall + 1))
+    house.stops("stop-failure")
+    await run(house, lambda: house.pass_time(5))
+
+    assert house.told == []
 
 
 async def test_an_answer_whose_end_is_not_written_when_the_turn_is_over_was_cut_in_its_stream() -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.runs import AgentExited, AgentStarted, AgentVanished, RunAdopted, RunMissing
+from phoenixd.core.events.runs import AgentExited, AgentStarted, AgentVanished, RunAdopted, RunMissing, StartFailed
 from phoenixd.core.hooks import Hook, SessionStarted
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
@@ -144,6 +144,24 @@ async def test_the_runs_for_which_a_shim_did_not_sweep_are_passed_on(ear: Ear) -
     hearing.hear(ShimMessage("a", "exited", {**body, "unswept": ["at an end"]}))
     hearing.hear(ShimMessage("a", "exited", body))
     assert told == [("a", ["at hello"]), ("a", ["at an end"]), ("a", None)]
+
+
+async def test_what_a_shim_says_of_full_disks_is_told_by_the_names_that_there_are(ear: Ear) -> None:
+    run = {"incarnation": 1, "run_id": "r", "code": 1, "signal": None, "cause": "exit", "killed": []}
+    for said in (["tmp", "home", "moon", 7], None, "home", {"home": 1}, 7):
+        ear.hearing.hear(ShimMessage("a", "exited", {**run, "full_disks": said}))
+
+    ended = [one.full_disks for one in ear.told if isinstance(one, AgentExited)]
+    assert ended == [("home", "tmp"), (), (), (), ()]
+
+
+async def test_a_start_that_failed_for_want_of_room_is_told_by_the_number_of_the_error(ear: Ear) -> None:
+    for name in ("ENOSPC", "EDQUOT", "EACCES"):
+        body = {"incarnation": 1, "code": 0, "errno": name, "message": "no words count"}
+        ear.hearing.hear(ShimMessage("a", "start_failed", body))
+
+    told = [(one.code, one.obstacle) for one in ear.told if isinstance(one, StartFailed)]
+    assert told == [(0, "disk full"), (0, "disk full"), (1, "other")]
 
 
 def test_boots_differ(child: ProcessIdentity) -> None:

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.agent.activity import OpenCall, PromptKind
-from phoenixd.core.causes import CutHow, EndCause
+from phoenixd.core.causes import CutHow, Disk, EndCause
 from phoenixd.core.merit import Merit, Proof
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.words import Occasion
@@ -117,6 +117,8 @@ class LastExit:
     """Why it could not be started, in words; or a shim's word for a cause that we do not know."""
     attended: bool | None = None
     """Whether somebody sat at its terminal, once that was told; None: not asked, or not told yet."""
+    full_disks: tuple[Disk, ...] = ()
+    """The disks of the run that had no room at its end."""
 
     @property
     def told(self) -> str:
@@ -148,11 +150,18 @@ class Incident:
     """What it hung in, where a call was open."""
     case: str = ""
     """The Case that it belongs to, where that was known when it was ordered to be kept."""
+    number: int = 1
+    """Which failure of that Case it is."""
 
     @property
     def file(self) -> str:
         """Its place in the agent's directory, where what could be seen of the run is kept."""
-        return f"incidents/{self.incarnation}-{self.kind}.json"
+        return f"incidents/{self.incarnation}-{self.kind}{suffix_of(self.case, self.number)}.json"
+
+
+def suffix_of(case: str, number: int) -> str:
+    """What tells failures of one kind in one run apart: their Case, and the further ones of that by their number."""
+    return f"-{case}{f'-{number}' if number > 1 else ''}" if case else ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,15 @@ from typing import get_args
 
 from phoenixd.core.events.aftermath import AfterEvent
 from phoenixd.core.events.clinic import ClinicEvent
-from phoenixd.core.events.evidence import AnswerCut, CallWorkSeen, EvidenceSeen, IncidentRecorded, ScreenSeen, UsageSeen
+from phoenixd.core.events.evidence import (
+    AnswerCut,
+    CallWorkSeen,
+    EvidenceSeen,
+    FailureStatusSeen,
+    IncidentRecorded,
+    ScreenSeen,
+    UsageSeen,
+)
 from phoenixd.core.events.fleet import (
     FleetEvent,
     SavingHalted,
@@ -52,6 +60,7 @@ RunEvent = (
     | EvidenceSeen
     | UsageSeen
     | AnswerCut
+    | FailureStatusSeen
     | ScreenSeen
     | CallWorkSeen
     | IncidentRecorded
@@ -90,6 +99,7 @@ def is_journaled(event: Event) -> bool:
             EvidenceSeen()
             | UsageSeen()
             | AnswerCut()
+            | FailureStatusSeen()
             | Tick()
             | TreeLingers()
             | TroubleSeen()

@@ -61,6 +61,15 @@ class UsageSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class FailureStatusSeen:
+    """The transcript says which HTTP status the API gave to the turn that has just failed; the hook did not."""
+
+    agent: str
+    incarnation: int
+    status: int
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerCut:
     """The transcript says that an answer of the turn that has just ended was cut at its end.
 
@@ -97,7 +106,7 @@ class IncidentRecorded:
     """What could be seen of a failure is kept, in this file of the agent's directory.
 
     opened: when it was noticed (wall). record: the file's content, which the journal keeps in a table of its own. case:
-    the Case that it belongs to; empty for a run that we ended, whose Case is opened by its end.
+    the Case that it belongs to; empty for a run that we ended, whose Case is opened by its end. number: within it.
     """
 
     agent: str
@@ -108,3 +117,4 @@ class IncidentRecorded:
     opened: float = 0.0
     record: str = field(default="", repr=False)
     case: str = ""
+    number: int = 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from phoenixd.core.causes import EndCause, Obstacle
+from phoenixd.core.causes import Disk, EndCause, Obstacle
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,6 +101,8 @@ class AgentExited:
     oom: Literal["", "agent", "host"] = ""
     """What the kernel says of memory: the run reached a limit of its own, or the host had none left."""
     note: str = ""
+    full_disks: tuple[Disk, ...] = ()
+    """Those that had no room at that moment, as the kernel counts; an older shim does not look."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -104,8 +104,9 @@ class Case:
 class Patient:
     """An agent that failed and whose next run has not begun, or that has done nothing since its turn failed.
 
-    failure, word, reset, said: why the turn failed, by which the end of the same run is explained too. ended: a further
-    turn of it is over, and a look at the screen has yet to show whether it ended well.
+    failure, word, status, reset, said: why the turn failed, by which the end of the same run is explained too. number:
+    which failure of its Case that is. ended: a further turn of it is over, and a look at the screen has yet to show
+    whether it ended well.
     """
 
     agent: str
@@ -117,6 +118,8 @@ class Patient:
     reset: bool = False
     said: str = ""
     ended: bool = False
+    status: int | None = None
+    number: int = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -181,7 +184,10 @@ class Cases:
 
 @dataclass(frozen=True, slots=True)
 class Noticed:
-    """One failure as it was noticed, for the journal's table of incidents."""
+    """One failure as it was noticed, for the journal's table of incidents.
+
+    number: within the Case, from 1 on. is_more: it is told already, and more is known of it now.
+    """
 
     case: str
     agent: str
@@ -190,6 +196,8 @@ class Noticed:
     at: float
     evidence: Evidence
     diagnosis: Diagnosis
+    number: int = 1
+    is_more: bool = False
 
 
 @dataclass(frozen=True, slots=True)

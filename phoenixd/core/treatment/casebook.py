@@ -13,7 +13,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Starting, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
-from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen
 from phoenixd.core.events.fleet import EpochBegun, Tick
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import (
@@ -77,6 +77,8 @@ def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
         book = turns.hear(before, found, book, event, now)
     elif isinstance(event, ScreenSeen):
         book = turns.hear_screen(before, book, event, now)
+    elif isinstance(event, FailureStatusSeen):
+        book = turns.hear_status(before, book, event, now)
     elif isinstance(event, StartFailed):
         book = _hear_start(before, found, book, event, now)
     elif isinstance(event, Tick):
@@ -184,6 +186,8 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
         return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient), now)
     if end.meaning == "finished":
         return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)
+    if end.meaning == "iteration":
+        return turns.hear_iteration(book, known, agent, now)
     return book
 
 

@@ -17,12 +17,13 @@ SAID_LIMIT = 2000
 class Evidence:
     """The facts. Empty, None and False: not so, or not known.
 
-    code, signal, cause, lived, oom: of the run's end. asked: somebody asked for that end. session_seen: its session
-    began. worked: its main thread did something. ended_well: its newest turn came to a good end, and nothing failed
-    after that. failure, word, status: of its newest turn, where that failed, by type; word is the harness's own one.
-    reset: a time was named at which the limit is over. cut: its newest answer was, and went_on: its CLI asked for the
-    rest. call: the tool that was open. screen: what its pane shows, by the harness's reading. fill: the share of the
-    window that is taken. told: the program's own code for its end says why. said: words for people, without secrets.
+    code, signal, cause, lived, oom: of the run's end. disk_full: the kernel says so, of these disks. asked: somebody
+    asked for that end. session_seen: its session began. worked: its main thread did something. ended_well: its newest
+    turn came to a good end, and nothing failed after that. failure, word, status: of its newest turn, where that
+    failed, by type; word is the harness's own one. reset: a time was named at which the limit is over. cut: its newest
+    answer was, and went_on: its CLI asked for the rest. call: the tool that was open. screen: what its pane shows, by
+    the harness's reading. fill: the share of the window that is taken. told: the program's own code for its end says
+    why. said: words for people, without secrets.
     """
 
     occasion: Occasion = "end"
@@ -34,6 +35,7 @@ class Evidence:
     lived: float | None = None
     oom: Literal["", "agent", "host"] = ""
     disk_full: bool = False
+    disks: str = ""
     asked: bool = False
     mode: Literal["", "fresh", "resume"] = ""
     session_seen: bool = False

@@ -27,8 +27,25 @@ def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
         failure=event.failure,
         word=(event.error or "")[:64],
         status=event.status,
+        disk_full=bool(event.full_disks),
+        disks=", ".join(event.full_disks),
         reset=event.reset_wall is not None,
         said=event.text[-SAID_LIMIT:],
+    )
+
+
+def of_status(agent: Agent, patient: Patient, status: int) -> Evidence:
+    """A turn that has failed, once it is known what the API answered."""
+    return replace(
+        _of_run(agent, agent.run, agent.activity),
+        occasion="failed_turn",
+        is_alive=True,
+        turn_open=True,
+        failure=patient.failure,
+        word=patient.word,
+        status=status,
+        reset=patient.reset,
+        said=patient.said,
     )
 
 
@@ -54,6 +71,7 @@ def of_start(agent: Agent, event: StartFailed) -> Evidence:
         occasion="refused_resume" if refused else "failed_start",
         cause="not started",
         obstacle=event.obstacle,
+        disk_full=event.obstacle == "disk full",
         said=event.message[-SAID_LIMIT:],
     )
 
@@ -68,6 +86,8 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         cause=end.cause,
         lived=round(end.lived, 3),
         oom=end.oom,
+        disk_full=bool(end.full_disks),
+        disks=", ".join(end.full_disks),
         crashes=len(after.crashes),
         status=STATUSES.get(end.code or 0) if traits_of(before.spec.harness).exits_with_status else None,
         said=end.note[-SAID_LIMIT:],
@@ -80,7 +100,8 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
     if patient is None or patient.incarnation != end.incarnation or not patient.failure:
         return found
     said = patient.said or found.said
-    return replace(found, failure=patient.failure, word=patient.word, reset=patient.reset, said=said)
+    status = found.status if patient.status is None else patient.status
+    return replace(found, failure=patient.failure, word=patient.word, status=status, reset=patient.reset, said=said)
 
 
 def of_other(agent: Agent, occasion: Occasion) -> Evidence:

@@ -55,12 +55,26 @@ def notice(book: Book, agent: Agent, incarnation: int, evidence: Evidence, now: 
         book, case = _joined(book, known, found, now, goes_on=told is not None)
     else:
         book, case = _opened(book, agent, scope, diagnosis, found, now)
-    patient = Patient(agent.name, incarnation, case.id, now.wall)
+    patient = Patient(agent.name, incarnation, case.id, now.wall, number=case.incidents)
     if evidence.failure:
         patient = replace(
-            patient, failure=evidence.failure, word=evidence.word, reset=evidence.reset, said=evidence.said
-        )
+            patient, failure=evidence.failure, word=evidence.word, reset=evidence.reset, said=evidence.said,
+            status=evidence.status,
+        )  # fmt: skip
     return replace(book, cases=book.cases.with_patient(patient))
+
+
+def complete(book: Book, agent: Agent, patient: Patient, evidence: Evidence, now: Moment) -> Book:
+    """More is known of a patient's failure: it is told with that, or is of another cause, and then of another Case."""
+    case, diagnosis = book.cases.find(patient.case), diagnose(evidence)
+    if case is None or case.key != diagnosis.key:
+        return notice(book, agent, patient.incarnation, evidence, now)
+    more = Noticed(
+        case.id, agent.name, patient.incarnation, evidence.occasion, patient.failed_at, evidence, diagnosis,
+        patient.number, is_more=True,
+    )  # fmt: skip
+    book = book.noting(case, noticed=(more,))
+    return replace(book, cases=book.cases.with_patient(replace(patient, status=evidence.status)))
 
 
 def treat(book: Book, patient: Patient, treatment: Treatment, by: By, run: int, now: Moment) -> Book:
@@ -160,7 +174,7 @@ def _joined(book: Book, known: Case, found: Noticed, now: Moment, *, goes_on: bo
         closed=None,
         outcome="open",
     )
-    return book.noting(case, noticed=(replace(found, case=case.id),)), case
+    return book.noting(case, noticed=(replace(found, case=case.id, number=case.incidents),)), case
 
 
 def _opened(

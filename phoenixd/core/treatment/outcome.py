@@ -57,6 +57,24 @@ def time_passes(one: Treated, began: Instant | None, seen: Instant, now: Moment)
     return _held_by_time(replace(one, worked=worked), now) if worked >= OPEN_TIME else one
 
 
+def life_passes(one: Treated, began: Instant, seen: Instant, now: Moment) -> Treated:
+    """A run lives on that shows no turns: its life stands for work, as it does for having been productive.
+
+    began: of the run. seen: its newest sign of life, where it gives any, else now.
+    """
+    if not one.is_open or one.productive is None or one.worked + _seconds(one, began, seen) < OPEN_TIME:
+        return one
+    lived = replace(one, worked=one.worked + _seconds(one, began, seen))
+    return decided(lived, "held", "productive, and an hour of life without it since; it shows no turns", now)
+
+
+def life_due(one: Treated, began: Instant) -> Instant | None:
+    """When such a run, which gives no signs of life, will have lived long enough."""
+    if not one.is_open or one.productive is None:
+        return None
+    return max(began, one.since or began) + OPEN_TIME - one.worked
+
+
 def _is_further(one: Treated, began: Instant | None) -> bool:
     """Whether a turn came after the run was productive; the one that made it so is none of them."""
     if not one.is_open or one.productive is None:

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from phoenixd.core.causes import BLAMELESS
+from phoenixd.core.traits import traits_of
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.words import RootCause, Treatment
 
@@ -61,8 +62,10 @@ def _is_unexplained_end(e: Evidence) -> bool:
 
 
 def _is_early_death_after_resume(e: Evidence) -> bool:
-    ended = _is_unexplained_end(e) and e.mode == "resume" and not e.worked
-    return ended and (not e.session_seen or (e.lived is not None and e.lived <= AT_ONCE))
+    ended = _is_unexplained_end(e) and e.mode == "resume" and not e.worked and not e.disk_full
+    # Of a command no hook has to tell that its session began.
+    is_silent = not e.session_seen and traits_of(e.harness).has_hooks
+    return ended and (is_silent or (e.lived is not None and e.lived <= AT_ONCE))
 
 
 def _is_cut(e: Evidence, how: str) -> bool:
@@ -139,7 +142,7 @@ RULES: tuple[Rule, ...] = (
     # What the host did.
     Rule("no memory was left", TRANSIENT, "memory", 0.85, ("resume", "fresh", "ask"), ("oom", "signal"),
          lambda e: e.oom != ""),
-    Rule("the disk was full", LOGIC, "disk_full", 0.8, ("ask",), ("disk_full",),
+    Rule("the disk was full", LOGIC, "disk_full", 0.8, ("ask",), ("disk_full", "disks", "obstacle"),
          lambda e: e.disk_full),
     Rule("the host ended it", TRANSIENT, "host", 0.9, ("resume",), ("cause",), lambda e: e.cause in BLAMELESS),
     # What was seen of the end alone.

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from phoenixd.core import restart
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.state import Running, Starting, Stopping
-from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.productive import WELL
-from phoenixd.core.treatment import gather, outcome
+from phoenixd.core.treatment import gather, outcome, unheard
 from phoenixd.core.treatment.case import Treated
-from phoenixd.core.treatment.opening import Book, changed, notice
+from phoenixd.core.treatment.opening import Book, changed, complete, notice
 
 
 def hear(before: Fleet, found: Step, book: Book, event: Hook, now: Moment) -> Book:
@@ -112,6 +112,16 @@ def hear_screen(before: Fleet, book: Book, event: ScreenSeen, now: Moment) -> Bo
     return _show_turn(book, event.agent, event.incarnation, well=event.verdict in WELL, now=now)
 
 
+def hear_status(before: Fleet, book: Book, event: FailureStatusSeen, now: Moment) -> Book:
+    """What the API answered to the turn that failed stands in the transcript, a moment after its hook."""
+    agent, patient = before.roster.living(event.agent, event.incarnation), book.cases.patient(event.agent)
+    if agent is None or agent.run is None or patient is None or patient.incarnation != event.incarnation:
+        return book
+    if not patient.failure or patient.status == event.status:
+        return book
+    return complete(book, agent, patient, gather.of_status(agent, patient, event.status), now)
+
+
 def forget_turn(book: Book, agent: str, now: Moment) -> Book:
     """The next run begins: no look will show any more how the last turn of the one before ended."""
     for case, one in book.cases.open_of(agent):
@@ -129,18 +139,26 @@ def _open_since(agent: Agent, now: Moment) -> Instant | None:
 
 def pass_time(found: Step, book: Book, now: Moment) -> Book:
     """Close what time alone decides; no Tick is asked for, since the looks at an open turn bring enough of them."""
-    for case in book.cases.cases:
-        for one in case.treated if case.closed is None else ():
-            activity = _activity_of(found.fleet, one) if one.productive is not None and one.is_open else None
-            if activity is not None:
-                after = outcome.time_passes(one, activity.open_since, activity.evidence_at, now)
-                book = changed(book, case, after, now)
+    for case, one, agent in unheard.productive(book.cases, found.fleet.agents):
+        if agent.activity is None:
+            continue
+        activity, began = agent.activity, unheard.since(agent)
+        if began is None:
+            after = outcome.time_passes(one, activity.open_since, activity.evidence_at, now)
+        else:
+            after = outcome.life_passes(one, began, activity.evidence_at if unheard.gives_signs(agent) else now.at, now)
+        book = changed(book, case, after, now)
     return book
 
 
-def _activity_of(fleet: Fleet, one: Treated) -> Activity | None:
-    agent = fleet.agents.get(one.agent)
-    return agent.activity if agent is not None else None
+def hear_iteration(book: Book, before: Agent, after: Agent, now: Moment) -> Book:
+    """A loop that shows no turns has ended an iteration: where that ended well, it stands for a turn that did."""
+    began, end = unheard.since(before), after.last_exit
+    if began is None or end is None or not restart.ended_well(after.spec, end):
+        return book
+    for case, one in book.cases.open_of(after.name):
+        book = changed(book, case, outcome.turn_ends(one, began, now), now)
+    return book
 
 
 def _is_news(before: Fleet, event: Hook) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import suffix_of
 from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
 from phoenixd.ports.journal import Batch, Entry, KeptIncident
@@ -96,10 +97,10 @@ def cures_of(batch: Batch) -> tuple[Cure, ...]:
 def incident_id(incident: KeptIncident) -> str:
     """What names an incident for ever: an incarnation is never given twice, and its file is called the same.
 
-    A run ends once, and may fail at several things before.
+    A run ends once, and may fail at several things before, and at one of them several times.
     """
     name = f"{incident.agent}-{incident.incarnation}-{incident.kind}"
-    return name if incident.kind in ENDS or not incident.case_id else f"{name}-{incident.case_id}"
+    return name if incident.kind in ENDS else f"{name}{suffix_of(incident.case_id, incident.number)}"
 
 
 def _told(batch: Batch) -> Iterator[Life]:

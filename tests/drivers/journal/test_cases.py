@@ -13,6 +13,7 @@ from phoenixd.core.treatment.case import Kept, Noticed
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.triage import diagnose
 from phoenixd.drivers.journal import retention
+from phoenixd.drivers.journal.lives import incident_id
 from phoenixd.drivers.journal.rows import sealed
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.tables import INSERT_META, SCHEMA_KEY, SCHEMA_VERSION, SCHEMAS, THIRD
@@ -73,6 +74,32 @@ async def test_the_copy_and_the_evidence_of_one_incident_come_together_in_either
     assert found is not None
     (one,) = found.incidents
     assert (one.body, one.rule, one.opened) == ('{"pane":[]}', "it hung", WALL)
+
+
+async def test_two_failures_of_one_kind_in_one_run_are_a_row_each_and_their_copies_come_to_them(path: Path) -> None:
+    second = replace(NOTICED, opened=WALL + 60, evidence='{"code":2}', number=2)
+    bodies = [replace(one, body=f'{{"pane":[{one.number}]}}', evidence="", rule="") for one in (NOTICED, second)]
+    with SqliteJournal(path) as journal:
+        await journal.commit(Batch(1.0, WALL, incidents=(NOTICED, second)))
+        await journal.commit(Batch(2.0, WALL, incidents=tuple(bodies)))
+        found = await journal.case("c1")
+
+    assert found is not None
+    assert [(one.body, one.evidence) for one in found.incidents] == [
+        ('{"pane":[1]}', '{"code":1}'), ('{"pane":[2]}', '{"code":2}'),
+    ]  # fmt: skip
+
+
+async def test_a_row_that_an_older_version_wrote_of_a_failure_stays_beside_those_that_follow(path: Path) -> None:
+    """It gave all failures of one kind in one run and Case one row, and that has the first one's name today."""
+    assert incident_id(NOTICED) == "a-1-crash-c1"
+    with SqliteJournal(path) as journal:
+        await journal.commit(Batch(1.0, WALL, incidents=(NOTICED,)))
+        await journal.commit(Batch(2.0, WALL, incidents=(replace(NOTICED, opened=WALL + 9, number=4),)))
+        found = await journal.case("c1")
+
+    assert found is not None
+    assert [one.opened for one in found.incidents] == [WALL, WALL + 9]
 
 
 async def test_a_treatment_past_thirty_days_is_removed(path: Path) -> None:
