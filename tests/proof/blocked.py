@@ -14,6 +14,7 @@ import tempfile
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 from phoenixd.harness.pins import PINS
@@ -73,8 +74,8 @@ def main(arguments: list[str]) -> int:
         stage.settings = {}
         for number in range(len(WAYS) * given.rounds):
             command = f"sleep {5 if number % len(WAYS) == 2 else 0}; touch file-{number}"
-            stage.scenario.add(bash(command, match=f"number {number}\\b"))
-        stage.up()
+            stage.scenario.add(replace(bash(command), match=f"deed {number}\\b"))
+        stage.up(flags=("--permission-mode", "default"))
         stage.until_idle()
         measured(stage, given.rounds)
     return 0
@@ -93,7 +94,7 @@ def measured(stage: ClaudeStage, rounds: int) -> None:
     cleared: dict[str, list[float]] = {way: [] for way in WAYS}
     for number in range(len(WAYS) * rounds):
         way, began = WAYS[number % len(WAYS)], time.monotonic()
-        stage.send(f"Do number {number} now.")
+        stage.send(f"Do deed {number} now.")
         stage.wait_screen("permission")
         shown = time.monotonic()
         came, item = listener.first("item", began)
