@@ -1,4 +1,4 @@
-"""`./dev proof blocked`: how soon a real Claude Code's dialog is in the feed, and how soon its answer takes it out again.
+"""`./dev proof blocked`: how soon a real Claude Code's dialog is in the feed, and how soon its answer takes it out.
 
 A dialog counts from its first look at the screen, in which it stands; the feed may know it before. An answer counts
 from the moment at which it is given. It asserts no time: the figures are printed beside their aims.
@@ -100,7 +100,8 @@ def measured(stage: ClaudeStage, rounds: int) -> None:
         came, item = listener.first("item", began)
         seen.append(1000 * (came - shown))
         answered = time.monotonic()
-        ways[way](item.data["id"])
+        told = ways[way](item.data["id"])
+        print(f"deed {number}, {way}: shown, told {came - shown:+.3f} s later; answered: {told}", flush=True)
         cleared[way].append(1000 * (listener.first("item-closed", answered, item.data["id"])[0] - answered))
         stage.until_idle()
     print(f"{'milliseconds':76}{'median':>8}{'most':>8}{'aim':>7}")
