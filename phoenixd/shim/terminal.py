@@ -34,7 +34,7 @@ RESET = (
     b"\x1b[?1049h\x1b[?6l\x1b[r\x1b[?1049l"
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
-# Away with the notice that nothing was started, which is all that stands there. Lines that are deleted leave no history.
+# Away with the notice that nothing was started, which is all that stands there. Deleted lines leave no history.
 NOTHING_YET = b"\x1b[H\x1b[999M"
 
 

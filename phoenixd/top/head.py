@@ -32,8 +32,8 @@ def is_connecting(world: World) -> bool:
 
 def _first(world: World) -> Line:
     if is_connecting(world):
-        told = [f"phoenixd {safe(world.host)}   CONNECTING", "CONNECTING", "..."]
-        return line(" ", Span(first_that_fits(told, world.width - 1), "strong"))
+        words = [f"phoenixd {safe(world.host)}   CONNECTING", "CONNECTING", "..."]
+        return line(" ", Span(first_that_fits(words, world.width - 1), "strong"))
     rows = [told.body for told in world.model.agents.values()]
     groups = [group_of(row) for row in rows]
     wanted = [row for row in rows if row.get("desired") == "running" or row.get("pid") is not None]

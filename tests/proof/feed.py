@@ -1,7 +1,7 @@
 """`./dev proof feed`: the daemon dies between any two frames of its feed; the client then knows what a fresh look says.
 
-10,000 cuts in one process, half of them deaths of the daemon (the play of tests/api/test_feed.py), and 100 times kill -9
-of a real one, at a frame that is drawn, while agents work, ask, are stopped, started, muted and removed.
+10,000 cuts in one process, half of them deaths of the daemon (the play of tests/api/test_feed.py), and 100 times kill
+-9 of a real one, at a frame that is drawn, while agents work, ask, are stopped, started, muted and removed.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The numbers of a row are the CLI's own: context to the token, window, and a price only where it tells one (faces, 30)."""
+"""The numbers of a row are the CLI's own: context to the token, its window, and no price where it tells none."""
 
 from __future__ import annotations
 

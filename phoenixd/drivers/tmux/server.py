@@ -87,7 +87,16 @@ KEYS = {
 command prompt, each by one slip of a finger; who wants them has the tmux command line."""
 ROOM_AGAIN = f"resize-window -x {ROOMY[0]} -y {ROOMY[1]} ; set-option -wu window-size"
 """Gives a window its size back, and leaves it to the next terminal that shows it: resizing by hand fixes a size."""
-HOOKS = {"client-detached": f'if-shell -F "#{{==:#{{session_attached}},0}}" "{ROOM_AGAIN}"'}
+LEFT = "'=#{client_last_session}:'"
+"""The session that a terminal showed before, once it was switched to another one."""
+ROOM_THERE = f"resize-window -t {LEFT} -x {ROOMY[0]} -y {ROOMY[1]} ; set-option -wu -t {LEFT} window-size"
+HOOKS = {
+    "client-detached": f'if-shell -F "#{{==:#{{session_attached}},0}}" "{ROOM_AGAIN}"',
+    # run-shell puts in the name, and if-shell then asks of that session; one that only attaches left none.
+    "client-session-changed": (
+        f"run-shell -C \"if-shell -F -t {LEFT} '##{{==:##{{session_attached}},0}}' {{ {ROOM_THERE} }}\""
+    ),
+}
 """tmux does these by itself, with or without a daemon. A terminal that leaves, also by its death, leaves no mark: the
 window would keep its size, and a CLI on eight columns can neither be read nor work."""
 

@@ -69,6 +69,26 @@ async def test_after_the_last_terminal_a_pane_has_its_own_size_again(short_tmp: 
             await until(short_tmp, "b", "60x17")
 
 
+async def test_a_terminal_that_is_switched_to_another_agent_leaves_no_mark_either(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        for agent in ("a", "b"):
+            await terminal.open_pane(agent, ["sleep", "1000"])
+        with shown(short_tmp, "a", 90, 30):
+            await until(short_tmp, "a", "90x29")
+            tmux(short_tmp, "switch-client", "-t", "=phx-b:")
+            await until(short_tmp, "b", "90x29")
+            await until(short_tmp, "a", OWN)
+            with shown(short_tmp, "b", 50, 15):
+                await until(short_tmp, "b", "50x14")
+                client = tmux(short_tmp, "list-clients", "-F", "#{client_name} #{client_width}").split()
+                wide = client[client.index("90") - 1]
+                tmux(short_tmp, "switch-client", "-c", wide, "-t", "=phx-a:")
+                await until(short_tmp, "a", "90x29")
+                assert sizes(short_tmp)["b"] == "50x14", "somebody still looks at it"
+            await until(short_tmp, "b", OWN)
+        await until(short_tmp, "a", OWN)
+
+
 async def test_a_pane_begins_at_the_size_of_the_terminal_that_waits_for_it_and_only_then(short_tmp: Path) -> None:
     async with a_terminal(short_tmp) as terminal:
         terminal.size_next("a", 101, 33)
