@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Deliver, UpdatePapers, WriteAddendum
+from phoenixd.core.actions import Arm, Deliver, UpdatePapers, WriteAddendum
+from phoenixd.core.armed import LINK
 from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.handoffs import AddendumWritten
 from phoenixd.core.events.orders import RollbackRequested
-from phoenixd.core.events.runs import Delivered
+from phoenixd.core.events.runs import ArmedUsed, Delivered, RunAdopted
 from phoenixd.core.handoff import words
 from phoenixd.core.handoff.state import Step
 from tests.core.handing import HandoffStory
@@ -176,6 +177,24 @@ def test_f_ho_11_an_addendum_of_before_is_ordered_before_a_package_is_written_ag
         WriteAddendum, UpdatePapers,
     ]  # fmt: skip
     assert [one.handoff for one in ordered if isinstance(one, WriteAddendum)] == [first]
+
+
+def test_f_ho_12_a_turns_end_is_held_up_once_in_a_handoff_and_never_again() -> None:
+    story = HandoffStory()
+    story.works()
+    story.tell(RunAdopted("o", 1, 100, 1000, link=LINK, armed=()))
+    assert story.begins() is None
+    (block,) = [one.answer for one in story.of(Arm) if one.answer.on == "stop"]
+    assert (block.text, block.times) == (words.FINISH, 1)
+    story.tell(ArmedUsed("o", 1, block.id, 1, story.wall))
+    story.hook("tool-start", tool="Bash", tool_use_id="t")
+    story.hook("tool-end", tool="Bash", tool_use_id="t")
+    story.tell(EpochBegun(1))
+    story.tell(RunAdopted("o", 1, 100, 1000, link=LINK, armed=((block.id, 1),)))
+    story.wait(60)
+    assert len([one for one in story.of(Arm) if one.answer.on == "stop"]) == 1
+    story.hook("stop", text="The till is half done.")
+    assert story.step is Step.SPAWN, "and the next one ends the drain"
 
 
 @pytest.mark.parametrize("how", ["hook", "queue"])
