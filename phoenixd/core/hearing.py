@@ -342,7 +342,7 @@ TABLE: dict[type[Any], Row] = {
     Tick: (fleet.tick, muting.expire, *SHARED),
     Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
     JournalBehind: (fleet.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
-    EpochBegun: (fleet.begin_epoch, asking.begin_anew, late.begin_anew, *SHARED),
+    EpochBegun: (fleet.begin_epoch, late.begin_anew, asking.begin_anew, *SHARED),
     RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
     TerminalSeen: (fleet.see_terminal, *SHARED),
     LimitsDeclared: (fleet.set_limits, *SHARED),

@@ -183,15 +183,16 @@ class ContextRules:
 class HandoffRules:
     """How an orchestrator's seat passes to the next generation. Durations in seconds.
 
-    writer: who brings the project's files up to date. command: the program that words them, for "command".
-    drain: how long the predecessor's turn is waited for. ack: how
-    long a successor may take to acknowledge. tries: how many successors are made until the handoff is rolled back.
+    writer: who words the project's papers. command: the program that does, for "command". model: the model, for
+    "model". drain: how long the predecessor's turn is waited for. ack: how long a successor may take to acknowledge.
+    tries: how many successors are made until the handoff is rolled back.
     spacing: between two that begin by themselves; a context that is full to context.hard does not wait for it. keep:
     packages and session records that stay on the disk. shared_memory: whether packages list what other projects shared.
     """
 
     writer: str = "deterministic"
     command: tuple[str, ...] = ()
+    model: str | None = None
     drain: float = 10 * MINUTE
     ack: float = 5 * MINUTE
     tries: int = 2

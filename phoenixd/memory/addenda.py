@@ -15,7 +15,7 @@ from anyio import to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import AddendumWritten
-from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.handoff.state import Handoff, OwedAddendum
 from phoenixd.core.seat.names import generation_name
 from phoenixd.documents.plain_text import plain
 from phoenixd.documents.project import layout
@@ -75,7 +75,7 @@ class Addenda:
 
     def keep_listing(self, handoff: Handoff, workspace: str) -> None:
         """Note how the workspace is at the snapshot. Where the package is written again, the first look counts."""
-        key = _key(handoff)
+        key = _key(handoff.id, handoff.rounds)
         if handoff.package and read_listing(self.listings.kept(handoff.seat) or b"", key) is not None:
             return
         try:
@@ -84,44 +84,45 @@ class Addenda:
             # A handoff without it is better than none; the addendum says that nothing is known.
             log.warning("workspace_unlisted", seat=handoff.seat, reason=said(failure))
 
-    async def write(self, handoff: Handoff, workspace: str) -> AddendumWritten:
+    async def write(self, seat: str, owed: OwedAddendum, workspace: str) -> AddendumWritten:
         """Write what came too late into both sessions' directories, if anything did."""
         told: dict[str, SessionLedger | None] = {}
         with anyio.move_on_after(HEARING_LIMIT):
-            for one in self.beside(handoff.seat, workspace):
+            for one in self.beside(seat, workspace):
                 told[one.name] = await self.heard(one)
-        return await to_thread.run_sync(self._write, handoff, workspace, told)
+        return await to_thread.run_sync(self._write, seat, owed, workspace, told)
 
-    def _write(self, handoff: Handoff, workspace: str, told: Mapping[str, SessionLedger | None]) -> AddendumWritten:
-        own = generation_name(handoff.seat, handoff.successor)
+    def _write(
+        self, seat: str, owed: OwedAddendum, workspace: str, told: Mapping[str, SessionLedger | None]
+    ) -> AddendumWritten:
+        own = generation_name(seat, owed.predecessor + 1)
         try:
             now = self.files.list_files(workspace, self.wall())
-            before = read_listing(self.listings.kept(handoff.seat) or b"", _key(handoff))
+            before = read_listing(self.listings.kept(seat) or b"", _key(owed.id, owed.rounds))
             writers = [_writer(name, ledger, workspace) for name, ledger in told.items() if ledger is not None]
             changes = differences(before, now, writers, own) if before is not None else ()
             unknown = "nothing is known of the workspace at the snapshot" if before is None else before.gap or now.gap
             submitted = tuple(
-                Submitted(at=timestamp(one.at_wall), text=plain(self.clean(handoff.seat, one.text)))
-                for one in handoff.late
+                Submitted(at=timestamp(one.at_wall), text=plain(self.clean(seat, one.text))) for one in owed.late
             )
             if before is not None and not (changes or submitted):
-                return AddendumWritten(handoff.seat, handoff.id)
+                return AddendumWritten(seat, owed.id)
             made = HandoffAddendum(
-                previous_session_id=handoff.previous_session, new_session_id=handoff.session,
-                project_name=handoff.project, created_at=timestamp(self.wall()), package=handoff.package,
+                previous_session_id=owed.previous_session, new_session_id=owed.session,
+                project_name=owed.project, created_at=timestamp(self.wall()), package=owed.package,
                 changes=changes[:MOST_CHANGES], more_changes=max(0, len(changes) - MOST_CHANGES), submitted=submitted,
-                more_submitted=handoff.later, not_compared=unknown,
+                more_submitted=owed.later, not_compared=unknown,
             )  # fmt: skip
             content = render_document(made)
-            places = [layout.session_paths(one).addendum for one in (handoff.previous_session, handoff.session)]
+            places = [layout.session_paths(one).addendum for one in (owed.previous_session, owed.session)]
             self.files.put_files(workspace, dict.fromkeys(places, content))
         except (PhoenixdError, OSError) as failure:
-            return AddendumWritten(handoff.seat, handoff.id, why=f"the addendum was not written: {said(failure)}")
-        return AddendumWritten(handoff.seat, handoff.id, places[1], len(changes), len(submitted) + handoff.later)
+            return AddendumWritten(seat, owed.id, why=f"the addendum was not written: {said(failure)}")
+        return AddendumWritten(seat, owed.id, places[1], len(changes), len(submitted) + owed.later)
 
 
-def _key(handoff: Handoff) -> str:
-    return f"{handoff.id}-{handoff.rounds}"
+def _key(handoff: str, rounds: int) -> str:
+    return f"{handoff}-{rounds}"
 
 
 def _writer(name: str, ledger: SessionLedger, workspace: str) -> Writer:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
@@ -16,6 +16,7 @@ from anyio import to_thread
 from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.handoff import late
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
@@ -56,10 +57,6 @@ class ProjectFiles(Protocol):
     def remove_files(self, workspace: str, paths: Sequence[str]) -> None: ...
 
 
-async def _no_program(agent: Agent, argv: Sequence[str], material: bytes) -> str:
-    raise PhoenixdError("no program can be asked here")
-
-
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Does that work. word: a fresh one-time word; heard_out: what an agent's session has done, to its end."""
@@ -74,8 +71,8 @@ class Handover:
     addenda: Addenda
     in_hand: Callable[[str, str], frozenset[str]] = lambda project, workspace: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
-    write_papers: Write = _no_program
-    """Asks the operator's program."""
+    writers: Mapping[str, Write] = field(default_factory=dict)
+    """Who words papers, by handoff.writer; "deterministic" needs nobody."""
     shared: SharedMemory | None = None
     """What other projects shared; listed in a package where handoff.shared_memory says so."""
     ended: Callable[[str, str], tuple[Ended, ...]] = lambda project, workspace: ()
@@ -87,7 +84,8 @@ class Handover:
         if found is None:
             return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
-        note = await self._draft(*found, ledger) if found[1].spec.handoff.writer == "command" else ""
+        write = self.writers.get(found[1].spec.handoff.writer)
+        note = await self._draft(*found, ledger, write) if write is not None else ""
         if not self._is_wanted(action):
             return PapersFailed(action.agent, action.handoff, "it was given up meanwhile", final=True)
         told = await to_thread.run_sync(self._update, *found, ledger)
@@ -103,10 +101,12 @@ class Handover:
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten:
         """What came too late for the package, in a file beside it in both directories; none where nothing did."""
-        found = self._of(action.agent, action.handoff)
-        if found is None or not found[0].session:
+        seat = self.seat_of(action.agent)
+        owed = late.asked_for(seat.handoff, action.handoff) if seat is not None and seat.handoff is not None else None
+        holder = self.find(seat.holder) if seat is not None else None
+        if owed is None or holder is None or not owed.session:
             return AddendumWritten(action.agent, action.handoff)
-        return await self.addenda.write(found[0], found[1].spec.cwd)
+        return await self.addenda.write(action.agent, owed, holder.spec.cwd)
 
     async def record(self, action: RecordSessions) -> None:
         """Say in both session records what became of the handoff (E50)."""
@@ -142,24 +142,24 @@ class Handover:
         found = self._of(action.agent, action.handoff)
         return found is not None and found[0].step is Step.UPDATE
 
-    async def _draft(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> str:
-        """Have the operator's program word the papers first; why nothing was taken from it, if so."""
+    async def _draft(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None, write: Write) -> str:
+        """Have the operator's program or model word the papers first; why nothing was taken from it, if so."""
         try:
             tree = await to_thread.run_sync(self.files.read_project, old.spec.cwd, handoff.project)
             if tree.is_empty:
                 return ""
-            changes, why = await drafted(old, tree, self._sources(old, tree, ledger), self.write_papers)
+            changes, why = await drafted(old, tree, self._sources(old, tree, ledger), write)
             if changes and self._is_wanted(UpdatePapers(handoff.seat, handoff.id)):
                 change = unless_changed(tree, changes)
                 await to_thread.run_sync(self.files.edit_project, old.spec.cwd, handoff.project, change)
         except (PhoenixdError, OSError) as failure:
             # The deterministic update meets the same, and says so.
-            return f"handoff.command was not asked: {said(failure)}"
+            return f"handoff.{old.spec.handoff.writer} was not asked: {said(failure)}"
         return self.clean(handoff.seat, why)
 
     def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
-        if (writer := old.spec.handoff.writer) not in ("deterministic", "command"):
+        if (writer := old.spec.handoff.writer) != "deterministic" and writer not in self.writers:
             why = f'nothing here writes as handoff.writer = "{writer}" says'
             return PapersFailed(handoff.seat, handoff.id, why, final=True)
         try:

@@ -44,6 +44,7 @@ from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.job import AGENT as NO_AGENT
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.drivers.writers.project_command import ProjectCommand
+from phoenixd.drivers.writers.project_model import ProjectModel
 from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
@@ -155,7 +156,10 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             for one in supervisor.fleet.tasks.open
             if is_of(one, project, workspace) and one.plan and not one.has_ended
         ),
-        write_papers=ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
+        writers={
+            "command": ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
+            "model": ProjectModel(variables.environment_of).write,
+        },
         shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )

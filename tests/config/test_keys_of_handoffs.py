@@ -15,12 +15,17 @@ def test_a_command_words_the_papers_and_five_handoffs_are_kept_by_default() -> N
     assert (made.command, made.keep) == (("my-writer",), 5)
 
 
+def test_a_model_words_the_papers() -> None:
+    assert HandoffTable.model_validate({"writer": "model", "model": "anthropic:x"}).model == "anthropic:x"
+
+
 @pytest.mark.parametrize(
     ("keys", "why"),
     [
         ({"writer": "command"}, "needs a command"),
         ({"writer": "command", "command": [" "]}, "needs a command"),
-        ({"writer": "model"}, "does not exist yet"),
+        ({"writer": "model"}, "needs a model"),
+        ({"writer": "model", "model": "claude"}, "write PROVIDER:NAME"),
         ({"writer": "poet"}, "is unknown"),
         ({"keep": 0}, "greater than or equal to 1"),
     ],

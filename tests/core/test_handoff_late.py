@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Deliver, WriteAddendum
+from phoenixd.core.actions import Arm, Deliver, UpdatePapers, WriteAddendum
+from phoenixd.core.armed import LINK
 from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.handoffs import AddendumWritten
 from phoenixd.core.events.orders import RollbackRequested
-from phoenixd.core.events.runs import Delivered
+from phoenixd.core.events.runs import ArmedUsed, Delivered, RunAdopted
 from phoenixd.core.handoff import words
 from phoenixd.core.handoff.state import Step
 from tests.core.handing import HandoffStory
@@ -116,7 +117,17 @@ def test_a_handoff_that_is_rolled_back_has_no_addendum_for_its_predecessor_has_h
     assert not story.of(WriteAddendum)
 
 
-def test_f_ho_11_an_addendum_that_the_next_handoff_overtakes_is_told_to_who_holds_the_seat_then() -> None:
+@pytest.mark.parametrize("when", ["before the work on files", "after the end"])
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ({"path": PATH, "files": 2, "said": 1}, ("2 files changed, and 1 prompt", PATH)),
+        ({"why": "the disk is full"}, ("Mind the till.", "look yourself which files changed")),
+    ],
+)
+def test_f_ho_11_an_addendum_that_the_next_handoff_overtakes_is_told_to_who_holds_the_seat_then(
+    how: dict[str, object], told: tuple[str, ...], when: str
+) -> None:
     story = HandoffStory().awaiting()
     story.hook_of("o", "prompt-submit", text="Mind the till.")
     story.ack()
@@ -126,14 +137,64 @@ def test_f_ho_11_an_addendum_that_the_next_handoff_overtakes_is_told_to_who_hold
     story.hook_of("o-g2", "stop")
     assert story.begins() is None, "an operator need not wait for it"
     assert story.handoff.id != first
-    story.tell(AddendumWritten("o", first, path=PATH, files=1, said=1))
+    written = AddendumWritten("o", first, **how)  # type: ignore[arg-type]
+    if when == "before the work on files":
+        story.tell(written)
     story.told_to_finish()
     story.started_of("o-g3")
     assert story.ack("o-g3") is None
     story.exits("o-g2", None, 15)
+    assert story.step is Step.DONE
+    if when == "after the end":
+        assert not [one for one in story.of(Deliver) if one.agent == "o-g3"]
+        ordered = len(story.of(WriteAddendum))
+        story.tell(EpochBegun(1))
+        assert [one.handoff for one in story.of(WriteAddendum)[ordered:]] == [first, story.handoff.id]
+        story.tell(written)
     (text,) = [one.text for one in story.of(Deliver) if one.agent == "o-g3"]
-    assert "Mind the till." in text
+    assert all(one in text for one in told)
+    assert first in text
     assert words.is_ours(text)
+    story.tell(written)
+    assert len([one for one in story.of(Deliver) if one.agent == "o-g3"]) == 1, "once"
+    assert (story.handoff.letters, story.handoff.owed) == ((), ())
+
+
+def test_f_ho_11_an_addendum_of_before_is_ordered_before_a_package_is_written_again() -> None:
+    story = HandoffStory().awaiting()
+    story.ack()
+    story.exits("o", None, 15)
+    first = story.handoff.id
+    story.hook_of("o-g2", "stop")
+    story.begins()
+    story.files = "never"
+    story.told_to_finish()
+    assert story.step is Step.UPDATE
+    seen = len(story.decisions)
+    story.tell(EpochBegun(1))
+    ordered = [one for decision in story.decisions[seen:] for one in decision.actions]
+    assert [type(one) for one in ordered if isinstance(one, WriteAddendum | UpdatePapers)] == [
+        WriteAddendum, UpdatePapers,
+    ]  # fmt: skip
+    assert [one.handoff for one in ordered if isinstance(one, WriteAddendum)] == [first]
+
+
+def test_f_ho_12_a_turns_end_is_held_up_once_in_a_handoff_and_never_again() -> None:
+    story = HandoffStory()
+    story.works()
+    story.tell(RunAdopted("o", 1, 100, 1000, link=LINK, armed=()))
+    assert story.begins() is None
+    (block,) = [one.answer for one in story.of(Arm) if one.answer.on == "stop"]
+    assert (block.text, block.times) == (words.FINISH, 1)
+    story.tell(ArmedUsed("o", 1, block.id, 1, story.wall))
+    story.hook("tool-start", tool="Bash", tool_use_id="t")
+    story.hook("tool-end", tool="Bash", tool_use_id="t")
+    story.tell(EpochBegun(1))
+    story.tell(RunAdopted("o", 1, 100, 1000, link=LINK, armed=((block.id, 1),)))
+    story.wait(60)
+    assert len([one for one in story.of(Arm) if one.answer.on == "stop"]) == 1
+    story.hook("stop", text="The till is half done.")
+    assert story.step is Step.SPAWN, "and the next one ends the drain"
 
 
 @pytest.mark.parametrize("how", ["hook", "queue"])

@@ -8,12 +8,12 @@ from typing import Any
 import pytest
 
 from phoenixd.core import armed
-from phoenixd.core.actions import Alert, Arm, Disarm, MeasureWork, PlantCodes, Spawn
+from phoenixd.core.actions import Alert, Arm, Deliver, Disarm, MeasureWork, PlantCodes, Spawn
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
-from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.orders import AgentDeclared, HandoffRequested, RollbackRequested
 from phoenixd.core.events.resonance import CheckRequested, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed
-from phoenixd.core.events.runs import RunAdopted
+from phoenixd.core.events.runs import Delivered, RunAdopted
 from phoenixd.core.hearing import as_heard
 from phoenixd.core.projection import row
 from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
@@ -422,6 +422,27 @@ def test_a_question_is_armed_once_and_not_with_every_event() -> None:
     told.hook("notification", notification="idle_prompt")
 
     assert len(told.of(Arm)) == armed_before
+
+
+def test_a_handoff_of_an_agent_at_rest_takes_a_check_back_that_stands_ready() -> None:
+    """It is told to finish by a text, and the end of that turn is its last word: nobody asks it for a code then."""
+    rules = ResonanceRules(overflow="silent", interval_turns=2)
+    told = ResonanceStory(claude("o", kind=Kind.ORCHESTRATOR, resonance=rules)).begins()
+    assert told.ready is not None
+    asked = told.ready.id
+    assert told.tell(HandoffRequested("o")) is None
+    assert [one.id for one in told.of(Disarm)] == [asked]
+    assert told.ready is None
+    text = told.of(Deliver)[-1]
+    told.hook("prompt-submit", text=text.text)
+    told.tell(Delivered("o", text.incarnation, text.message_id, "prompt"))
+    assert told.ready is None, "nor is it asked while the handoff goes on"
+    told.hook("stop", text="The till is half done.")
+    assert told.verdicts == []
+
+    told.tell(RollbackRequested("o", "operator"))
+    told.hook("notification", notification="idle_prompt")
+    assert told.ready is not None, "afterwards it is asked as before"
 
 
 def test_a_handoffs_freeze_comes_before_a_check_which_waits() -> None:

@@ -14,6 +14,8 @@ from phoenixd.core.actions import Alert, Deliver, Release, Spawn, TakeSession, T
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopping
+from phoenixd.core.behind.verdicts import lag
+from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Rebooted, TroubleSeen
@@ -30,6 +32,7 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put, release_starts
 from phoenixd.core.projection import inbox, project, row_of
 from phoenixd.core.seat import finding, names, succession
+from phoenixd.core.seat.lost import generations
 from phoenixd.core.seat.orders import NAME_TOO_LONG
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
@@ -248,6 +251,24 @@ def test_a_retired_generation_ends_and_is_gone() -> None:
     assert succession.retire(story.fleet, "boss", 1, story.now) == (story.fleet, ())
     with pytest.raises(ValueError, match="holds"):
         succession.retire(story.fleet, "boss", 2, story.now)
+
+
+def test_promise_9_a_daemon_that_is_killed_as_it_removes_a_generation_has_no_old_journal() -> None:
+    """Taken for one that the journal does not know, it would stay there for ever, and no handoff could begin."""
+    story = Seats().handing_over()
+    story.passes(succession.succeed(story.fleet, "boss", story.now))
+    story.passes(succession.retire(story.fleet, "boss", 1, story.now)).ends("boss")
+    fleet = story.fleet
+    left = Trace("boss", Wish("stopped", fleet.epoch, 1), incarnation=1)
+    holder = Trace("boss-g2", Wish("running", fleet.epoch, 1), "runs", SeenRun(1, "r"), incarnation=1)
+    world = World("b", fleet.epoch, fleet.epoch, (left, holder))
+
+    found = [one.name for one in generations([BOSS], fleet, world.traces)]
+
+    assert found == ["boss-g2"]
+    assert lag(world, fleet.agents, fleet.retired, found) is None
+    again = replace(left, incarnation=2, wish=Wish("running", fleet.epoch, 2))
+    assert "boss" in [one.name for one in generations([BOSS], fleet, (again, holder))], "a run that came afterwards"
 
 
 def test_a_failed_successor_may_be_followed_by_another_of_its_number() -> None:

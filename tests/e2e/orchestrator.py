@@ -15,9 +15,17 @@ import time
 from pathlib import Path
 
 
-def report(event: str, **payload: object) -> None:
+def report(event: str, **payload: object) -> str:
+    """Tell of an event; what the hook program prints."""
     told = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], **payload})
-    subprocess.run([os.environ["PHOENIX_HOOK"], event], input=told, text=True, check=False, stdout=subprocess.DEVNULL)
+    hook = [os.environ["PHOENIX_HOOK"], event]
+    return subprocess.run(hook, input=told, text=True, check=False, stdout=subprocess.PIPE).stdout
+
+
+def ends_turn(said: str) -> None:
+    """Its turn ends, unless that is answered with more to do; then it ends with that."""
+    if '"block"' in report("stop", last_assistant_message=said):
+        report("stop", last_assistant_message="noted", stop_hook_active=True)
 
 
 def quoted(package: Path) -> str:
@@ -57,13 +65,13 @@ def main() -> None:
         while Path("HESITATES").exists():
             time.sleep(0.05)
         last = acknowledged(Path(found[1]))
-    report("stop", last_assistant_message=last)
+    ends_turn(last)
     # What is typed here is a prompt, as in a CLI.
     for line in sys.stdin:
         if line.strip():
             report("prompt-submit", prompt=line.strip())
             asked = found is not None and "HANDOFF-ACK" in line
-            report("stop", last_assistant_message=acknowledged(Path(found[1])) if found and asked else "noted")
+            ends_turn(acknowledged(Path(found[1])) if found and asked else "noted")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -50,6 +49,7 @@ class Scene:
     step: Step = Step.UPDATE
     ended: tuple[Ended, ...] = ()
     changes: dict[str, Any] = field(default_factory=dict)
+    next: Handoff | None = None
 
     def __post_init__(self) -> None:
         phase = self.room.work / ".claude/projects/shop/phase-01-work"
@@ -78,7 +78,7 @@ class Scene:
     @property
     def seat(self) -> Seat:
         handoff = Handoff("h1", "a", "shop", self.generation, "operator", "", NOW, self.step, NOW, NOW)
-        return Seat("a", "shop", self.generation, handoff=replace(handoff, **self.changes))
+        return Seat("a", "shop", self.generation, handoff=self.next or replace(handoff, **self.changes))
 
     @property
     def old(self) -> Agent:
@@ -105,6 +105,7 @@ class Scene:
 
     async def addendum(self) -> tuple[AddendumWritten, dict[str, Any]]:
         """What is told, and what stands beside both packages."""
+        self.changes |= {"addendum": "asked"}
         told = await self.handover.addendum(WriteAddendum("a", "h1"))
         files = sorted((self.room.work / ".claude/orchestrators").glob("*/handoff-addendum.json"))
         found = [json.loads(path.read_text()) for path in files]
@@ -464,11 +465,11 @@ async def test_promise_3_a_handoff_that_is_given_up_while_the_program_thinks_wri
     context = scene.room.work / CONTEXT
     before = context.read_text()
 
-    async def write(agent: Agent, argv: Sequence[str], material: bytes) -> str:
+    async def write(agent: Agent, asked: str) -> str:
         scene.step = Step.ROLLBACK
         return json.dumps({"files": {CONTEXT: "# Theirs\n"}})
 
-    scene.handover = replace(scene.handover, write_papers=write)
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
     told = await scene.handover.update(UpdatePapers("a", "h1"))
 
     assert isinstance(told, PapersFailed)
@@ -493,21 +494,21 @@ async def test_keep_a_directory_in_the_place_of_a_paper_stays_and_stops_nothing(
     assert [one.name for one in sessions.iterdir()] == ["orchestrator-1"]
 
 
-def commanded(scene: Scene, *answers: str) -> list[dict[str, Any]]:
-    """The seat's program answers so, one after the other; what it was given is returned."""
-    rules = HandoffRules(writer="command", command=("writer",))
+def commanded(scene: Scene, *answers: str, writer: str = "command") -> list[str]:
+    """The seat's program or model answers so, one after the other; what it was given is returned."""
+    rules = HandoffRules(writer=writer, command=("writer",), model="test:x")
     scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=rules))
-    given: list[dict[str, Any]] = []
+    given: list[str] = []
     left = list(answers)
 
-    async def write(agent: Agent, argv: Sequence[str], material: bytes) -> str:
-        assert tuple(argv) == ("writer",)
-        given.append(json.loads(material))
+    async def write(agent: Agent, asked: str) -> str:
+        assert agent.name == "a"
+        given.append(asked)
         if not left:
             raise WriterFailed("it ended with exit 1")
         return left.pop(0)
 
-    scene.handover = replace(scene.handover, write_papers=write)
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
     return given
 
 
@@ -523,7 +524,7 @@ async def test_writer_command_words_the_papers_and_the_jobs_follow_it(scene: Sce
 
     assert context.startswith("# Work\n\nVAT is odd.\n")
     assert LAST in context, "the technical writer's part follows"
-    assert any(LAST in line for line in given[0]["session"])
+    assert any(LAST in line for line in json.loads(given[0])["session"])
 
 
 async def test_a_refused_answer_is_asked_for_once_more_with_the_reason_and_then_it_is_done_without(
@@ -535,17 +536,18 @@ async def test_a_refused_answer_is_asked_for_once_more_with_the_reason_and_then_
 
     assert isinstance(told, PapersUpdated)
     assert told.note == "handoff.command was not heeded in 2 tries: it ended with exit 1"
-    assert [one["refused"] for one in given] == [None, 'the answer was refused: it is no JSON object with "files"']
+    refused = [json.loads(one)["refused"] for one in given]
+    assert refused == [None, 'the answer was refused: it is no JSON object with "files"']
     assert "Current State" in (scene.room.work / CONTEXT).read_text()
 
 
 async def test_a_file_that_a_person_changed_while_the_program_thought_stays(scene: Scene) -> None:
     commanded(scene)
 
-    async def write(agent: Agent, argv: Sequence[str], material: bytes) -> str:
+    async def write(agent: Agent, asked: str) -> str:
         (scene.room.work / CONTEXT).write_text("# Mine\n")
         return json.dumps({"files": {CONTEXT: "# Theirs\n"}})
 
-    scene.handover = replace(scene.handover, write_papers=write)
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
 
     assert (await scene.updated()).startswith("# Mine\n")

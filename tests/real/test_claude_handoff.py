@@ -140,17 +140,24 @@ def is_taken(row: dict[str, Any], tokens: int) -> bool:
     return row["context"] is not None and row["context"]["tokens"] == tokens
 
 
-def test_e4_e5_at_179_999_nothing_happens_and_at_180_000_a_fresh_session_takes_the_seat(stage: Seated) -> None:
+@pytest.mark.parametrize(
+    ("model", "edge", "share"),
+    [("claude-sonnet-4-5", 180_000, "15.0%"), ("claude-sonnet-4-5[1m]", 900_000, "3.0%")],
+    ids=["window of 200,000", "window of 1,000,000"],
+)
+def test_e4_e5_one_token_below_the_threshold_nothing_happens_and_at_it_a_fresh_session_takes_the_seat(
+    stage: Seated, model: str, edge: int, share: str
+) -> None:
     stage.scenario.add(
-        Step("Done.", match="plan", usage=used(179_999)),
-        Step("On it.", tool_use=bash("true").tool_use, match="And now", usage=used(180_000)),
-        Step("The rest is done.", hold="frozen", usage=used(180_000)),
-        Step("The till is half done.", match="fresh session", usage=used(180_500)),
+        Step("Done.", match="plan", usage=used(edge - 1)),
+        Step("On it.", tool_use=bash("true").tool_use, match="And now", usage=used(edge)),
+        Step("The rest is done.", hold="frozen", usage=used(edge)),
+        Step("The till is half done.", match="fresh session", usage=used(edge + 500)),
     )
     stage.scenario.usage = used(30_000)
-    stage.up(keys=KEYS, flags=SONNET)
+    stage.up(keys=KEYS, flags=("--model", model))
     first = stage.asked()
-    stage.until("179,999 are told", lambda row: is_taken(row, 179_999))
+    stage.until(f"{edge - 1:,} are told", lambda row: is_taken(row, edge - 1))
     old = stage.until_idle()
     assert stage.handed()["handoff"] is None, "there is room"
     assert "1.pre-compact" in stage.marks(), "its own compaction is forbidden"
@@ -179,7 +186,7 @@ def test_e4_e5_at_179_999_nothing_happens_and_at_180_000_a_fresh_session_takes_t
         return found["well"], found["what"]
 
     eventually_sync(lambda: room()[0] is not None, PATIENCE, "it is known how full it is")
-    assert room() == (True, "15.0% of its window was taken at its ack")
+    assert room() == (True, f"{share} of its window was taken at its ack")
 
 
 @pytest.mark.parametrize("answers", [False, True], ids=["by its tool", "by its last words"])

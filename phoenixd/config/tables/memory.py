@@ -52,6 +52,7 @@ class HandoffTable(Table):
 
     writer: str = _HANDOFF.writer
     command: Words = ()
+    model: Text | None = None
     drain: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.drain
     ack: Annotated[Duration, Field(ge=1, le=24 * 3600)] = _HANDOFF.ack
     tries: Annotated[int, Field(ge=1, le=10)] = _HANDOFF.tries
@@ -61,12 +62,11 @@ class HandoffTable(Table):
 
     @model_validator(mode="after")
     def _known_writer(self) -> HandoffTable:
-        if self.writer == "model":
-            raise refuse(f'writer = "{self.writer}" does not exist yet; write "deterministic", which needs no model')
-        if self.writer not in ("deterministic", "command"):
-            raise refuse(f'writer = "{self.writer[:40]}" is unknown; write "deterministic" or "command"')
+        if self.writer not in ("deterministic", "command", "model"):
+            raise refuse(f'writer = "{self.writer[:40]}" is unknown; write "deterministic", "command" or "model"')
         if self.writer == "command" and not (self.command and self.command[0].strip()):
             raise refuse('writer = "command" needs a command, such as command = ["my-writer", "--json"]')
+        _require_model(self.writer, self.model)
         return self
 
 
@@ -102,11 +102,15 @@ class AgentBriefTable(Table):
     def _whole(self) -> AgentBriefTable:
         if self.writer == "command" and not self.command:
             raise refuse(f'writer = "command" needs a command: command = ["{EXAMPLE}", "-p"]')
-        if self.writer == "model" and not self.model:
-            raise refuse('writer = "model" needs a model: model = "anthropic:NAME"')
-        if self.model is not None and not re.fullmatch(r"[a-z][a-z0-9-]*:[^\s:]\S*", self.model):
-            raise refuse(f'model = "{self.model[:60]}": write PROVIDER:NAME, such as "anthropic:NAME"')
+        _require_model(self.writer, self.model)
         return self
+
+
+def _require_model(writer: str, model: str | None) -> None:
+    if writer == "model" and not model:
+        raise refuse('writer = "model" needs a model: model = "anthropic:NAME"')
+    if model is not None and not re.fullmatch(r"[a-z][a-z0-9-]*:[^\s:]\S*", model):
+        raise refuse(f'model = "{model[:60]}": write PROVIDER:NAME, such as "anthropic:NAME"')
 
 
 class ReportsTable(Table):

@@ -51,8 +51,8 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
     started = machine.begin(seat.name, seat.project, seat.generation, seat.handoff, trigger, why, by, now)
     if (last := seat.handoff) is not None:
         started = replace(
-            started, letters=(*last.letters, *late.owed(last)), posted=last.posted, posted_to=last.posted_to,
-            posted_run=last.posted_run,
+            started, letters=last.letters, posted=last.posted, posted_to=last.posted_to, posted_run=last.posted_run,
+            owed=late.owed(last),
         )  # fmt: skip
     said = f"begun by {by}: {why}" if why else f"begun by {by}"
     return taken(found, Move(started, said), now)
@@ -215,7 +215,7 @@ def _teller(found: Step, handoff: Handoff) -> Agent | None:
 
 
 def _ended(handoff: Handoff) -> tuple[Fact, ...]:
-    return (HandoffEnded(replace(handoff, letters=(), posted=None, late=())),) if handoff.is_over else ()
+    return (HandoffEnded(replace(handoff, letters=(), posted=None, late=(), owed=())),) if handoff.is_over else ()
 
 
 def _readings(handoff: Handoff) -> tuple[tuple[str, str | int | float | None], ...]:

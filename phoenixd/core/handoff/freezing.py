@@ -13,6 +13,7 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said
 from phoenixd.core.handoff.words import BEGIN_NOTHING, CALLED_OFF, FINISH, HANDS_OFF, REMINDER
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.resonance import due
 
 ARMED_FOR = armed.MAX_SECONDS - 60.0
 """Seconds for which an armed answer stands, should nobody take it back or arm it again."""
@@ -41,8 +42,8 @@ def message_id(handoff: Handoff) -> str:
 
 
 def freeze(old: Agent, handoff: Handoff, now: Moment) -> Decision:
-    """Tell it to finish, and deny it the tools by which work is given to others."""
-    decision = Decision(old)
+    """Tell it to finish, and deny it the tools by which work is given to others; no check holds up its last turn."""
+    decision = due.take_back(Decision(old))
     if armed.can(old, "tool"):
         until = now.at + ARMED_FOR
         deny = ArmedAnswer(_id(handoff, "begin"), "tool", BEGIN_NOTHING, until, "freeze", DISPATCHERS, MANY)

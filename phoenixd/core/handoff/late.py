@@ -15,7 +15,7 @@ from phoenixd.core.events.handoffs import AddendumWritten
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff import words
-from phoenixd.core.handoff.state import Handoff, Late, Letter
+from phoenixd.core.handoff.state import Handoff, Late, Letter, OwedAddendum
 from phoenixd.core.hooks import PromptSubmitted
 from phoenixd.core.moment import Moment
 from phoenixd.core.tasks.names import is_notice
@@ -50,14 +50,18 @@ def ordered(handoff: Handoff) -> tuple[Handoff, tuple[WriteAddendum, ...]]:
 
 
 def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:
-    """Another daemon: an addendum that the one before may not have written is ordered again."""
+    """Another daemon: an addendum that the one before may not have written is ordered again.
+
+    Before all other work on files, for a package that is written notes anew how the workspace is.
+    """
     for seat in tuple(found.fleet.seats.values()):
         handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
-        if handoff is None or holder is None or handoff.addendum != "asked":
+        if handoff is None or holder is None:
             continue
-        order = WriteAddendum(handoff.seat, handoff.id)
-        why = f"handoff {handoff.id}: a daemon began, and its addendum is ordered again"
-        found = put(found, Decision(holder, (order,), why, weight="detail"), now)
+        for one in owed(handoff):
+            order = WriteAddendum(handoff.seat, one.id)
+            why = f"handoff {one.id}: a daemon began, and its addendum is ordered again"
+            found = put(found, Decision(holder, (order,), why, weight="detail"), now)
     return found
 
 
@@ -66,41 +70,49 @@ def hear_written(before: Fleet, found: Step, event: AddendumWritten, now: Moment
     seat = before.seats.get(event.agent)
     handoff = seat.handoff if seat is not None else None
     holder = found.fleet.agents.get(seat.holder) if seat is not None else None
-    if handoff is None or holder is None or (handoff.id, handoff.addendum) != (event.handoff, "asked"):
+    one = asked_for(handoff, event.handoff) if handoff is not None else None
+    if handoff is None or holder is None or one is None:
         return found
-    made = replace(handoff, addendum="made")
-    text = _told(handoff, event)
+    if is_own := one.id == handoff.id:
+        made = replace(handoff, addendum="made")
+    else:
+        made = replace(handoff, owed=tuple(other for other in handoff.owed if other.id != one.id))
+    text = _told(one, event, "the session before you" if is_own else f"the session that handoff {one.id} ended")
     if not text:
-        return _taken(found, made, Decision(holder, reason=f"handoff {handoff.id}: nothing came too late"), now)
-    letter = Letter(f"handoff-{handoff.id}-addendum", text, "phoenixd")
+        return _taken(found, made, Decision(holder, reason=f"handoff {one.id}: nothing came too late"), now)
+    letter = Letter(f"handoff-{one.id}-addendum", text, "phoenixd")
     why = event.why or f"{event.files} files changed and {event.said} prompts came after the package was written"
-    told = Decision(holder, reason=f"handoff {handoff.id}: {why}", weight="story")
+    told = Decision(holder, reason=f"handoff {one.id}: {why}", weight="story")
     return _taken(found, replace(made, letters=(*made.letters, letter)), told, now)
 
 
-def owed(last: Handoff) -> tuple[Letter, ...]:
-    """The word of an addendum that is not written as the next handoff begins: what was submitted must not be lost."""
+def owed(last: Handoff) -> tuple[OwedAddendum, ...]:
+    """The addenda that are not written yet as the next handoff begins: it brings them to an end."""
     if last.addendum != "asked":
-        return ()
-    unknown = f"the addendum of the handoff before ({last.id}) was not written yet: look yourself which files changed."
-    return (Letter(f"handoff-{last.id}-addendum", _in_words(last, unknown), "phoenixd"),)
+        return last.owed
+    own = OwedAddendum(
+        last.id, last.project, last.predecessor, last.rounds, last.package, last.previous_session, last.session,
+        last.late, last.later,
+    )  # fmt: skip
+    return (*last.owed, own)
 
 
-def _told(handoff: Handoff, event: AddendumWritten) -> str:
+def asked_for(handoff: Handoff, id: str) -> OwedAddendum | None:
+    """The addendum of the handoff of this id, whether that is the present one or one before; None: none is wanted."""
+    return next((one for one in owed(handoff) if one.id == id), None)
+
+
+def _told(one: OwedAddendum, event: AddendumWritten, whom: str) -> str:
     if event.path:
         files = f"{event.files} file{'' if event.files == 1 else 's'} changed"
-        said = f"{event.said} prompt{'' if event.said == 1 else 's'} came to the session before you"
+        said = f"{event.said} prompt{'' if event.said == 1 else 's'} came to {whom}"
         return f"{words.ADDENDUM}{files}, and {said}. Read the addendum: {event.path}"
     if not event.why:
         return ""
-    return _in_words(handoff, "its addendum could not be written, so look yourself which files changed.")
-
-
-def _in_words(handoff: Handoff, unknown: str) -> str:
-    """The prompts, which are known here; only what changed on the disk is not."""
-    told = [f"- {one.text}" for one in handoff.late]
-    listed = "\n".join(["What was submitted to the session before you meanwhile:", *told]) if told else ""
-    return f"{words.ADDENDUM}{unknown} {listed}".strip()
+    # The prompts are known here; only what changed on the disk is not.
+    listed = [f"- {late.text}" for late in one.late]
+    told = "\n".join([f" What was submitted to {whom} meanwhile:", *listed]) if listed else ""
+    return f"{words.ADDENDUM}its addendum could not be written, so look yourself which files changed.{told}"
 
 
 def _is_ours(event: PromptSubmitted) -> bool:

@@ -67,6 +67,21 @@ class Late:
 
 
 @dataclass(frozen=True, slots=True)
+class OwedAddendum:
+    """An addendum that was not written yet as the next handoff of the seat began; fields as a handoff has them."""
+
+    id: str
+    project: str
+    predecessor: int
+    rounds: int
+    package: str
+    previous_session: str
+    session: str
+    late: tuple[Late, ...] = ()
+    later: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Handoff:
     """One handoff of a seat, from its request to its end.
 
@@ -86,6 +101,8 @@ class Handoff:
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
     in a row, this one included, came to nothing. ended: when it was over. late: what was submitted to the predecessor
     after the snapshot, later: how much more than is kept. addendum: whether what came too late was asked for, or made.
+    owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
+    those in the same lane, so none gets past its fence before them.
     """
 
     id: str
@@ -136,6 +153,7 @@ class Handoff:
     late: tuple[Late, ...] = ()
     later: int = 0
     addendum: Literal["", "asked", "made"] = ""
+    owed: tuple[OwedAddendum, ...] = ()
 
     @property
     def successor(self) -> int:

@@ -48,7 +48,8 @@ def follow(agent: Agent, now: Moment) -> Decision | None:
     if known is None or not isinstance(state, Running) or state.exit_due is not None:
         return None
     if not is_on(agent):
-        return _taken_back(agent, known)
+        taken = take_back(Decision(agent))
+        return taken if taken.actions else None
     if known.planting is None or known.ordered or known.lost or going_on(agent) is not None:
         return None
     if known.restoration is not None and not known.restoration.is_over and known.restoration.step is not Step.VERIFY:
@@ -120,11 +121,15 @@ def _ready(agent: Agent, known: Resonance, planting: Planting, now: Moment) -> D
     return replace(armed_now, agent=ready, reason=said, weight="detail")
 
 
-def _taken_back(agent: Agent, known: Resonance) -> Decision | None:
-    """Resonance was switched off: what stands ready is asked no more."""
-    if known.challenge is None or known.challenge.kept or was_given(agent, known.challenge):
-        return None
-    decision = armed.disarm(Decision(agent), known.challenge.id)
+def take_back(decision: Decision) -> Decision:
+    """What stands ready is not asked: resonance was switched off, or a handoff owns the run from now on."""
+    agent = decision.agent
+    known = agent.resonance if agent is not None else None
+    if agent is None or known is None or known.challenge is None:
+        return decision
+    if known.challenge.kept or was_given(agent, known.challenge):
+        return decision
+    decision = armed.disarm(decision, known.challenge.id)
     assert decision.agent is not None
     return replace(decision, agent=replace(decision.agent, resonance=replace(known, challenge=None)))
 

@@ -21,7 +21,7 @@ def generations(specs: Iterable[AgentSpec], fleet: Fleet, traces: Iterable[Trace
     A generation that was removed is not declared by its seat's declaration: nothing would ever start it again.
     """
     traces = tuple(traces)
-    there = [trace.agent for trace in traces if _is_there(trace)]
+    there = [trace.agent for trace in traces if _is_there(trace) and not _is_left_over(trace, fleet)]
     removed = {trace.agent for trace in traces if trace.wish is not None and trace.agent not in there}
     for spec in specs:
         if not is_seated(spec):
@@ -46,6 +46,12 @@ def found_again(before: Fleet, found: Step, event: JournalBehind, now: Moment) -
 
 def _is_there(trace: Trace) -> bool:
     return trace.living is not None or (trace.wish is not None and trace.wish.word != "removed")
+
+
+def _is_left_over(trace: Trace, fleet: Fleet) -> bool:
+    """Whether the journal knows that it was removed: a daemon that was killed meanwhile leaves its last wish behind."""
+    is_gone = trace.agent not in fleet.agents and trace.agent in fleet.retired
+    return is_gone and trace.living is None and trace.incarnation <= fleet.retired[trace.agent]
 
 
 def _read(name: str) -> Iterator[tuple[str, int]]:

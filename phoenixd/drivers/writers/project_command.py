@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from phoenixd.core.agent import Agent
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
@@ -23,13 +21,16 @@ class ProjectCommand:
         self._environment_of = environment_of
         self._end_tree = end_tree
 
-    async def write(self, agent: Agent, argv: Sequence[str], material: bytes) -> str:
-        """Run it once; raises WriterFailed."""
+    async def write(self, agent: Agent, asked: str) -> str:
+        """Run the command of the agent's handoffs once; raises WriterFailed."""
+        argv = agent.spec.handoff.command
+        if not argv:
+            raise WriterFailed("no command is configured", "set handoff.command")
         try:
             environment = await self._environment_of(agent)
         except PhoenixdError as failure:
             raise WriterFailed(failure.message, failure.remedy) from failure
-        job = Job(argv, agent.spec.cwd, environment, material, TIME_LIMIT, remedy=_faster(agent))
+        job = Job(argv, agent.spec.cwd, environment, asked.encode(), TIME_LIMIT, remedy=faster(agent, "command"))
         ended = await run(job, self._runner, self._end_tree)
         if ended.code != 0:
             words = one_line(redact(ended.errors, secret_values(environment)), TOLD_OF_ERROR)
@@ -37,7 +38,8 @@ class ProjectCommand:
         return ended.output
 
 
-def _faster(agent: Agent) -> str:
+def faster(agent: Agent, key: str) -> str:
     """What a person does: the time is that of the handoff, and no key makes it longer."""
     table = f"[agent.{agent.spec.seat or agent.name}.handoff]"
-    return f'make the program of handoff.command answer sooner, or do without it: {table} writer = "deterministic"'
+    what = "the program of handoff.command answer sooner" if key == "command" else "handoff.model a faster one"
+    return f'make {what}, or do without it: {table} writer = "deterministic"'

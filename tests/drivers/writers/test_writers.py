@@ -10,21 +10,22 @@ import sys
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar
 
 import anyio
 import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
-from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.core.spec import AgentSpec, BriefRules, HandoffRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.state import StateDocument
 from phoenixd.drivers.processes.pidfds import Processes
-from phoenixd.drivers.writers import project_command
+from phoenixd.drivers.writers import project_command, project_model
 from phoenixd.drivers.writers.command import AGENT, CommandWriter, unwrapped
 from phoenixd.drivers.writers.model import ModelWriter
+from phoenixd.drivers.writers.project_model import ProjectModel
 from phoenixd.errors import WriterFailed
 from phoenixd.installed import SOURCE, interpreter
 from tests.stub.messages import MessagesStub
@@ -42,6 +43,11 @@ def material(*said: Utterance) -> BriefMaterial:
 
 def agent(tmp_path: Path, **rules: Any) -> Agent:
     spec = AgentSpec("a", ("x",), str(tmp_path), brief=BriefRules(**rules))
+    return Agent(spec, Desired.STOPPED, Stopped(), 0.0, "")
+
+
+def seat(tmp_path: Path, **rules: Any) -> Agent:
+    spec = AgentSpec("a", ("x",), str(tmp_path), handoff=HandoffRules(**rules))
     return Agent(spec, Desired.STOPPED, Stopped(), 0.0, "")
 
 
@@ -276,6 +282,70 @@ class TestModel:
         assert failed.value.remedy == "uv tool install '.[clinic]' in the checkout"
 
 
+class TestProjectModel:
+    FILES: ClassVar[dict[str, str]] = {"claude.md": "# Work\n\nVAT is odd.\n"}
+
+    async def test_the_model_of_handoffs_answers_by_a_schema_with_the_agents_key(self, tmp_path: Path) -> None:
+        pytest.importorskip("pydantic_ai", reason="not run: the extra clinic is not installed")
+        from pydantic_ai.messages import ModelResponse, TextPart, ToolCallPart
+        from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+        seen: list[tuple[str, str]] = []
+
+        async def environment_of(_: Agent) -> dict[str, str]:
+            return {"ANTHROPIC_API_KEY": "of the agent"}
+
+        async def answers(messages: object, info: AgentInfo) -> ModelResponse:
+            (tool,) = info.output_tools
+            assert set(tool.parameters_json_schema["properties"]) == {"files"}
+            return ModelResponse(parts=[ToolCallPart(tool.name, {"files": self.FILES})], finish_reason="tool_call")
+
+        async def cut(messages: object, info: AgentInfo) -> ModelResponse:
+            tool = info.output_tools[0].name
+            return ModelResponse(parts=[ToolCallPart(tool, {"files": self.FILES})], finish_reason="length")
+
+        async def talks(messages: object, info: AgentInfo) -> ModelResponse:
+            return ModelResponse(parts=[TextPart("I have done it.")])
+
+        def model_of(answer: Any) -> Any:
+            def model(name: str, environment: Any) -> FunctionModel:
+                seen.append((name, environment["ANTHROPIC_API_KEY"]))
+                return FunctionModel(answer)
+
+            return model
+
+        asked = seat(tmp_path, writer="model", model="anthropic:x")
+        said = await ProjectModel(environment_of, model_of(answers)).write(asked, "Word it.")
+        assert json.loads(said) == {"files": self.FILES}
+        assert seen == [("anthropic:x", "of the agent")]
+        with pytest.raises(WriterFailed, match="cut at its end"):
+            await ProjectModel(environment_of, model_of(cut)).write(asked, "Word it.")
+        with pytest.raises(WriterFailed, match="anthropic:x failed"):
+            await ProjectModel(environment_of, model_of(talks)).write(asked, "Word it.")
+
+    async def test_one_that_is_too_slow_is_told_with_its_own_key(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        pytest.importorskip("pydantic_ai", reason="not run: the extra clinic is not installed")
+        from pydantic_ai.messages import ModelResponse
+        from pydantic_ai.models.function import FunctionModel
+
+        monkeypatch.setattr(project_model, "TIME_LIMIT", 2.0)
+
+        async def environment_of(_: Agent) -> dict[str, str]:
+            return {}
+
+        async def never(messages: object, info: object) -> ModelResponse:
+            await anyio.sleep_forever()
+            raise AssertionError
+
+        words = ProjectModel(environment_of, lambda name, _: FunctionModel(never))
+        with pytest.raises(WriterFailed, match="no answer within 2 s") as failed:
+            await words.write(seat(tmp_path, model="test:x"), "Word it.")
+        assert "handoff.model a faster one" in failed.value.remedy
+        assert "[agent.a.handoff]" in failed.value.remedy
+
+
 async def test_a_program_of_handoff_command_that_takes_too_long_is_told_with_its_own_key(
     tmp_path: Path, environment: dict[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -289,7 +359,7 @@ async def test_a_program_of_handoff_command_that_takes_too_long_is_told_with_its
         lambda: RUNNER, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None)
     )
     with pytest.raises(WriterFailed) as failed:
-        await words.write(agent(tmp_path), program(tmp_path, "import time\ntime.sleep(1000)"), b"{}")
+        await words.write(seat(tmp_path, command=program(tmp_path, "import time\ntime.sleep(1000)")), "{}")
     assert "no answer within 0.5 s" in failed.value.message
     assert "[agent.a.handoff]" in failed.value.remedy
     assert "brief" not in failed.value.remedy

@@ -19,6 +19,7 @@ from tests.real.agent_stage import NAME, PATIENCE
 from tests.real.claude_room import bash
 from tests.real.installed import require
 from tests.real.test_claude_handoff import Seated, Successor, used
+from tests.real.test_resonance import recite
 from tests.stub.recorded import RecordedRequest
 from tests.stub.scenario import Step
 from tests.waiting import eventually_sync
@@ -38,10 +39,13 @@ class Broken(AssertionError):
 
 
 class Leader(Successor):
-    """Claude Code whose model hands tasks out when it is told to, does them as a worker, and acknowledges."""
+    """Claude Code whose model hands tasks out when it is told to, does them as a worker, and acknowledges.
+
+    It has the front of its context, and so answers checks of its marker.
+    """
 
     def acknowledge(self, request: RecordedRequest) -> Step | None:
-        if (step := super().acknowledge(request)) is not None or request.kind != "main":
+        if (step := super().acknowledge(request) or recite(request)) is not None or request.kind != "main":
             return step
         if (asked := re.search(r"^Hand out task (\d+)\.$", request.text, re.MULTILINE)) is not None:
             command = f"phoenixctl task run --task {asked[1]} 'Make file {asked[1]}.'"
