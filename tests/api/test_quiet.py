@@ -192,9 +192,7 @@ def ask_and_answer(daemon: FakeDaemon, name: str) -> None:
     daemon.happen(AnswerRequested(name, item.id, allow=True, by="uid 7"))
 
 
-async def test_what_ended_for_any_generation_is_told_under_the_name_of_its_seat(
-    live: Live, daemon: FakeDaemon
-) -> None:
+async def test_what_ended_for_any_generation_is_told_under_the_name_of_its_seat(live: Live, daemon: FakeDaemon) -> None:
     daemon.declare("lead", kind="orchestrator")
     agent, seat = daemon.state.agents["lead"], daemon.state.seats["lead"]
     later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
