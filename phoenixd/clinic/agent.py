@@ -11,7 +11,7 @@ from pydantic_ai.messages import ToolCallPart
 from pydantic_ai.models import KnownModelName, Model
 from pydantic_ai.usage import RunUsage, UsageLimits
 
-from phoenixd.clinic.failures import ClinicFailed
+from phoenixd.clinic.failures import ClinicFailed, ClinicLate
 from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import Examination, TraumaContext
 from phoenixd.documents.clinic_reading import PERSONA, material
@@ -51,7 +51,7 @@ class ClinicAgent:
             if clean.holds_secret(said):
                 raise ClinicFailed("its answer holds what looks like a secret")
             return answer
-        raise ClinicFailed(f"it gave no answer within {self._timeout:g} s")
+        raise ClinicLate(f"it gave no answer within {self._timeout:g} s")
 
     async def _asked(self, question: str) -> Examination:
         spent = RunUsage()

@@ -24,3 +24,7 @@ class AnswerCut(UnexpectedModelBehavior):
 
 class ClinicFailed(Exception):
     """The clinic's model gave no answer that can be used; the rules go on alone."""
+
+
+class ClinicLate(ClinicFailed):
+    """It gave none in time."""

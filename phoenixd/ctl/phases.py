@@ -94,7 +94,7 @@ def revise(command: Command) -> int:
 
     def done() -> int:
         workspace, project = _writable(command)
-        answers.require_there(read_project(workspace, project), workspace)
+        answers.require_there(read_project(workspace, project), workspace, projects_of(workspace))
         rules = _rules(workspace, project)
         if not command.given.get("yes"):
             return _told(command, project, _revision(command, read_project(workspace, project), rules), done=False)
@@ -131,7 +131,7 @@ def export(command: Command) -> int:
 def _look(command: Command) -> int:
     workspace = _workspace(command)
     project = command.given.get("project") or answers.only(projects_of(workspace), workspace)
-    tree = answers.require_there(read_project(workspace, project), workspace)
+    tree = answers.require_there(read_project(workspace, project), workspace, projects_of(workspace))
     if command.operation.name == "phase_list":
         body, code, told = answers.listed(workspace, tree), exits.OK, pages.listed
     else:

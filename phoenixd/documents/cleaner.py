@@ -40,3 +40,12 @@ class Cleaner:
     def holds_secret(self, text: str) -> bool:
         """Whether something in a text would be taken out."""
         return redact(text, self._values, self._marks) != text
+
+
+def without_half_secrets(text: str, limit: int) -> str:
+    """The beginning of a text that is cleaned later on, with the secrets of its agent: those that are known by their
+    shape go before the cut. A shorter text stays as it is."""
+    if len(text) <= limit:
+        return text
+    cleaned = redact(text[: limit + 2 * MARGIN])
+    return cleaned[: limit if len(text) <= limit + MARGIN else max(0, min(len(cleaned) - MARGIN, limit))]

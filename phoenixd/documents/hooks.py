@@ -21,6 +21,7 @@ from phoenixd.core.hooks import (
     SessionStarted,
     TurnFailed,
 )
+from phoenixd.documents.cleaner import without_half_secrets
 from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_time
 from phoenixd.documents.plain_text import one_line
@@ -194,7 +195,7 @@ def _source(kind: str, payload: dict[str, Any]) -> str | None:
 
 def _words(source: dict[str, Any], key: str) -> str | None:
     value = source.get(key)
-    return value[:MAX_WORDS] if isinstance(value, str) and value else None
+    return without_half_secrets(value, MAX_WORDS) if isinstance(value, str) and value else None
 
 
 def _identity(source: dict[str, Any], key: str) -> str | None:

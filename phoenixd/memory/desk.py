@@ -403,6 +403,9 @@ class Desk:
         run = agent.run
         activity = getattr(agent.state, "activity", None)
         seen = [self.shelf.heartbeat_time(now)]
+        if agent.spec.heartbeat_file is not None:
+            # Of evidence alone no desk is told: it is looked for, as in the file of its own.
+            seen.append(min(now, _written(Path(agent.spec.heartbeat_file))) or None)
         if run is not None and run.evidence and activity is not None:
             seen.append(activity.evidence_wall)
         if session is not None and session.newest_at is not None and session.newest_at <= now + SKEW:

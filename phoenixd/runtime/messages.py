@@ -86,7 +86,8 @@ class Messenger:
         self._eyes = Eyes(terminal, screens, transcripts, find)
         self._find = find
         self._under_way: dict[str, Sending] = {}
-        self._left: dict[str, tuple[str, ...]] = {}
+        self._left: dict[str, tuple[str, tuple[str, ...]]] = {}
+        """What of ours may stand in an agent's input line, and in which run."""
         self._orphans: dict[str, tuple[Unfinished, ...]] = {}
         self._ordered: dict[str, str] = {}
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
@@ -153,7 +154,7 @@ class Messenger:
             done = Done("unknown", NO_TRACE)
         finally:
             del self._under_way[name]
-            self._keep_left(name, sending.delivery.left)
+            self._keep_left(sending)
         found = self._newest(sending, texts)
         log.info("text_left_behind", agent=name, message_id=found, reason=done.why)
         for one in texts:
@@ -170,18 +171,20 @@ class Messenger:
         found = (one.message_id for one in reversed(texts) if self._screens.prompt(agent, one.text).text == words)
         return next(found, None) if words else None
 
-    def _keep_left(self, name: str, left: tuple[str, ...]) -> None:
+    def _keep_left(self, sending: Sending) -> None:
         """Remember what may stand in an agent's input line; nothing of one that is gone."""
-        if left and self._find(name) is not None:
-            self._left[name] = left
-        else:
-            self._left.pop(name, None)
+        self._left[sending.agent.name] = _run_id(sending.agent), sending.delivery.left
+        self._left = {name: left for name, left in self._left.items() if left[1] and self._find(name) is not None}
+
+    def _left_in(self, agent: Agent) -> tuple[str, ...]:
+        run_id, texts = self._left.get(agent.name, ("", ()))
+        return texts if run_id == _run_id(agent) else ()
 
     async def _deliver(self, agent: Agent, order: Deliver) -> Delivered | NotDelivered:
         prompt = self._screens.prompt(agent, order.text)
         delivery = begin(
             prompt.text, self._clock.now().at, is_command=prompt.is_command, is_seen=prompt.is_seen,
-            has_hooks=agent.hooks_seen, too_late=order.until, left=self._left.get(order.agent, ()),
+            has_hooks=agent.hooks_seen, too_late=order.until, left=self._left_in(agent),
             is_opening=order.opening,
         )  # fmt: skip
         sending = self._under_way[order.agent] = Sending(agent, order.incarnation, delivery)
@@ -189,7 +192,7 @@ class Messenger:
             done = await self._carry_out(sending, Begun(prompt.problem))
         finally:
             del self._under_way[order.agent]
-            self._keep_left(order.agent, sending.delivery.left)
+            self._keep_left(sending)
         if done.verdict == "delivered":
             queued = order.text if done.queued else ""
             return Delivered(order.agent, order.incarnation, order.message_id, done.why, queued)
@@ -256,3 +259,7 @@ class Messenger:
             await self._clock.sleep_until(at)
             waiting.cancel_scope.cancel()
         return sending.rung.is_set()
+
+
+def _run_id(agent: Agent) -> str:
+    return agent.run.run_id if agent.run is not None else ""

@@ -22,7 +22,7 @@ from phoenixd.api.operations.operation import SEND_LIMIT
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.service import BriefPage, Change, Finding
 from phoenixd.core.events.evidence import AnswerCut
-from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.documents.brief.health import Fault
@@ -396,6 +396,22 @@ async def test_a_follower_of_one_agent_gets_its_rows_and_beats(daemon: FakeDaemo
         assert streams.BEAT == 2.0, "as design section 6 has it"
         await daemon.order(daemon.start_requested("docs"))
         assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 2)] == ["docs", "docs"]
+
+
+async def test_a_follower_of_a_selector_gets_the_row_by_which_an_agent_leaves_it_and_none_after(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    daemon.declare("shop")
+    async with following(live, "/v1/events?select=s:running&all=true&lines=1") as reader:
+        await frames(reader, 1)
+        daemon.happen(StopRequested("docs"))
+        rows = [row.seq for row in daemon.journal.rows if row.entry.agent == "docs"][-2:]
+        assert [int(frame["id"]) for frame in await frames(reader, 2)] == rows
+        assert daemon.state.agents["docs"].state.name == "stopped"
+        daemon.happen(TroubleSeen("docs", "brief", "it is old"))
+        daemon.happen(StopRequested("shop"))
+        assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
 
 
 async def test_text_frames_for_people(live: Live, daemon: FakeDaemon) -> None:

@@ -242,6 +242,26 @@ async def test_who_is_far_behind_has_the_rows_read_for_him_alone() -> None:
     assert [note.row for note in await kept.between(2, 9)] == [one for one in story if 2 < one <= 9]
 
 
+async def test_rows_of_a_long_time_in_which_nobody_followed_are_not_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(notes, "FAR", 10)
+    daemon = standing()
+    daemon.declare("a")
+    kept = notes.Notes(daemon.journal, str)
+    assert await kept.between(2, 2) == []
+    for _ in range(40):
+        up = daemon.state.agents["a"].run is not None
+        daemon.happen(StopRequested("a") if up else StartRequested("a"))
+    newest = len(daemon.journal.rows)
+    story = [row.seq for row in daemon.journal.rows if row.entry.weight == "story"]
+    read, began = daemon.journal.read, []
+    monkeypatch.setattr(daemon.journal, "read", lambda **how: began.append(how["after"]) or read(**how))
+
+    assert [note.row for note in await kept.between(newest - 4, newest)] == [one for one in story if one > newest - 4]
+    assert began
+    assert min(began) >= newest - 4
+    assert [note.row for note in await kept.between(0, newest)] == story, "who asks for them is told all the same"
+
+
 async def test_who_comes_back_is_told_what_is_new_and_a_foreign_cursor_is_told_so(
     quick: Live, daemon: FakeDaemon
 ) -> None:

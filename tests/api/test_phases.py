@@ -115,6 +115,12 @@ async def test_what_is_not_meant_clearly_is_refused_with_a_remedy(
     assert answer.json["remedy"]
 
 
+async def test_a_project_that_is_not_there_is_named_with_those_that_are(live: Live, shop: FakeDaemon) -> None:
+    refused = await live.ask("GET", "/v1/phases?workspace=/srv/shop&project=none")
+
+    assert (refused.status, refused.json["detail"]) == (404, "/srv/shop has no project none; there are mall, shop")
+
+
 async def test_p79_titles_of_plans_and_what_is_wrong_with_them_are_shown_without_secrets(
     live: Live, shop: FakeDaemon
 ) -> None:

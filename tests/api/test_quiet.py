@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+import pytest
+
 from phoenixd.api.closed_items import Closing
+from phoenixd.api.handlers import past
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
-from phoenixd.core.facts import Fact, Ordered
+from phoenixd.core.facts import Asked, AskingOver, Fact, Ordered
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.ports.journal import Entry, StoredEntry
@@ -165,6 +170,53 @@ def test_an_alert_that_is_over_is_told_with_its_text_and_the_reason_of_the_row_b
         4,
     )
     assert pages.newest(10) == [one]
+
+
+def test_what_was_asked_is_told_in_the_words_of_its_hook_and_not_of_another_row_that_opened_it() -> None:
+    """An operator's text may find a dialog on the screen: its own words are no question."""
+    closing = Closing()
+    closing.hear(
+        [
+            stored(1, "send_requested", "a dialog is open", (Asked(7, "dialog"),), text="go on"),
+            stored(2, "hook_seen", "it asks", (Asked(8, "permission"),), text="npm publish"),
+            stored(3, "tick", "both have left", (AskingOver(7, "dialog"), AskingOver(8, "permission"))),
+        ]
+    )
+    assert {one.id: (one.text, one.opened) for one in closing.newest(10)} == {7: ("", 1), 8: ("npm publish", 2)}
+
+
+def ask_and_answer(daemon: FakeDaemon, name: str) -> None:
+    daemon.wait(name, text="npm publish", held=True)
+    item = daemon.state.agents[name].item
+    assert item is not None
+    daemon.happen(AnswerRequested(name, item.id, allow=True, by="uid 7"))
+
+
+async def test_what_ended_for_any_generation_is_told_under_the_name_of_its_seat(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("lead", kind="orchestrator")
+    agent, seat = daemon.state.agents["lead"], daemon.state.seats["lead"]
+    later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
+    daemon.state = replace(
+        daemon.state, agents={"lead-g2": later}, seats={"lead": replace(seat, generation=2, fenced=1)}
+    )
+    ask_and_answer(daemon, "lead-g2")
+    assert daemon.journal.rows[-1].entry.agent == "lead-g2"
+
+    for path in ("/v1/items?state=closed", "/v1/items?state=closed&select=lead"):
+        (one,) = (await live.ask("GET", path)).json["closed"]
+        assert (one["agent"], one["kind"]) == ("lead", "permission")
+
+
+async def test_what_ended_of_a_quiet_agent_is_found_behind_all_that_ended_of_a_busy_one(
+    live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(past, "PAGE_ROWS", 2)
+    fleet(daemon)
+    for name in ("docs", *["shop-api"] * 9):
+        ask_and_answer(daemon, name)
+
+    found = (await live.ask("GET", "/v1/items?state=closed&select=docs&limit=1")).json["closed"]
+    assert [one["agent"] for one in found] == ["docs"]
 
 
 async def test_selectors_choose_events_items_breakers_and_what_is_cleaned(live: Live, daemon: FakeDaemon) -> None:

@@ -97,6 +97,8 @@ ADDRESS = "https://forge.example/people/phoenixd"
         ("https://someone:s3cret@forge.example/people/phoenixd.git", ADDRESS),
         ("git@forge.example:people/phoenixd.git", ADDRESS),
         ("ssh://git@forge.example:2222/people/phoenixd", ADDRESS),
+        ("https://forge.example:8443/people/phoenixd.git", "https://forge.example:8443/people/phoenixd"),
+        ("http://someone:s3cret@forge.example:3000/people/phoenixd", "https://forge.example:3000/people/phoenixd"),
         ("/srv/git/phoenixd.git", None),
         ("../phoenixd", None),
         ("", None),

@@ -115,6 +115,14 @@ class TestUnshowable:
         assert "look returned: [it cannot be shown: RuntimeError]" in user_words(told)
         assert weight(told) > 0
 
+    def test_c24_a_history_is_the_longer_one_also_where_one_of_its_results_has_no_json(self) -> None:
+        odd = ModelRequest(parts=[ToolReturnPart("look", Odd(), tool_call_id="c")])
+        rest: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("part " * 200)]), ModelResponse(parts=[])]
+        summary: list[ModelMessage] = [ModelRequest(parts=[UserPromptPart("the summary of all that was said")])]
+
+        assert weight(summary) < weight([*rest, odd])
+        assert weight([*summary, odd]) < weight([*rest, odd]), "it weighs the same in each"
+
     def test_arguments_that_no_json_holds_are_named_and_no_more(self) -> None:
         args: dict[str, Any] = {"at": 1}
         args["self"] = args

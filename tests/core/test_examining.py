@@ -242,6 +242,22 @@ def test_no_answer_in_time_is_an_answer_too_late(story: Story) -> None:
     assert story.fleet.cases.examinations.tokens == 50, "what was spent is spent"
 
 
+@pytest.mark.parametrize("reader", [ReaderRules(model="test:another"), ReaderRules()])
+def test_an_answer_is_told_of_whom_it_was_asked_of_whatever_is_configured_by_then(reader: ReaderRules) -> None:
+    answered, late = told(Story(claude())).works(), told(Story(claude())).works()
+    for story in (answered, late):
+        asked = crash(story)
+        again(story)
+        told(story, reader)
+        if story is answered:
+            answer(story, asked)
+        else:
+            story.wait(READER.timeout + GRACE + 1)
+            assert examined(story).problem == "no answer came in time"
+
+        assert (examined(story).by, examined(story).times) == ("the model test:reader", 1)
+
+
 @pytest.mark.parametrize(
     "change",
     [{"number": 9}, {"incarnation": 0}, {"case": "c9"}, {"agent": "b"}],
@@ -316,6 +332,13 @@ class TestBudget:
         assert used.of_the_day(19_999 * DAY) == used
         assert (used.of_the_day(20_001 * DAY).questions, used.of_the_day(20_001 * DAY).tokens) == (0, 0)
 
+    def test_a_day_that_a_wrong_clock_counted_does_not_keep_the_reader_silent_until_it_comes(self) -> None:
+        used = Examinations(day=20_000, questions=5, tokens=9)
+
+        today = used.of_the_day(19_998 * DAY)
+
+        assert (today.day, today.questions, today.tokens) == (19_998, 0, 0)
+
     def test_tokens(self) -> None:
         story = told(Story(claude()), replace(READER, tokens_per_day=100)).works()
         answer(story, crash(story), None, problem="nonsense", tokens=100)
@@ -326,6 +349,19 @@ class TestBudget:
 
         assert len(story.of(ExamineCase)) == 1
         assert "clinic.tokens_per_day" in examined(story).problem
+
+    def test_what_an_answer_said_and_cost_stays_in_the_case_when_nothing_more_may_be_asked(self) -> None:
+        story = told(Story(claude()), replace(READER, tokens_per_day=100)).works()
+        answer(story, crash(story), None, problem="nonsense", tokens=100)
+        before = examined(story)
+        again(story)
+        story.pass_over(400)
+        story.exited(1)
+
+        assert len(story.of(ExamineCase)) == 1
+        assert any("is not asked" in reason and "clinic.tokens_per_day" in reason for reason in story.reasons)
+        assert (before.problem, before.tokens) == ("nonsense", 100)
+        assert examined(story) == before
 
     def test_what_a_reader_tells_of_its_cost_is_bounded(self, story: Story) -> None:
         answer(story, crash(story), tokens=-5)

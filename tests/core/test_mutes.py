@@ -135,6 +135,22 @@ def test_undo_takes_a_mute_back_and_the_end_of_one_also_in_another_life_of_the_d
     assert story.fleet.undoable == ()
 
 
+def test_undo_of_a_mute_leaves_what_somebody_ordered_since() -> None:
+    story = Story(claude()).runs()
+    mute(story, act="1")
+    story.tell(MuteRequested("a", 4 * MINUTE, "bob", "2"))
+    until = story.fleet.mutes["a"].until_wall
+
+    refusal = story.tell(UndoRequested("a", "1", "ada"))
+    assert refusal is not None
+    assert (refusal.code, refusal.remedy) == ("conflict", "phoenixctl undo a")
+    assert "bob" in refusal.message
+    assert story.fleet.mutes["a"].until_wall == until
+    assert story.tell(UndoRequested("a", "2", "ada")) is None, "the newest goes first, as the remedy does it"
+    assert story.tell(UndoRequested("a", "1", "ada")) is None
+    assert story.fleet.mutes == {}
+
+
 def test_a_stop_leaves_a_mute_that_can_be_taken_back_and_a_removal_ends_it() -> None:
     story = Story(claude()).runs()
     mute(story)

@@ -14,9 +14,9 @@ from phoenixd.core.typing.clearing import TAKEN_OUT, TAKEN_OUT_LATER
 from phoenixd.core.typing.delivery import LONGEST, Delivery, begin, begin_again
 from phoenixd.core.typing.lines import can_show, which
 from phoenixd.core.typing.machine import HEARS, hear
-from phoenixd.core.typing.orders import ClearLine, Done, Paste, PressEnter
+from phoenixd.core.typing.orders import ClearLine, Done, Look, Paste, PressEnter
 from phoenixd.core.typing.outcomes import TAKEN
-from phoenixd.core.typing.seen import Begun
+from phoenixd.core.typing.seen import Begun, Screen, Sight
 from tests.core.hostile_terminal import EPOCH, FATES, DaemonDied, Fate, Terminal, calm, deliver
 
 TEXT = "go on\nwith it"
@@ -147,6 +147,43 @@ def test_what_the_shim_kept_of_a_killed_daemons_text_is_its_receipt() -> None:
     assert (done.verdict, delivery.text, terminal.took) == ("delivered", TEXT, [TEXT])
 
 
+@pytest.mark.parametrize("lines", [[], ["HALF A THOUGHT"]])
+def test_the_receipt_of_a_killed_daemons_text_is_waited_for_whatever_stands_there_by_then(lines: list[str]) -> None:
+    terminal = Terminal(TEXT, Fate(hooks=(3.0,)))
+    with pytest.raises(DaemonDied):
+        deliver(begin(TEXT, 0.0), terminal, dies_at=12)
+    assert terminal.took == [TEXT]
+    terminal.lines += lines
+
+    delivery, done = deliver(begin_again((TEXT,), terminal.at, EPOCH + terminal.at), terminal)
+
+    assert (done.verdict, delivery.text, terminal.took) == ("delivered", TEXT, [TEXT])
+    assert (terminal.sent_of_a_person, terminal.cleared_of_a_person) == (0, 0)
+
+
+def test_a_daemon_that_was_long_in_beginning_still_takes_out_what_the_earlier_one_left() -> None:
+    """It hears hooks from its first moment on, and looks once it has begun everything."""
+    terminal = Terminal(TEXT, Fate(), at=100.0, lines=[TEXT])
+
+    delivery, done = deliver(begin_again((TEXT,), 0.0, EPOCH), terminal)
+
+    assert (done.verdict, done.why, delivery.text) == ("not delivered", TAKEN_OUT_LATER, TEXT)
+    assert terminal.lines == []
+
+
+def test_a_person_who_types_in_a_small_window_is_waited_for() -> None:
+    """Where nobody types the text could not be read there, and that is told at once."""
+    delivery, _, _ = hear(begin(TEXT, 0.0), Begun(), Moment(0.0, EPOCH))
+    small = Sight(Screen(""), typed=EPOCH, small="its window is too small")
+
+    waiting, order, _ = hear(delivery, small, Moment(0.1, EPOCH + 0.1))
+    assert isinstance(order, Look)
+    _, order, _ = hear(waiting, replace(small, typed=None, small=""), Moment(1.0, EPOCH + 1.0))
+    assert isinstance(order, Paste)
+    _, order, _ = hear(waiting, replace(small, typed=EPOCH - 60), Moment(1.0, EPOCH + 1.0))
+    assert order == Done("not delivered", "its window is too small")
+
+
 def test_a_text_that_is_taken_is_delivered_with_one_enter() -> None:
     terminal, delivery, done = played(Fate())
 
@@ -221,6 +258,9 @@ def test_what_stands_in_an_input_line_is_known_for_ours_only_where_nothing_was_a
         ("\u6c49\u5b57 \U0001f642 ok", "\u6c49\u5b57 \U0001f642\ufe0f ok", False, True),
         ("the end of one [...Truncated text #1 +30 lines...] the other", "a\n" * 40, False, True),
         ("what somebody else wrote", "go on", False, False),
+        ("\u6c49\u5b57", "go on", False, False),
+        ("\u6c49\u5b57", "go on: \u5b57\u6bcd", False, True),
+        ("\u6c49\u5b57", "\U0001f642", False, True),
     ],
 )
 def test_enter_goes_on_a_line_that_can_show_the_text(line: str, text: str, is_command: bool, can: bool) -> None:

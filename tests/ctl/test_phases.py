@@ -71,6 +71,23 @@ async def test_e64_a_split_is_shown_done_and_undone_to_the_same_bytes(alone: Ctl
     assert not (plan.parent.parent / f"{PHASE}-part2").exists()
 
 
+@pytest.mark.parametrize("verb", [("split", PHASE), ("list",)])
+async def test_a_project_that_is_not_there_is_named_with_those_that_are(
+    alone: Ctl, workspace: Path, verb: tuple[str, ...]
+) -> None:
+    where = ("--workspace", str(workspace))
+    for project in ("mall", "shop"):
+        await alone("phase", "init", PHASE, "--project", project, *where)
+    before = files(workspace)
+
+    refused = await alone("phase", *verb, "--project", "shp", *where)
+
+    assert (refused.code, refused.out) == (4, "")
+    assert "has no project shp; there are mall, shop" in " ".join(refused.err.split())
+    assert refused.err.endswith("do: phoenixctl phase list --project shop\n"), "the one that may be meant"
+    assert files(workspace) == before
+
+
 async def test_e77_archive_and_summarise(alone: Ctl, workspace: Path) -> None:
     where = ("--workspace", str(workspace))
     await alone("phase", "init", PHASE, "--project", "shop", *where)

@@ -2,13 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from typing import get_args
 
 import pytest
 from pydantic import ValidationError
 
 from phoenixd.core.treatment.words import ACTION_OF, PrescribedAction, RootCause, Treatment
-from phoenixd.documents.clinic import TEXT_LIMIT, Case, Diagnosis, Prescription, ToolCall, TraumaContext, Triage
+from phoenixd.documents.clinic import (
+    TEXT_LIMIT,
+    Case,
+    Diagnosis,
+    Examination,
+    Prescription,
+    ToolCall,
+    TraumaContext,
+    Triage,
+)
 
 TRAUMA = {"original_prompt": "do it", "error_type": "ValueError", "error_message": "no", "stack_trace": "line 1"}
 
@@ -100,6 +110,19 @@ def test_f_cl_11_a_prescription_can_bring_no_tools_and_no_powers_along() -> None
         Diagnosis.model_validate(
             {"root_cause": "logic_error", "explanation": "a", "confidence": 1.0, "authority": {"abort": "act"}}
         )
+
+
+@pytest.mark.parametrize("treatment", get_args(Treatment))
+def test_f_cl_11_a_model_prescribes_no_treatment_of_ours_and_is_shown_none(treatment: Treatment) -> None:
+    said = {"root_cause": "logic_error", "explanation": "a", "confidence": 1.0}
+    mine = {"action": ACTION_OF[treatment], "modified_prompt": "do it", "treatment": treatment}
+
+    assert Prescription.model_validate(mine).treatment == treatment
+    with pytest.raises(ValidationError):
+        Examination.model_validate({"diagnosis": said, "prescription": mine})
+    found = Examination.model_validate({"diagnosis": said, "prescription": {**mine, "treatment": None}})
+    assert found.prescription.action == ACTION_OF[treatment]
+    assert "treatment" not in json.dumps(Examination.model_json_schema()["$defs"]["Repair"]["properties"])
 
 
 def test_c2_a_case_is_one_id_over_all_four_steps() -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import pytest
 
-from phoenixd.documents.hooks import hook_event, permission_answer
+from phoenixd.documents.cleaner import MARGIN
+from phoenixd.documents.hooks import MAX_WORDS, hook_event, permission_answer
+from phoenixd.documents.redact import REDACTED
 
 
 def test_why_a_session_began_or_ended_is_its_source() -> None:
@@ -44,6 +46,27 @@ def test_what_ends_with_the_process_is_read_from_a_turns_end_and_from_the_call_t
     kind: str, payload: dict[str, Any], jobs: tuple[str, ...] | None
 ) -> None:
     assert getattr(hook_event("a", 1, kind, payload), "jobs", None) == jobs
+
+
+SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
+
+
+@pytest.mark.parametrize("left", [0, 1, 8, 16, 40, 100, 4000])
+@pytest.mark.parametrize("before", ["x", f"TOKEN={SECRET} and then "], ids=["words", "secrets"])
+def test_p79_a_secret_that_lies_where_a_text_is_cut_is_taken_out_whole(before: str, left: int) -> None:
+    """What half of it is left would look like no secret. left: characters of it before the cut."""
+    for limit in (MAX_WORDS, MAX_WORDS + MARGIN, MAX_WORDS + 2 * MARGIN):
+        lead = (before * limit)[: limit - left] if left < limit else ""
+        event = hook_event("a", 1, "prompt-submit", {"prompt": f"{lead} {SECRET} {'and more ' * MAX_WORDS}"})
+        text = getattr(event, "text", "")
+
+        assert len(text) <= MAX_WORDS
+        assert SECRET[:8] not in text.replace(REDACTED, "")
+
+
+def test_a_long_text_without_a_secret_is_cut_and_else_as_it_was() -> None:
+    for said in ("go on\n" * 5000, "go on\n" * 800):
+        assert getattr(hook_event("a", 1, "prompt-submit", {"prompt": said}), "text", "") == said[:MAX_WORDS]
 
 
 def test_x8b_the_directory_that_an_agent_is_in_is_told() -> None:

@@ -103,10 +103,24 @@ def test_p79_a_secret_is_known_by_its_name(text: str, cleaned: str) -> None:
     assert redact(text) == cleaned
 
 
+@pytest.mark.parametrize("indent", ["", "    "])
+@pytest.mark.parametrize("end", ["\n", "\r\n"])
+@pytest.mark.parametrize("kind", ["PRIVATE KEY", "RSA PRIVATE KEY", "PGP PRIVATE KEY BLOCK"])
+def test_p79_of_a_key_whose_beginning_was_cut_off_no_line_stays(kind: str, end: str, indent: str) -> None:
+    draw = random.Random(7)
+    lines = ["".join(draw.choices(f"{ascii_letters}{digits}+/", k=64)) for _ in range(4)]
+    shown = end.join(f"{indent}{line}" for line in [lines[0][40:], *lines[1:], "ab==", f"-----END {kind}-----"])
+
+    assert redact(f"what was before:{end}{shown}{end}and after") == f"what was before:{end}{REDACTED}{end}and after"
+    assert redact(shown) == REDACTED
+    assert redact(f"{shown}{end}{shown}") == f"{REDACTED}{end}{REDACTED}"
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "The quick brown fox.",
+        "two words\n-----END CERTIFICATE-----",
         "tokens: 120000 of 200000",
         "the token: expired yesterday",
         "task-something-with-a-rather-long-name-1",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +62,28 @@ def test_p36_a_heartbeat_alone_moves_last_active_and_no_other_document_is_writte
 
     assert written.document() == {**before, "last_active": "2026-11-21T10:00:30Z"}
     assert written.others() == others
+
+
+def test_p36_a_heartbeat_that_is_written_elsewhere_moves_last_active_whatever_it_says(
+    written: Written, tmp_path: Path
+) -> None:
+    """A write by any hand is a sign of life. No decision is made for one, so that the desk hears of none."""
+    elsewhere = tmp_path / "beats"
+    agent = written.desk.agent
+    assert agent is not None
+    written.desk.agent = replace(agent, spec=replace(agent.spec, heartbeat_file=str(elsewhere)))
+    assert written.desk.fold(NOW + 20) is False
+    before, others = written.document(), written.others()
+    elsewhere.write_text("beat\n")
+    os.utime(elsewhere, (NOW + 30, NOW + 30))
+
+    assert written.desk.fold(NOW + 60) is False
+
+    assert written.document() == {**before, "last_active": "2026-11-21T10:00:30Z"}
+    assert written.others() == others
+    os.utime(elsewhere, (NOW + 9000, NOW + 9000))
+    written.desk.fold(NOW + 120)
+    assert written.document()["last_active"] == "2026-11-21T10:02:00Z", "a clock that is ahead tells no future"
 
 
 def test_our_own_fold_is_no_edit_of_another_hand(written: Written) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import sys
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 
 import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind
+from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.publication import FOLD_INTERVAL
 from tests.hiding import VALUE, hidings, shows
@@ -135,3 +138,67 @@ async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_s
     assert set(papers.publication._known) == {"a"}
     assert papers.briefing._agents == {}, "and no brief of it is ever due"
     assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"
+
+
+async def test_desk_and_secrets_of_a_removed_agent_stay_together_as_long_as_somebody_is_at_it(room: Room) -> None:
+    agents = [room.agent(room.spec(name="w", env=(("MY_TOKEN", VALUE),)))]
+    room.options = {"agents": lambda: tuple(agents)}
+    papers = room.restarted()
+    desk = papers.publication.desk_of(agents[0])
+    papers.clean("w", "")
+    agents.clear()
+    papers.forget_removed(["w"])
+    room.clock.wall += FOLD_INTERVAL
+    async with desk.lock:
+        papers.publication._clear_desks()
+        assert "w" in papers.publication._desks
+        assert papers.publication.known("w").values
+    papers.publication._clear_desks()
+    assert papers.publication._desks == {}
+    assert papers.publication._known == {}
+
+
+async def test_an_agent_whose_secrets_could_not_be_read_is_asked_for_them_again(room: Room) -> None:
+    agent = room.agent(room.spec(name="w", env=(("MY_TOKEN", VALUE),)))
+    publication = room.restarted().publication
+    found, publication.secrets_of = publication.secrets_of, lambda agent: ()
+    publication.learn(agent, [LATER])
+    publication._learnt.clear()
+
+    def unreadable(agent: object) -> tuple[str, ...]:
+        raise OSError("no file")
+
+    publication.secrets_of = unreadable
+    with pytest.raises(OSError, match="no file"):
+        publication.learn(agent)
+    publication.secrets_of = found
+    publication.learn(agent)
+    assert VALUE in publication.known("w").values
+
+
+async def test_a_new_agent_under_the_name_of_a_seat_that_is_gone_has_its_own_secrets_hidden(room: Room) -> None:
+    agents = [generation(room, 2)]
+    room.options = {"agents": lambda: tuple(agents)}
+    papers = room.restarted()
+    assert papers.clean("a", VALUE) == "[redacted]"
+    agents.clear()
+    papers.forget_removed(["a-g2"])
+    room.clock.wall += FOLD_INTERVAL
+    papers.publication._clear_desks()
+
+    agents.append(generation(room, 1, LATER))
+    assert papers.clean("a", LATER) == "[redacted]"
+
+
+def test_no_value_is_lost_that_several_threads_tell_at_once() -> None:
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    known = KnownSecrets()
+    told = [f"a secret {number:03}" for number in range(400)]
+    try:
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda value: known.take([value]), told))
+    finally:
+        sys.setswitchinterval(before)
+
+    assert set(known.values) == set(told)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import MISSING, fields, replace
 from typing import Any, get_args, get_type_hints
 
@@ -13,12 +13,13 @@ from phoenixd.core import background
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AnswerRequested, SendRequested
 from phoenixd.core.events.runs import AgentExited, TreeGone
+from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.redact import redact
-from phoenixd.runtime.cleaning import MEANT, ORDERED, WORDS, cleaned, kept
+from phoenixd.runtime.cleaning import MAX_FIELD, MEANT, ORDERED, WORDS, cleaned, kept
 from phoenixd.runtime.describe import describe_event
-from tests.core.story import Story, claude
+from tests.core.story import Story, claude, spec
 from tests.hiding import VALUE, hidings, shows
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12
@@ -75,6 +76,29 @@ def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_
     assert SECRET in str(detail)
     assert SECRET not in str(found)
     assert found.keys() == detail.keys()
+
+
+@pytest.mark.parametrize("shift", [8, 16, 40])
+@pytest.mark.parametrize(
+    "order",
+    [
+        lambda text: SendRequested("a", "m", text),
+        lambda text: AnswerRequested("a", 1, reason=text),
+        lambda text: TaskRequested(spec(), text, "ada"),
+    ],
+    ids=["a text", "a reason", "a task"],
+)
+def test_p79_a_secret_that_lies_where_the_journal_cuts_an_operators_words_is_taken_out_whole(
+    order: Callable[[str], Event], shift: int
+) -> None:
+    before = "x" * (MAX_FIELD - shift - 1) + " "
+    asked = order(f"{before}{SECRET} and more" + "y" * MAX_FIELD)
+    _, detail = describe_event(asked)
+    found = kept(asked, detail, lambda agent, words: redact(words))
+
+    (words,) = [value for value in found.values() if isinstance(value, str) and value.startswith("xx")]
+    assert len(words) <= MAX_FIELD
+    assert SECRET[:8] not in words
 
 
 def test_an_exit_record_beside_an_unproven_end_is_kept_as_plain_fields_without_secrets() -> None:

@@ -158,6 +158,21 @@ async def test_what_is_not_written_yet_is_looked_for_once_more_and_not_for_ever(
     assert house.looks == looks
 
 
+async def test_an_answer_that_is_written_late_gets_its_time_to_settle_as_well() -> None:
+    house = House()
+    house.facts_now = SessionFacts(newest_kind="prompt")
+    house.stops()
+    await run(house, lambda: house.pass_time(LATE - 2))
+    house.wrote(CutShort("stream", house.story.wall))
+
+    await run(house, lambda: house.pass_time(SETTLED + 4))
+
+    assert len(house.told) == 1
+    looks = house.looks
+    await run(house, lambda: house.pass_time(LATE))
+    assert house.looks == looks
+
+
 @pytest.mark.parametrize("at_first", [None, SessionFacts()], ids=["no file", "a file without a message"])
 async def test_a_transcript_that_a_busy_cli_begins_late_is_looked_for_once_more(at_first: SessionFacts | None) -> None:
     house = House(facts_now=at_first)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -135,6 +136,22 @@ async def test_c41_the_terminal_of_a_run_that_is_over_is_seen_and_the_question_w
 
     assert screens == [kept] * 2, "one run may be over for two reasons"
     assert await incidents.pane_of("a", 4) == await incidents.pane_of("b", 3) == ""
+
+
+async def test_c41_what_a_run_showed_is_not_forgotten_for_a_second_look_that_saw_nothing() -> None:
+    """One run may be over for two reasons, and the terminal may be gone when the second one is told."""
+    terminal = Terminal("the end")
+    incidents, screens = watching(terminal)
+    with anyio.fail_after(60):
+        for shows in ("the end", None):
+            terminal.shows = shows
+            async with anyio.create_task_group() as writing:
+                await incidents.keep(crashed(), writing)
+        assert await incidents.pane_of("a", 3) == "the end"
+        async with anyio.create_task_group() as writing:
+            await incidents.keep(replace(crashed(), incarnation=4), writing)
+        assert await incidents.pane_of("a", 4) == "", "another run shows its own"
+    assert screens == ["the end", "", ""]
 
 
 async def test_c41_in_a_burst_of_ends_few_terminals_are_looked_at_and_each_end_is_written_down() -> None:

@@ -303,6 +303,39 @@ async def test_what_was_left_behind_a_dialog_is_not_in_the_way_of_the_next_text(
     assert post.pane.typed == ["first", "Enter", "Ctrl-U", "second", "Enter"]
 
 
+async def test_f_proc_28_what_was_left_in_an_earlier_run_is_no_word_about_a_line_in_this_one() -> None:
+    """A person who writes the same words into the new run keeps them."""
+    story = Story(claude()).runs()
+    post = Post(story.agent)
+    await leave(post, "first")
+    story.exited(1)
+    post.agent = story.respawned().runs().agent
+    post.pane.line, post.pane.typed = "first", []
+
+    answer = await post.messenger.deliver(post.agent, Deliver("a", 2, "m", "second"))
+
+    assert isinstance(answer, NotDelivered)
+    assert "unsent" in answer.reason
+    assert (post.pane.line, post.pane.typed) == ("first", [])
+
+
+async def test_of_an_agent_that_is_gone_no_text_is_kept(post: Post) -> None:
+    await leave(post, "first")
+    assert [texts for _, texts in post.messenger._left.values()] == [("first",)]
+
+    post.messenger._find = lambda name: None
+    assert isinstance(await post.send("second"), NotDelivered)
+
+    assert post.messenger._left == {}
+
+
+async def leave(post: Post, text: str) -> None:
+    """Have a text stand in the input line behind a dialog; the dialog goes."""
+    post.pane.after_paste = lambda: setattr(post.pane, "screen", PERMISSION)
+    assert isinstance(await post.send(text), NotDelivered)
+    post.pane.after_paste, post.pane.screen = (lambda: None), None
+
+
 async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
     """F-PROC-28."""
     touches = iter(range(3))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import threading
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from pathlib import Path
@@ -106,3 +107,27 @@ async def test_what_is_no_stream_is_asked_again_and_a_refusal_is_told(
         waiting.cancel()
         following.cancel()
         await asyncio.gather(waiting, following, return_exceptions=True)
+
+
+def test_who_leaves_is_not_held_up_by_an_answer_that_is_late(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked, late = threading.Event(), threading.Event()
+
+    def never(*_: object, **__: object) -> None:
+        asked.set()
+        late.wait()
+
+    async def leave() -> None:
+        asking = asyncio.ensure_future(feed.ask([b"nowhere"], "GET", "/v1/stream"))
+        await asyncio.to_thread(asked.wait)
+        asking.cancel()
+
+    monkeypatch.setattr(feed.wire, "ask", never)
+    leaving = threading.Thread(target=lambda: asyncio.run(leave()), daemon=True)
+    leaving.start()
+    try:
+        leaving.join(20)
+        assert asked.is_set()
+        assert not leaving.is_alive()
+    finally:
+        late.set()
+        leaving.join()

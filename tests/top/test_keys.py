@@ -13,7 +13,7 @@ from phoenixd.top.face import SETTLED, Face, Order, World
 from phoenixd.top.frames import Frame
 from phoenixd.top.keys import BY_KEY, TABLE
 from phoenixd.top.model import hear
-from phoenixd.top.typing_line import pasted
+from phoenixd.top.typing_line import LONGEST_MESSAGE, pasted
 from phoenixd.top.view import paint, seen
 from tests.top.fleets import AT, pressed, settled, world
 
@@ -333,3 +333,52 @@ def test_enter_attaches_and_q_leaves() -> None:
     assert "b starts it" in pressed(at("stopped-on-purpose"), "enter")[0].face.message
     assert pressed(at("infra"), "q")[1] == [Quit()]
     assert pressed(at("infra"), "?", "q")[1] == []
+
+
+def test_what_came_back_while_a_person_types_stands_until_the_line_is_closed() -> None:
+    typing, _ = pressed(at("infra"), "M", "g")
+    told = replace(typing, face=replace(typing.face, message="shop-api: it was answered"))
+    assert "shop-api: it was answered" in paint(told).text
+
+    further, _ = pressed(told, "o")
+    assert "shop-api: it was answered" in paint(further).text
+    assert "to infra: go|" in paint(further).text
+    closed, _ = pressed(further, "escape", "down")
+    assert closed.face.message == ""
+
+
+@pytest.mark.parametrize("key", ["s", "r", "f", "M"])
+def test_marked_agents_that_are_gone_are_never_taken_for_the_one_at_the_cursor(key: str) -> None:
+    before = at("infra")
+    gone = replace(before, face=replace(before.face, marks=frozenset({"left"})))
+
+    refused, effects = pressed(gone, key)
+    assert (effects, refused.face.prompt, refused.face.marks) == ([], None, frozenset())
+    assert "the marked agents are gone" in refused.face.message
+    assert pressed(refused, key)[0].face.prompt is not None, "and now the one at the cursor is meant"
+
+
+@pytest.mark.parametrize(("marks", "verb"), [({"docs", "stopped-on-purpose"}, "start"), ({"docs", "infra"}, "restart")])
+def test_several_that_are_all_down_are_started_afresh_and_not_restarted(marks: set[str], verb: str) -> None:
+    before = at("infra")
+    marked = replace(before, face=replace(before.face, marks=frozenset(marks)))
+    ((_, given),) = orders(pressed(marked, "f", "y")[1])
+    assert (given["verb"], given["fresh"], set(given["expect"])) == (verb, True, marks)
+
+
+def test_a_text_that_was_read_at_another_width_is_read_anew() -> None:
+    """It has other lines there, and the end that was seen is not the end."""
+    long = ["Plan", *(f"  step {number} {'word ' * 10}" for number in range(40))]
+    opened, _ = pressed(with_item(at("shop-api", width=40), **{**PLAN, "shown": long}), "o")
+    read, _ = pressed(opened, "pagedown", "pagedown")
+    _, effects = pressed(settled(replace(read, width=80)), "G", "a")
+    assert effects == []
+    whole, _ = pressed(settled(replace(read, width=80)), "g", "pagedown", "pagedown", "pagedown")
+    assert orders(pressed(whole, "a")[1])
+
+
+def test_a_paste_that_is_too_long_is_refused_whole() -> None:
+    typing, _ = pressed(at("infra"), "M", *"go")
+    refused = pasted(typing.face, "x" * LONGEST_MESSAGE)
+    assert refused.prompt == typing.face.prompt
+    assert f"{LONGEST_MESSAGE + 2} characters, and at most {LONGEST_MESSAGE} can be sent" in refused.message

@@ -11,6 +11,7 @@ from phoenixd.api.pages import phases as text_phases
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core.agent import Agent
+from phoenixd.core.nearest import nearest
 from phoenixd.core.seat.finding import meant
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
@@ -81,12 +82,16 @@ def only(names: tuple[str, ...], workspace: str) -> str:
     return names[0]
 
 
-def require_there(tree: Tree, workspace: str) -> Tree:
-    """The tree, unless there is no such project; raises Problem."""
-    if tree.is_empty:
-        what = f"{workspace} has no project {tree.project}"
+def require_there(tree: Tree, workspace: str, names: tuple[str, ...]) -> Tree:
+    """The tree, unless there is no such project; raises Problem. names: the projects that are there."""
+    if not tree.is_empty:
+        return tree
+    what = f"{workspace} has no project {tree.project}"
+    if not names:
         raise Problem("not_found", what, f"phoenixctl phase init --standard --project {tree.project}")
-    return tree
+    others = f"there {'are' if len(names) > 1 else 'is'} {', '.join(names[:10])}"
+    meant_one = nearest(tree.project, names) or names[0]
+    raise Problem("not_found", f"{what}; {others}", f"phoenixctl phase list --project {meant_one}")
 
 
 def rules_of(agents: Any, workspace: str, project: str) -> PhaseRules:
@@ -122,7 +127,8 @@ async def of_project(ask: Ask) -> tuple[str, Tree]:
         project_name(project)
     except BadProject as error:
         raise Problem("invalid", error.message, error.remedy) from error
-    return workspace, require_there(await ask.service.project(workspace, project), workspace)
+    tree = await ask.service.project(workspace, project)
+    return workspace, require_there(tree, workspace, await ask.service.projects(workspace) if tree.is_empty else ())
 
 
 def _own(ask: Ask, workspace: str | None, project: str | None) -> tuple[str, str]:

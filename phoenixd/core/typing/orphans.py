@@ -23,17 +23,15 @@ def hear_orphaned(delivery: Delivery, step: Orphaned, sight: Sight, now: Moment)
     if sight.is_over:
         return unknown(delivery, RUN_OVER)
     is_settled = step.line is not None and now.at - step.since >= SETTLES
-    if is_settled and step.line == "" and now.at >= step.until:
-        # The hook of an Enter that the earlier daemon pressed comes once its shim is linked.
-        return unknown(replace(delivery, left=()), NO_TRACE)
     is_alone = sight.typed is None and not (delivery.touched or delivery.asked or sight.asks)
     found = which(step.line, step.texts) if step.line and is_alone else None
     if is_settled and found is not None:
         # The daemon may have pressed Enter at the end: a program that was slow would come to it later.
         discarding = Discarding(UNSENT, UNSENT, "clear", step.line or "")
         return go_on(replace(delivery, text=found), discarding, Discard(), "an earlier daemon left it there, unsent")
-    if (is_settled and step.line != "") or now.at >= step.until:
-        return unknown(delivery, NO_TRACE)
+    # The hook of an Enter that the earlier daemon pressed comes once its shim is linked.
+    if now.at >= step.until:
+        return unknown(replace(delivery, left=()) if is_settled and step.line == "" else delivery, NO_TRACE)
     return look_again(delivery, step, now, "what an earlier daemon left in its input line")
 
 

@@ -113,7 +113,7 @@ class ClinicReader:
             import pydantic_ai
 
             from phoenixd.clinic.agent import ClinicAgent
-            from phoenixd.clinic.failures import ClinicFailed
+            from phoenixd.clinic.failures import ClinicFailed, ClinicLate
         except ImportError as error:
             raise WriterFailed(f"pydantic-ai is not installed ({error.name})", REMEDY) from error
         try:
@@ -129,7 +129,8 @@ class ClinicReader:
                 try:
                     answer = await clinic.examine(trauma, None, clean)
                 except ClinicFailed as failure:
-                    raise WriterFailed(str(failure), tokens=clinic.usage.total_tokens) from failure
+                    remedy = SLOW if isinstance(failure, ClinicLate) else ""
+                    raise WriterFailed(str(failure), remedy, clinic.usage.total_tokens) from failure
             return answer.model_dump_json(exclude_none=True), clinic.usage.total_tokens
 
         return ask

@@ -124,7 +124,9 @@ async def test_p79_a_secret_that_the_terminal_broke_at_its_edge_stands_on_one_li
             while "end" not in (screen := await terminal.capture("a")):
                 await asyncio.sleep(0.01)
         lines = (await terminal.capture("a", 100)).rstrip().splitlines()
+        raw = [await terminal.capture_raw("a", history) for history in (0, 100)]
 
+    assert all(secret in one for one in raw), "with its colours, it is what secrets are looked for in"
     assert secret not in screen
     assert lines == [f"{'x' * 110}{secret}", "y" * 300, "end"]
 

@@ -188,6 +188,21 @@ async def test_a_line_that_is_too_long_is_told_by_its_size(tmp_path: Path) -> No
     assert second.text == "Hi."
 
 
+async def test_behind_a_last_line_that_is_longer_than_what_is_looked_at_reading_goes_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(log_reader, "LOOKED_AT", 4096)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(prompt("long ago") + answer("x" * 200_000) + answer("unfinished")[:20])
+    log = reader(path)
+    assert not any("long ago" in one for one in await texts(log))
+
+    with path.open("ab") as file:
+        file.write(answer("unfinished")[20:] + answer("new"))
+
+    assert await texts(log) == ["said : unfinished", "said : new"]
+
+
 def test_several_agents_are_told_in_the_order_of_time() -> None:
     lines = [
         LogLine("a", "said", "1", 1.0), LogLine("a", "said", "2", None), LogLine("a", "said", "4", 4.0),

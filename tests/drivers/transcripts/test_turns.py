@@ -7,12 +7,15 @@ from pathlib import Path
 import pytest
 
 from phoenixd.documents.redact import redact
-from phoenixd.documents.turn_rows import PROMPT_LIMIT, TurnRow
+from phoenixd.documents.transcript import Prompted, Record
+from phoenixd.documents.turn_rows import PROMPT_LIMIT, TurnRow, turn_rows
 from phoenixd.drivers.transcripts.turns import newest_turns
 from phoenixd.harness.claude import transcript as claude_transcript
+from phoenixd.planting import RENEWED, STANDS
 from tests.documents.ledgers import FORMS
 from tests.transcripts.samples import HERE, prompt
 
+CHECK = f"the anchor\n{RENEWED} Reply. {STANDS}"
 SECRET = "sk-ant-api03-" + "A1b2C3d4" * 8
 
 
@@ -66,3 +69,22 @@ def test_what_is_no_transcript_tells_of_no_turn(tmp_path: Path) -> None:
     (tmp_path / "t.jsonl").write_bytes(b"\x00\xff{\n" * 100 + b"{}\n[]\n")
     assert newest_turns(str(tmp_path / "t.jsonl"), claude_transcript, 10, redact) == []
     assert newest_turns(str(tmp_path / "gone"), claude_transcript, 10, redact) == []
+
+
+def test_a_check_of_ours_ends_the_turn_before_it_and_is_none_of_the_newest(tmp_path: Path) -> None:
+    """Each check begins with a prompt that is no turn, and its answer is no part of the turn before."""
+    path = tmp_path / "t.jsonl"
+    lines = [prompt("one"), *(prompt(f"two{number}") for number in range(2))]
+    checks = [prompt(CHECK) for _ in range(5)]
+    path.write_bytes(b"\n".join([*lines, *checks]) + b"\n")
+
+    assert [one.prompt for one in newest_turns(str(path), claude_transcript, 2, redact)] == ["two0", "two1"]
+
+
+def test_the_turn_before_a_check_ended_when_it_was_last_heard_of() -> None:
+    asked = Record("prompt", 1.0, facts=(Prompted("one", None),))
+    said = Record("assistant", 5.0)
+    check = Record("prompt", 90.0, facts=(Prompted(CHECK, None),))
+
+    (found,) = turn_rows([asked, said, check, Record("assistant", 95.0)], 10, str)
+    assert (found.started, found.ended) == (1.0, 5.0)

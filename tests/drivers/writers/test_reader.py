@@ -18,11 +18,11 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.treatment.evidence import Evidence
-from phoenixd.core.treatment.examined import Opinion, ReaderRules
+from phoenixd.core.treatment.examined import GRACE, Opinion, ReaderRules
 from phoenixd.documents.clinic_reading import LIMIT
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers.job import AGENT
-from phoenixd.drivers.writers.reader import ClinicReader
+from phoenixd.drivers.writers.reader import LATE, ClinicReader
 from phoenixd.errors import WriterFailed
 from phoenixd.installed import SOURCE, interpreter
 from tests.stub.messages import MessagesStub
@@ -227,6 +227,26 @@ class TestModel:
             with pytest.raises(WriterFailed, match=why) as failed:
                 await asks.read(agent(tmp_path), asked(rules[says]), "")
             assert KEY not in failed.value.message
+
+    async def test_what_a_model_that_is_too_late_has_spent_is_told_with_the_remedy(self, tmp_path: Path) -> None:
+        from pydantic_ai.messages import ModelResponse, ToolCallPart
+        from pydantic_ai.models.function import AgentInfo, FunctionModel
+
+        asked_of: list[object] = []
+
+        async def wrong_and_then_never(messages: object, info: AgentInfo) -> ModelResponse:
+            asked_of.append(messages)
+            if len(asked_of) > 1:
+                await anyio.sleep_forever()
+            return ModelResponse(parts=[ToolCallPart(info.output_tools[0].name, {"diagnosis": "none"})])
+
+        asks = reader(tmp_path, model_of=lambda name, environment: FunctionModel(wrong_and_then_never))
+        with pytest.raises(WriterFailed, match="no answer within 3 s") as failed:
+            await asks.read(agent(tmp_path), asked(ReaderRules(model="test:reader", timeout=3.0)), "")
+
+        assert failed.value.tokens > 0
+        assert failed.value.remedy == "raise clinic.timeout"
+        assert LATE < GRACE, "the core still waits for it"
 
     async def test_a_model_that_there_is_not(self, tmp_path: Path) -> None:
         with pytest.raises(WriterFailed, match="nosuch:reader cannot be used"):
