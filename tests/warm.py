@@ -1,14 +1,16 @@
 """Daemons that begin warm: forked from one process that has imported phoenixd, which is nine tenths of a start's cost.
 
 `popen` takes the place of subprocess.Popen for `Stage`. A daemon so begun has its own session, directory, umask,
-environment, files and command line, and runs its module as `python -m` does. What only an interpreter's start reads
-cannot be given to a fork: where it differs, the daemon begins cold. Run as a program, this is the process that forks.
+environment (but in /proc, where its parent's stands), files and command line, and runs its module as `python -m` does.
+What only an interpreter's start reads cannot be given to a fork: where it differs, the daemon begins cold. Run as a
+program, this is the process that forks.
 """
 
 from __future__ import annotations
 
 import atexit
 import ctypes
+import errno
 import importlib
 import json
 import os
@@ -49,11 +51,12 @@ def popen(
     assert stdin == subprocess.DEVNULL
     assert start_new_session
     is_plain = list(argv[:2]) == [sys.executable, "-m"] and len("\0".join(argv).encode()) < ROOM
-    if not is_plain or sys.flags.safe_path or _read_at_start(env) != _read_at_start(os.environ):
+    forker = _forker()
+    if not is_plain or sys.flags.safe_path or _read_at_start(env) != forker.begun_with:
         return subprocess.Popen(
             argv, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, env=env, cwd=cwd
         )
-    return _forker().fork(argv, stdout.fileno(), stderr.fileno(), dict(env), os.fspath(cwd or Path.cwd()))
+    return forker.fork(argv, stdout.fileno(), stderr.fileno(), dict(env), os.fspath(cwd or Path.cwd()))
 
 
 def _read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
@@ -108,12 +111,13 @@ class Forker:
 
     def __init__(self) -> None:
         self.owner = os.getpid()
+        self.begun_with = _read_at_start(os.environ)
         self.ended: dict[int, int] = {}
         self._born: list[int] = []
         self._lock = threading.RLock()
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
         # None of a test's own variables: what looks for a test's processes would find this one.
-        env = {**_read_at_start(os.environ), "PATH": os.environ.get("PATH", os.defpath)}
+        env = {**self.begun_with, "PATH": os.environ.get("PATH", os.defpath)}
         with theirs:
             self._process = subprocess.Popen(
                 [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM],
@@ -129,6 +133,8 @@ class Forker:
             while not self._born:
                 self.hear(None)
             pid = self._born.pop()
+        if pid < 0:
+            raise OSError(-pid, os.strerror(-pid))
         try:
             return Forked(self, pid, os.pidfd_open(pid))
         except ProcessLookupError:  # It has ended at once, and what it ended with is on its way.
@@ -145,8 +151,14 @@ class Forker:
                 if "code" in told:
                     self.ended[told["pid"]] = told["code"]
                 else:
+                    # A number comes again: what another daemon ended with is no word of this one.
+                    self.ended.pop(told["pid"], None)
                     self._born.append(told["pid"])
                 timeout = 0
+
+    @property
+    def lives(self) -> bool:
+        return self._process.poll() is None
 
     def close(self) -> None:
         if os.getpid() == self.owner:
@@ -154,14 +166,15 @@ class Forker:
             self._process.wait()
 
 
-_only: list[Forker] = []
+_both: list[Forker] = []
+"""By turns: each has a hash seed of its own, so that the daemon after a daemon orders its sets otherwise."""
 
 
 def _forker() -> Forker:
-    """One for each process of tests, from its first daemon on; none is inherited by a fork."""
-    if not _only or _only[0].owner != os.getpid():
-        _only[:] = [Forker()]
-    return _only[0]
+    """One of two for each process of tests; none is inherited by a fork, or used once it is gone."""
+    _both[:] = [one for one in _both if one.owner == os.getpid() and one.lives]
+    _both.append(Forker() if len(_both) < 2 else _both.pop(0))
+    return _both[-1]
 
 
 def _umask() -> int:
@@ -185,14 +198,18 @@ def serve(link: socket.socket) -> list[str] | None:
             said, files, _, _ = socket.recv_fds(link, MESSAGE, 2)
             if not said:
                 return None
-            pid = os.fork()
+            try:
+                pid = os.fork()
+            except OSError as error:
+                pid = -(error.errno or errno.EAGAIN)
             if pid == 0:
                 for child in children:
                     os.close(child)
                 return become(json.loads(said), files)
             for file in files:
                 os.close(file)
-            children[os.pidfd_open(pid)] = pid
+            if pid > 0:
+                children[os.pidfd_open(pid)] = pid
             _tell(link, pid=pid)
 
 

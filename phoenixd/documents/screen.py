@@ -16,7 +16,8 @@ RESET = "\x1b[0m"
 
 def coloured(captured: str, most: int, clean: Callable[[str], str]) -> str:
     """The last lines of a screen, ended by a reset where a colour was set. clean: takes the secrets out of a text."""
-    painted = [_painted(line) for line in captured.rstrip().split("\n")[-most:]]
+    # tmux keeps the blanks at the ends of lines that it joins.
+    painted = [_painted(line).rstrip(" ") for line in captured.rstrip().split("\n")[-most:]]
     plain = [SGR.sub("", line) for line in painted]
     told = clean("\n".join(plain)).split("\n")
     if len(told) != len(plain):

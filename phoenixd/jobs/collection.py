@@ -82,6 +82,9 @@ class Collection:
     async def collect(self, agent: Agent, task: Task) -> Outcome:
         """Read, copy and write; raises PhoenixdError where ours cannot be written."""
         stop, words, answer, sealed = await self._read(agent, task)
+        if task.sealing and task.outcome is not None and not answer:
+            # What was kept before it was asked for the seal alone stands.
+            return Outcome("missing")
         place = self._directories.task(task.id)
         source = self._directories.task_out(task.id, task.sealing or agent.incarnation)
         try:

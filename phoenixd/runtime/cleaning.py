@@ -13,7 +13,7 @@ from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import AnswerRequested, BreakerCorrupt, HandoffRequested, SendRequested
-from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed
+from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed, SeedRead
 from phoenixd.core.events.runs import (
     AgentExited,
     Delivered,
@@ -52,6 +52,7 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     UsageSeen: ("model", "problem"),
     AnswerCut: ("calls",),
     FooterSeen: ("role",),
+    SeedRead: ("words",),
     HoldAnswered: ("why",),
     BreakerCorrupt: ("why",),
     CheckRequested: ("why",),

@@ -67,6 +67,8 @@ class CutAnswers:
         self._transcripts = transcripts
         self._waiting: dict[str, Instant] = {}
         """Agents whose turn has ended, and when its hook was heard."""
+        self._failed: set[str] = set()
+        """Those of them whose turn failed: the CLI has given up, and goes on by itself with nothing."""
         self._seen: dict[str, tuple[AnswerCut, Instant]] = {}
         """Answers of agents that nothing follows so far, and since when that is seen."""
         self._arrived = anyio.Event()
@@ -75,6 +77,10 @@ class CutAnswers:
         """A hook came. A subagent's answer goes to its caller, who judges it."""
         if kind in ENDS and not payload.get("agent_id"):
             self._waiting[agent] = self._clock.at()
+            if kind == "stop-failure":
+                self._failed.add(agent)
+            else:
+                self._failed.discard(agent)
             self._arrived.set()
 
     async def run(self) -> None:
@@ -92,6 +98,7 @@ class CutAnswers:
                     self._waiting.setdefault(name, heard)
                 else:
                     self._seen.pop(name, None)
+                    self._failed.discard(name)
             if self._waiting:
                 self._arrived.set()
 
@@ -126,6 +133,8 @@ class CutAnswers:
         return found is not None or facts.newest_kind not in (None, "prompt")
 
     def _is_settled(self, name: str, found: AnswerCut) -> bool:
+        if name in self._failed:
+            return True
         before, since = self._seen.get(name, (None, 0.0))
         if before != found:
             self._seen[name] = (found, self._clock.at())

@@ -90,6 +90,8 @@ class Messenger:
         """What of ours may stand in an agent's input line, and in which run."""
         self._orphans: dict[str, tuple[Unfinished, ...]] = {}
         self._ordered: dict[str, str] = {}
+        self._arrived: dict[str, Delivered] = {}
+        """What an earlier daemon typed, and is known to have arrived: ordered again, it is not typed again."""
         self._turns: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
     def left_behind(self, texts: Sequence[Unfinished]) -> None:
@@ -133,6 +135,9 @@ class Messenger:
         try:
             async with self._turns[order.agent]:
                 await self._settle_orphan(order.agent)
+                arrived = self._arrived.get(order.agent)
+                if arrived and (arrived.message_id, arrived.incarnation) == (order.message_id, order.incarnation):
+                    return arrived
                 return await self._deliver(agent, order)
         finally:
             self._ordered.pop(order.agent, None)
@@ -160,7 +165,8 @@ class Messenger:
         for one in texts:
             is_found = one.message_id == found
             if is_found and done.verdict == "delivered":
-                self._tell(Delivered(name, one.incarnation, one.message_id, done.why))
+                self._arrived[name] = Delivered(name, one.incarnation, one.message_id, done.why)
+                self._tell(self._arrived[name])
             elif one.message_id != self._ordered.get(name):
                 why = done.why if is_found or found is None else NO_TRACE
                 self._tell(NotDelivered(name, one.incarnation, one.message_id, why))

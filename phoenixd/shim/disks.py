@@ -19,6 +19,8 @@ OF_THIS_HOST = frozenset((
     b"bcachefs", b"btrfs", b"exfat", b"ext2", b"ext3", b"ext4", b"f2fs", b"jfs", b"overlay", b"tmpfs", b"vfat", b"xfs",
     b"zfs",
 ))  # fmt: skip
+# As the kernel bounds them.
+MOST_LINKS = 40
 MOUNTS, MOUNTS_LIMIT = "/proc/self/mountinfo", 1 << 20
 
 
@@ -37,8 +39,30 @@ def full(order: Order, state_dir: str = "") -> list[str]:
         return []
     return [
         name for name, path in places
-        if path.startswith(b"/") and _type_of(path, mounts) in OF_THIS_HOST and _is_full(path)
+        if path.startswith(b"/") and _is_of_this_host(path, mounts) and _is_full(path)
     ]  # fmt: skip
+
+
+def _is_of_this_host(path: bytes, mounts: list[tuple[bytes, bytes]]) -> bool:
+    """Whether the way there, links followed, never leaves the disks of this host; no link is read on another."""
+    at, ahead, links = b"/", path.split(b"/")[::-1], 0
+    while ahead:
+        step = ahead.pop()
+        if step in (b"", b"."):
+            continue
+        at = os.path.dirname(at) if step == b".." else os.path.join(at, step)
+        if _type_of(at, mounts) not in OF_THIS_HOST:
+            return False
+        try:
+            target = os.readlink(at)
+        except OSError:  # It is no link, or nothing that can be asked.
+            continue
+        links += 1
+        if links > MOST_LINKS:
+            return False
+        at = b"/" if target.startswith(b"/") else os.path.dirname(at)
+        ahead += target.split(b"/")[::-1]
+    return _type_of(at, mounts) in OF_THIS_HOST
 
 
 def _is_full(path: bytes) -> bool:

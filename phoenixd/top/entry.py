@@ -54,12 +54,13 @@ def top(command: Command) -> int:
             first.draw(begun, words, coloured=coloured)
         try:
             from phoenixd.top.app import Top
+
+            app = Top(places, words, command.socket, begun)
+            code = app.run(mouse=False)
         except BaseException:
             if can_draw:
                 first.undraw()
             raise
-        app = Top(places, words, command.socket, begun)
-        code = app.run(mouse=False)
     if app.refusal is not None and isinstance(app.refusal.body, dict):
         return refuse(app.refusal.exit, str(app.refusal.body["detail"]), str(app.refusal.body["remedy"]))
     return code if code is not None else exits.FAILED

@@ -54,10 +54,11 @@ def _first(world: World) -> Line:
     alive_of = f"{alive}/{len(wanted)} alive"
     counts = ((sum(map(is_so, wanted)), word) for is_so, word in _ABSENT)
     waits = "".join(f"  {count} {word}" for count, word in counts if count)
-    rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown"
+    degraded = "  DEGRADED" if any(told.body.get("kind") == "degraded" for told in world.model.alerts.values()) else ""
+    rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown{degraded}"
     variants = [
         f"{needs}   {rest}",
-        f"{needs}  {alive_of} ~{healing} ?{unknown}",
+        f"{needs}  {alive_of} ~{healing} ?{unknown}{degraded}",
         f"{needs} {alive}/{len(wanted)}",
         needs,
     ]
@@ -87,7 +88,7 @@ def _is_quarantined(row: Json) -> bool:
     return row.get("pid") is None and row["state"] == "quarantined"
 
 
-_ABSENT = ((_is_starting, "starting"), (_is_parked, "parked"), (_is_quarantined, "quarantined"))
+_ABSENT = ((_is_starting, "starting"), (_is_parked, "parked by a limit"), (_is_quarantined, "quarantined"))
 
 
 def _second(world: World) -> Line:

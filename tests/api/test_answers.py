@@ -409,9 +409,33 @@ async def test_a_follower_of_a_selector_gets_the_row_by_which_an_agent_leaves_it
         rows = [row.seq for row in daemon.journal.rows if row.entry.agent == "docs"][-2:]
         assert [int(frame["id"]) for frame in await frames(reader, 2)] == rows
         assert daemon.state.agents["docs"].state.name == "stopped"
+        for trouble in ("brief", "heartbeat", "state"):
+            daemon.happen(TroubleSeen("shop", trouble, "it is old"))
+            assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
         daemon.happen(TroubleSeen("docs", "brief", "it is old"))
         daemon.happen(StopRequested("shop"))
         assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
+
+
+async def test_an_agent_that_leaves_a_selector_is_followed_while_the_row_of_that_is_being_committed(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """The fleet is ahead of the journal by a commit, and a follower may look in between."""
+    daemon.declare("docs")
+    daemon.declare("shop")
+    async with following(live, "/v1/events?select=s:running&all=true&lines=1") as reader:
+        await frames(reader, 1)
+        known = len(daemon.journal.rows)
+        daemon.happen(StopRequested("docs"))
+        late = daemon.journal.rows[known:]
+        del daemon.journal.rows[known:]
+        daemon.happen(TroubleSeen("shop", "brief", "it is old"))
+        assert [json.loads(frame["data"])["agent"] for frame in await frames(reader, 1)] == ["shop"]
+        for row in late:
+            daemon.journal.append(row.entry)
+        daemon.happen(TroubleSeen("shop", "heartbeat", "it is old"))
+        told = [json.loads(frame["data"])["agent"] for frame in await frames(reader, len(late) + 1)]
+        assert told == ["docs"] * len(late) + ["shop"]
 
 
 async def test_text_frames_for_people(live: Live, daemon: FakeDaemon) -> None:

@@ -213,6 +213,14 @@ def test_a_turn_that_failed_for_an_unknown_reason_on_a_full_disk_failed_for_that
     assert case(story).detail == "disk_full"
 
 
+def test_a_status_that_comes_later_does_not_hide_that_the_disk_was_full(story: Story) -> None:
+    story.hook("stop-failure", error="odd", text="what nobody knows", full_disks=("cwd",))
+    story.tell(FailureStatusSeen("a", 1, 500))
+
+    assert [one.detail for one in cases(story)] == ["disk_full"]
+    assert story.kept[-1].noticed[-1].evidence.disks == "cwd"
+
+
 def test_a_start_whose_files_could_not_be_written_for_want_of_room_failed_for_that(story: Story) -> None:
     dies(story)
     story.wait(1)

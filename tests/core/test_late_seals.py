@@ -9,7 +9,8 @@ import pytest
 from phoenixd.core.actions import CollectTask, Spawn
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff
+from phoenixd.core.agent.state import BackingOff, Parked
+from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.fleet import next_deadline
 from phoenixd.core.tasks.state import Outcome, Tasks
@@ -83,6 +84,20 @@ def test_a_session_that_cannot_be_resumed_is_never_begun_anew() -> None:
 
     assert [one.mode for one in works.of(Spawn)] == [Mode.FRESH, Mode.RESUME]
     assert works.states() == {"t1": "done"}
+
+
+def test_one_that_is_parked_before_it_can_be_asked_is_not_begun_afresh_afterwards() -> None:
+    works = asked()
+    worker = works.worker("t1")
+    parked = replace(worker, state=Parked())
+    works.fleet = replace(works.fleet, agents={**works.fleet.agents, worker.name: parked})
+    works.tell(Tick())
+    works.tell(Tick())
+    works.collected("t1", UNSEALED)
+    works.wait(600)
+
+    assert works.states() == {"t1": "done"}
+    assert [one.mode for one in works.of(Spawn)] == [Mode.FRESH, Mode.RESUME]
 
 
 def test_a_cancel_meanwhile_counts() -> None:

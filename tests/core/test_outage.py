@@ -49,7 +49,7 @@ class Service(Story):
     def obey(self) -> None:
         """What was ordered happens, and each new run begins its turn."""
         while orders := [action for action in self.actions if isinstance(action, Spawn | Deliver)]:
-            self.kept = [*getattr(self, "kept", []), *self.decisions]
+            self.earlier = [*getattr(self, "earlier", []), *self.decisions]
             self.decisions.clear()
             for order in orders:
                 name = order.agent
@@ -112,8 +112,8 @@ class Service(Story):
             self.obey()
 
     def all(self, kind: type) -> list[object]:
-        kept = getattr(self, "kept", [])
-        return [action for one in (*kept, *self.decisions) for action in one.actions if isinstance(action, kind)]
+        earlier = getattr(self, "earlier", [])
+        return [action for one in (*earlier, *self.decisions) for action in one.actions if isinstance(action, kind)]
 
     def starts(self) -> int:
         return len(self.all(Spawn))

@@ -122,7 +122,7 @@ def test_each_way_in_which_an_answer_is_cut_is_noticed_or_known_to_need_a_seal(
     stage: AgentStage, fault: str, outcome: Outcome
 ) -> None:
     stage.scenario.add(FAULTS[fault])
-    stage.up(keys='limits = { overload_wait = "1s" }\nliveness = { check_interval = "1s" }')
+    stage.up(keys='limits = { overload_wait = "3s" }\nliveness = { check_interval = "1s" }')
     first = stage.asked(GOAL)
 
     match outcome:

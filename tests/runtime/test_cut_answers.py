@@ -140,6 +140,17 @@ async def test_an_answer_that_its_cli_goes_on_with_a_moment_later_is_not_told_as
     assert [one.went_on for one in house.told] == [True]
 
 
+async def test_a_cut_answer_of_a_turn_that_failed_is_told_before_its_agent_is_asked_again() -> None:
+    """Its CLI has given up; where the service is asked again soon, the next turn would hide the cut."""
+    house = House()
+    house.wrote(CutShort("stream", house.story.wall + 1))
+    house.stops("stop-failure")
+
+    await run(house, lambda: house.pass_time(2 * GATHER))
+
+    assert [one for one in house.told if isinstance(one, AnswerCut)] != []
+
+
 async def test_what_is_not_written_yet_is_looked_for_once_more_and_not_for_ever() -> None:
     house = House()
     house.facts_now = SessionFacts(newest_kind="prompt")

@@ -582,6 +582,14 @@ async def test_a_message_that_is_ordered_again_has_one_verdict(post: Post) -> No
     assert (outcomes(post), post.pane.typed) == ([], ["one", "Enter"])
 
 
+async def test_a_text_that_an_earlier_daemon_got_in_is_not_typed_again_where_it_is_ordered_again(post: Post) -> None:
+    post.messenger.left_behind([Unfinished("a", 1, "m", "one")])
+    post.hook("prompt-submit", "one")
+
+    assert isinstance(await post.send("one"), Delivered)
+    assert (outcomes(post), post.pane.typed) == ([("Delivered", "m")], [])
+
+
 async def test_the_next_text_waits_until_it_is_known_what_stands_there(post: Post) -> None:
     post.pane.line = "one"
     post.pane.on_clear = lambda: setattr(post.pane, "line", "")

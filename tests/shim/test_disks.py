@@ -84,10 +84,30 @@ def test_a_disk_of_the_network_is_never_asked_for_it_may_hang(
     asked: list[bytes] = []
     monkeypatch.setattr(disks, "_is_full", lambda path: asked.append(path) or True)
 
-    found = disks.full(order(HOME="/net work/me", TMPDIR="/net work/here/tmp"))
+    found = disks.full(order(HOME="/net work/me", TMPDIR="/var/tmp"), "/net work/here/state")
 
     assert found == ["cwd", "tmp"]
-    assert asked == [b"/", b"/net work/here/tmp"]
+    assert asked == [b"/", b"/var/tmp"], "the way to a disk of this host below the network's may hang too"
+
+
+def test_a_link_to_a_disk_of_the_network_is_not_followed(
+    disks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "net/me").mkdir(parents=True)
+    (tmp_path / "home").symlink_to("net")
+    (tmp_path / "round").symlink_to("round")
+    (tmp_path / "near").symlink_to(tmp_path / "./home/../own")
+    (tmp_path / "far").symlink_to("own")
+    (tmp_path / "own").mkdir()
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"21 1 8:1 / / rw - ext4 /dev/sda1 rw\n22 21 0:40 / {tmp_path}/net rw - nfs4 server:/export rw\n")
+    monkeypatch.setattr(disks, "MOUNTS", str(mounts))
+    asked: list[bytes] = []
+    monkeypatch.setattr(disks, "_is_full", lambda path: asked.append(path) or True)
+
+    for place in ("home/me", "round/me", "near"):
+        assert disks.full(order(HOME=f"{tmp_path}/{place}")) == ["cwd", "tmp"]
+    assert disks.full(order(HOME=f"{tmp_path}/far/me")) == ["cwd", "home", "tmp"]
 
 
 def test_a_turn_that_fails_tells_which_disks_are_full_and_an_agent_cannot_say_so_itself(

@@ -125,6 +125,9 @@ class SimulatedLauncher:
     def classify(self, agent: Agent, screen: str) -> str:
         return screen or "unknown"
 
+    def dismisses(self, agent: Agent, verdict: str) -> bool:
+        return False
+
     def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         return None
 

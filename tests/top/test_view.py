@@ -84,6 +84,16 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
     )
 
 
+@pytest.mark.parametrize("size", SIZES)
+def test_a_daemon_that_starts_nothing_new_says_so_in_the_first_line(size: tuple[int, int]) -> None:
+    """Faces, check 1: whether everything is alive is asked of phoenixd too."""
+    before = world("one_idle", *size)
+    body = {"id": 9, "kind": "degraded", "text": "no space", "agent": None, "over": False, "needs_you": True}
+    after = replace(before, model=hear(before.model, [Frame("alert", body)], AT))
+
+    assert ["DEGRADED" in paint(one).text.splitlines()[0] for one in (before, after)] == [False, True]
+
+
 def test_agents_that_are_fine_are_counted_where_not_all_fit() -> None:
     shown = paint(world("a_bad_night")).text
 

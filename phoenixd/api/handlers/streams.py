@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
+from functools import reduce
 
 from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, here
@@ -43,18 +44,21 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
     after, since_wall = await _start(ask, last_event_id)
 
     async def frames() -> AsyncIterator[str]:
-        last, wall, chosen = after, since_wall, _rows_of(ask)
+        last, wall, marked, recent = after, since_wall, -1, [_rows_of(ask)]
         yield BEAT_FRAME  # The first bytes tell the client that the stream stands.
         while not closing.is_set():
             newest = await _newest(ask)  # Before the rows: what is committed in between is then read, not skipped.
             now_chosen = _rows_of(ask)  # Anew each time: a seat may have passed on meanwhile.
-            rows_of = _either(chosen, now_chosen)  # By one of these rows an agent may have left those that are chosen.
+            # By one of these rows an agent may have left those that are chosen. The fleet is ahead of the journal by
+            # what is being committed, so it stays until that was read.
+            recent = [*recent[-2:], now_chosen] if newest > marked else [*recent[:-1], _either(recent[-1], now_chosen)]
+            marked, rows_of = newest, reduce(_either, recent)
             rows = await ask.service.journal.read(after=last, agent=rows_of, since_wall=wall, limit=ROWS, story=story)
             for row in rows:
                 last = row.seq
                 yield _frame(row.seq, _told(ask, row))
-            chosen = rows_of if len(rows) == ROWS else now_chosen
             if len(rows) == ROWS:
+                recent = [rows_of]
                 continue
             last, wall = max(last, newest), None
             if not await _unless(closing, ask.service.wait_committed(last, beat)):

@@ -59,11 +59,10 @@ def status(
 
     whole: makes the row of a glance; asked only for those that have a line of their own.
     """
-    if not rows:
-        return page(
-            [*_daemon(facts, here), f"No agents yet. Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"]
-        )
     degraded = " DEGRADED." if _is_degraded(facts) else ""
+    if not rows:
+        told = [f"0 need you. No agents yet.{degraded}", *_daemon(facts, here)]
+        return page([*told, f"Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"])
     head = [*wrap(f"{first_line(rows)}{degraded}", here.width), *_since_line(digest, here)]
     head += [*_stale_line(loops or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here, whole)
@@ -84,7 +83,7 @@ def first_line(rows: Sequence[Seen]) -> str:
     absent = [row for row in wanted if row.pid is None]
     counts = (
         (sum(row.group == "working" and row.state == "starting" for row in absent), "starting"),
-        (sum(row.parked_until is not None for row in absent), "parked"),
+        (sum(row.parked_until is not None for row in absent), "parked by a limit"),
         (sum(row.state == "quarantined" for row in absent), "quarantined"),
     )
     healing = sum(row.group == "healing" for row in rows)

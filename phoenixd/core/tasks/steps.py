@@ -14,7 +14,7 @@ from phoenixd.core.actions import CollectTask
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Starting, Stopped
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
@@ -93,6 +93,10 @@ def _look_at_run(found: Step, task: Task, now: Moment) -> Step:
         return finish(found, task, "failed", f"its worker {task.agent} was removed", now)
     if isinstance(agent.state, Stopped | Quarantined):
         return _collect(found, task, agent, now)
+    if task.sealing and task.cut is None and isinstance(agent.state, Parked):
+        # What is parked begins afresh afterwards, and would do its work a second time.
+        words = "it was parked before it could be asked for its seal"
+        return cut_off(found, replace(task, cut=Cut("timeout", words), why=words, due=now.at), now)
     if not task.sealing and (timed := _timed(task, agent, now)) is not task:
         task = timed
         found = taken(found, task)

@@ -105,8 +105,8 @@ class Patient:
     """An agent that failed and whose next run has not begun, or that has done nothing since its turn failed.
 
     failure, word, status, reset, said: why the turn failed, by which the end of the same run is explained too. number:
-    which failure of its Case that is. ended: a further turn of it is over, and a look at the screen has yet to show
-    whether it ended well.
+    which failure of its Case that is. disks: those without room when its turn failed. ended: a further turn of it is
+    over, and a look at the screen has yet to show whether it ended well.
     """
 
     agent: str
@@ -120,6 +120,7 @@ class Patient:
     ended: bool = False
     status: int | None = None
     number: int = 1
+    disks: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -44,6 +44,8 @@ def of_status(agent: Agent, patient: Patient, status: int) -> Evidence:
         failure=patient.failure,
         word=patient.word,
         status=status,
+        disk_full=bool(patient.disks),
+        disks=patient.disks,
         reset=patient.reset,
         said=patient.said,
     )

@@ -59,7 +59,7 @@ def notice(book: Book, agent: Agent, incarnation: int, evidence: Evidence, now: 
     if evidence.failure:
         patient = replace(
             patient, failure=evidence.failure, word=evidence.word, reset=evidence.reset, said=evidence.said,
-            status=evidence.status,
+            status=evidence.status, disks=evidence.disks,
         )  # fmt: skip
     return replace(book, cases=book.cases.with_patient(patient))
 
