@@ -13,11 +13,13 @@ from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.handoffs import PapersFailed
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import ShimLost, TreeGone
+from phoenixd.core.handoff.holding import predecessor_lost
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.spec import ContextRules
+from phoenixd.core.spec import ContextRules, RestartPolicy, RestartRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from tests.core.handing import HandoffStory, orchestrator
+from tests.core.story import Story, spec
 
 TOO_LONG = {"error": "invalid_request", "error_details": "Prompt is too long"}
 EXCEEDED = {"error": "max_output_tokens", "last_assistant_message": "API Error: model_context_window_exceeded"}
@@ -205,3 +207,15 @@ def test_a_refusal_of_a_subagents_is_no_dead_end() -> None:
     story = working()
     story.tell(hook_event("o", 1, "stop-failure", {"agent_id": "sub", **TOO_LONG}, story.wall))
     assert isinstance(story.agent.state, Running)
+
+
+def test_a_lost_predecessors_last_end_is_the_reason_and_without_one_that_it_does_not_run() -> None:
+    story = working()
+    story.begins()
+    down = Story(spec(restart=RestartRules(policy=RestartPolicy.NEVER))).lives(20, 3).agent
+    assert down.last_exit is not None
+    for old, how in ((down, down.last_exit.text), (None, "it does not run")):
+        move = predecessor_lost(story.handoff, old, None, story.now)
+        assert move is not None
+        assert move.reason == f"its predecessor is down ({how}): the handoff goes on from files"
+        assert move.handoff.degraded[-1] == f"the predecessor ended before the fence: {how}"

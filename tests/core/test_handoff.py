@@ -301,6 +301,11 @@ def test_an_answer_that_quotes_an_ack_in_its_middle_is_none() -> None:
     assert verdict.in_last_words('```\nHANDOFF-ACK {"package": "x", "word": "y"}\n```') == ("x", "y", ())
 
 
+def test_of_an_ack_names_of_up_to_100_characters_are_read() -> None:
+    said: dict[str, object] = {"n" * 100: "read", "n" * 101: "too long", "word": "y"}
+    assert verdict.read(said) == ("", "y", (("n" * 100, "read"),))
+
+
 def test_f_ho_8_a_package_that_was_changed_is_written_again_before_an_ack_counts() -> None:
     story = at("await_ack")
     story.files = "never"

@@ -63,6 +63,15 @@ def test_with_nobody_there_it_is_a_failed_iteration(
     assert story.agent.item is None
 
 
+def test_once_the_terminal_has_answered_it_is_waited_for_no_longer() -> None:
+    story = interrupted(130, None)
+    assert isinstance(story.state, BackingOff)
+    assert story.state.unattended is not None
+    story.tell(AttendanceSeen("a", 1, False))
+    assert isinstance(story.state, BackingOff)
+    assert story.state.unattended is None
+
+
 @pytest.mark.parametrize("pause", [0.0, 1.0, 10.0])
 def test_the_next_iteration_waits_for_that_word_and_not_for_ever(pause: float) -> None:
     story = interrupted(130, None, pause)

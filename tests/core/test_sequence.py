@@ -213,6 +213,15 @@ def test_p54_a_member_that_was_stopped_on_purpose_has_no_turn_until_somebody_sta
     assert story.order()[-1] == "criticizer"
 
 
+def test_p54_for_a_member_that_was_stopped_on_purpose_no_file_is_looked_for() -> None:
+    story = SequenceStory(Member("criticizer", when_exists="x"), Member("planner"))
+    story.tell(StopRequested("criticizer"))
+    story.has_run("builder")
+
+    assert story.of(LookForFile) == []
+    assert story.order() == ["builder", "planner"]
+
+
 def test_a_member_started_by_hand_runs_once() -> None:
     story = SequenceStory()
     story.tell(StartRequested("planner"))
@@ -296,6 +305,8 @@ def test_a_condition_that_is_gone_leaves_the_turn_out() -> None:
     story.has_run("builder")
 
     assert story.order() == ["builder", "planner"]
+    told = [reason for reason in story.reasons if "criticizer-when" in reason and "iteration" in reason]
+    assert told == ["iteration 1: no turn for criticizer: nobody can tell, criticizer-when is gone"]
 
 
 @pytest.mark.parametrize("left", [("planner",), ("planner", "criticizer"), ()])

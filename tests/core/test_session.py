@@ -159,6 +159,17 @@ def test_what_is_said_during_a_stop_counts_for_the_session() -> None:
     assert story.spawn.prompt is PromptKind.NONE
 
 
+def test_a_first_hook_that_comes_during_a_stop_shows_that_hooks_arrive() -> None:
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.stop()
+    assert isinstance(story.state, Stopping)
+    assert not story.agent.hooks_seen
+    story.hook("session-start", session_id="own-id", source="startup")
+    assert story.agent.hooks_seen
+
+
 def test_activity_keeps_a_session_young() -> None:
     story = Story(claude()).works()
     for _ in range(30):

@@ -19,6 +19,7 @@ from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
 from phoenixd.core.tasks.state import MOST_ENDED, MOST_OPEN, JobRules, Outcome, Task, Tasks
+from phoenixd.core.tasks.worker import worker_of
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import spec
@@ -42,6 +43,10 @@ def test_e53_a_task_is_a_worker_of_its_own_that_begins_fresh_and_goes_when_it_is
     assert works.states() == {"t1": "done"}
     assert "shop-t1" not in works.fleet.agents
     assert Release("shop-t1") in works.actions
+
+
+def test_e53_a_worker_takes_no_turns_whoever_asks_for_it() -> None:
+    assert worker_of(boss("shop", turn_of="builder"), "shop-t1", "t1", "Write the schema.").turn_of is None
 
 
 def test_e58_at_once_counts_the_fleet_and_the_next_one_begins_when_one_is_collected() -> None:

@@ -9,6 +9,7 @@ from typing import get_args
 
 import pytest
 
+from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.treatment import gather, rules
 from phoenixd.core.treatment.evidence import Evidence, known
@@ -183,3 +184,10 @@ def test_c4_what_fails_in_a_living_run_is_told_as_such() -> None:
     assert (failed.occasion, failed.is_alive, failed.word) == ("failed_turn", True, "strange")
     cut = gather.of_cut(story.agent)
     assert (cut.occasion, cut.is_alive) == ("cut_answer", True)
+
+
+def test_a_start_without_a_run_is_a_failed_start_unless_its_session_was_refused() -> None:
+    agent = Story(claude()).agent
+    refused = gather.of_start(agent, StartFailed("a", 1, 0, "no such session", "resume refused"))
+    failed = gather.of_start(agent, StartFailed("a", 1, 0, "no room", "disk full"))
+    assert (refused.occasion, failed.occasion) == ("refused_resume", "failed_start")

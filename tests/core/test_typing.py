@@ -10,8 +10,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.moment import Moment
+from phoenixd.core.typing.before import hear_drawing
 from phoenixd.core.typing.clearing import TAKEN_OUT, TAKEN_OUT_LATER
-from phoenixd.core.typing.delivery import LONGEST, Delivery, begin, begin_again
+from phoenixd.core.typing.delivery import DRAWN_WITHIN, LONGEST, Delivery, Drawing, Freeing, begin, begin_again
 from phoenixd.core.typing.lines import can_show, which
 from phoenixd.core.typing.machine import HEARS, hear
 from phoenixd.core.typing.orders import ClearLine, Done, Look, Paste, PressEnter
@@ -265,3 +266,25 @@ def test_what_stands_in_an_input_line_is_known_for_ours_only_where_nothing_was_a
 )
 def test_enter_goes_on_a_line_that_can_show_the_text(line: str, text: str, is_command: bool, can: bool) -> None:
     assert can_show(line, text, is_command=is_command) is can
+
+
+@pytest.mark.parametrize(
+    ("before", "frame", "at", "is_drawn"),
+    [
+        ("Hello", "Hello", 1.0, True),
+        ("Hello", "Hello\n>", 1.0, False),
+        ("", "Hello", 1.0, False),
+        ("", "", 1.0, False),
+        (" \n", " \n", 1.0, False),
+        ("Hello", "Hello\n>", DRAWN_WITHIN, True),
+        ("", "", DRAWN_WITHIN, True),
+    ],
+)
+def test_a_screen_is_drawn_once_it_shows_something_that_stands_still_and_is_not_waited_for_for_ever(
+    before: str, frame: str, at: float, is_drawn: bool
+) -> None:
+    delivery = begin(TEXT, 0.0, is_opening=True)
+    assert isinstance(delivery.step, Drawing)
+    sight = Sight(Screen(None, frame=frame))
+    outcome = hear_drawing(delivery, replace(delivery.step, frame=before), sight, Moment(at, at))
+    assert isinstance(outcome.delivery.step, Freeing) is is_drawn

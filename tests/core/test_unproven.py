@@ -7,11 +7,12 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import CleanUp, Fence
-from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.orders import AgentWithdrawn
 from phoenixd.core.events.runs import AgentExited, RunMissing, ShimLost, TreeGone
+from phoenixd.core.moment import Moment
 from phoenixd.core.spec import RestartRules, StopRules
-from phoenixd.core.unproven import weighed
+from phoenixd.core.unproven import wait, weighed
 from tests.core.story import Story, spec
 
 
@@ -215,3 +216,23 @@ def test_what_may_be_left_of_a_lost_shims_run_is_swept_at_every_later_end_and_st
     assert len(story.of(CleanUp)) == 2
     story.stop()
     assert len(story.of(CleanUp)) == 3, "also of one that is stopped already: whoever asks again has seen something"
+
+
+@pytest.mark.parametrize(
+    ("then", "desired", "is_held"),
+    [
+        (Afterwards.STAY, Desired.RUNNING, False),
+        (Afterwards.JUDGE, Desired.STOPPED, False),
+        (Afterwards.JUDGE, Desired.RUNNING, True),
+        (Afterwards.RESTART, Desired.STOPPED, True),
+    ],
+)
+def test_promise_2_what_could_not_be_read_holds_up_only_what_is_to_start(
+    then: Afterwards, desired: Desired, is_held: bool
+) -> None:
+    story = lost()
+    assert isinstance(story.state, Stopping)
+    state = replace(story.state, then=then, unseen_since=0.0)
+    gone = TreeGone("a", 1, unproven=True, unread=(88,))
+    decision = wait(replace(story.agent, desired=desired), state, gone, Moment(1000.0, 1000.0))
+    assert (decision is not None) is is_held

@@ -185,6 +185,16 @@ class Counters:
         return "agent"
 
 
+async def test_f_proc_24_kills_that_were_counted_before_a_run_began_are_not_its_own(
+    ear: Ear, child: ProcessIdentity, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    counters = Counters()
+    monkeypatch.setattr(ear.hearing, "_memory", counters)
+    ear.hearing.watch_shim(ear.hello())
+    ear.started(child)
+    assert (counters.noted, len(ear.told)) == (1, 1)
+
+
 @pytest.mark.parametrize(
     ("code", "signal", "cause", "oom"),
     [(None, 9, "exit", "agent"), (None, 15, "exit", ""), (137, None, "exit", ""), (None, 9, "terminal_lost", "")],

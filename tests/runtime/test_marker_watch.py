@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import anyio
 import pytest
 
 from phoenixd.core.agent import Agent
@@ -15,7 +16,7 @@ from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import ResonanceRules
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.planting import Marker, Planting, anchor_text
-from phoenixd.runtime.marker_watch import MarkerWatch
+from phoenixd.runtime.marker_watch import GATHER, MarkerWatch
 from tests.start.places import NOW, HandClock, Room
 from tests.transcripts import samples
 
@@ -178,3 +179,22 @@ async def test_an_agent_without_a_marker_is_not_looked_at(watched: Watched) -> N
     await watched.look()
 
     assert watched.told == []
+
+
+async def test_a_transcript_is_read_once_its_cli_had_the_time_to_write(watched: Watched) -> None:
+    """A hook comes a moment before what it tells of is written down."""
+    clock, looked, has_looked = WatchClock(), list[float](), anyio.Event()
+
+    class Passing:
+        async def passed(self, agent: Agent, words: object) -> tuple[()]:
+            looked.append(clock.wall)
+            has_looked.set()
+            return ()
+
+    watch = MarkerWatch(lambda name: watched.agent, watched.told.append, clock, Passing())  # type: ignore[arg-type]
+    watch.heard("a", "tool-end", {})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        await has_looked.wait()
+        tasks.cancel_scope.cancel()
+    assert looked[0] == NOW + GATHER

@@ -304,6 +304,13 @@ def test_who_is_attached_is_told_with_those_who_may_write() -> None:
     assert (attached.clients, attached.writers) == (0, 0)
 
 
+def test_a_change_of_who_is_attached_is_announced_once() -> None:
+    house = House()
+    for clients, writers in ((1, 0), (1, 0), (1, 1), (0, 0)):
+        house.sights.attached({house.agent.name: (clients, writers)})
+    assert house.changes == [house.agent.name] * 3
+
+
 async def looked(house: House, line: StatusLine | None, used: Used | None = None) -> Sight:
     async def words(agent: Agent) -> tuple[str, float | None]:
         return "done", 990.0

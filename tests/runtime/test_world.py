@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, cast
 
+import pytest
+
 from phoenixd.core.behind.world import SeenRun, World
 from phoenixd.ports import Outside
 from phoenixd.ports.journal import Epochs, RunFiles
@@ -62,3 +64,13 @@ async def test_without_a_run_or_a_shim_the_highest_incarnation_that_anything_nam
     assert (idle.shim, idle.incarnation, idle.living) == ("idle", 3, None)
     (none,) = (await world(Seen(None, RunFiles(last=OLD, incarnation=4)))).traces
     assert (none.shim, none.incarnation, none.living) == ("none", 4, None)
+
+
+@pytest.mark.parametrize(
+    ("said", "known"),
+    [(1, 1), (2**53 - 1, 2**53 - 1), (0, 0), (-1, 0), (2**53, 0), (True, 0), ("3", 0), (None, 0)],
+)
+async def test_an_incarnation_that_a_shim_says_counts_where_it_can_be_one(said: object, known: int) -> None:
+    greeting = ShimHello("a", ProcessIdentity("boot", 1, 10), 2, "1", 0, None, {"incarnation": said})
+    (trace,) = (await world(Seen(greeting))).traces
+    assert trace.incarnation == known

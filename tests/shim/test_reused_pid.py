@@ -67,3 +67,26 @@ def _works(own: tuple[str, ...]) -> bool:
         return subprocess.run([*own, "true"], check=False, capture_output=True).returncode == 0
     except OSError:
         return False
+
+
+# The dead agent's number is this very process's by now, which leads a group of that number.
+REAPED = """
+import os, subprocess
+import run
+living, dead = object.__new__(run.Run), object.__new__(run.Run)
+agent = subprocess.Popen(["cat"], stdin=subprocess.PIPE, start_new_session=True)
+living.pid, living.ended_at = agent.pid, None
+living.terminate()
+agent.stdin.close()
+dead.pid, dead.ended_at = os.getpid(), "2026-01-01T00:00:00Z"
+dead.terminate()
+print("spared", agent.wait())
+"""
+
+
+def test_promise_5_an_agent_is_asked_to_end_until_it_is_reaped_and_never_after() -> None:
+    argv = [sys.executable, "-c", REAPED]
+    done = subprocess.run(
+        argv, cwd=SHIM, start_new_session=True, timeout=60, capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (0, "spared -15\n"), done.stderr
