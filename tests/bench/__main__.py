@@ -32,7 +32,9 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--quick", action="store_true", help="few samples, short idle spans")
     parser.add_argument("--agents", type=int, nargs="+", default=[1, 100])
     parser.add_argument("--peers", nargs="+", default=list(USUAL), choices=list(PEERS))
-    parser.add_argument("--kills", type=int, help="of each supervisor in a race (20)")
+    parser.add_argument(
+        "--kills", type=int, help="of each supervisor in a race, failures of each cause in recovery (20)"
+    )
     parser.add_argument("--seconds", type=float, help="of each idle span (60)")
     parser.add_argument("--write", action="store_true", help="write the table of recovery into docs/performance.md")
     parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="NAME", help="these parts alone")

@@ -197,7 +197,7 @@ def false_kills() -> tuple[int, int]:
 def report(scale: Scale) -> bool:
     """Print the table; False where a CLI is missing or an agent did not come back."""
     load = os.getloadavg()[0]
-    rounds, well, lines = (2 if scale.quick else 20), True, []
+    rounds, well, lines = (2 if scale.quick else scale.kills), True, []
     for harness in CONTRACTED:
         if (place := locate(harness)).binary is None:
             print(f"not run: {harness}: {place.reason}")

@@ -168,5 +168,5 @@ def test_r40_a_restored_agent_that_rests_is_given_a_turn_and_verified(stage: Sta
     stage.until_running("a", 2, ("fresh",), PATIENCE)
     stage.until("the new session is verified", lambda: agent.status()["state"] == "intact", 2 * PATIENCE)
 
-    assert "restore_6" in recorded(stage)
+    eventually_sync(lambda: "restore_6" in recorded(stage), what=f"the last step is kept: {recorded(stage)}")
     assert len(agent.asked()) == 1, "one turn was opened, and one code asked for"
