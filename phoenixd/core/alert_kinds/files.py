@@ -1,0 +1,34 @@
+"""An agent's files and ports."""
+
+from __future__ import annotations
+
+from phoenixd.core.alert_kinds import cures
+from phoenixd.core.alert_kinds.kind import AlertKind
+
+KINDS: tuple[AlertKind, ...] = (
+    AlertKind(
+        "port held",
+        "none of our processes listens on a port that an agent's [cleanup rules](clean-up-after-runs.md) name",
+        "a cleanup finds the ports free of strangers",
+        cures.has_no_ports,
+    ),
+    AlertKind(
+        "brief",
+        "brief.md is older than `brief_max_age`, or lacks a section",
+        "it was written anew",
+        None,
+    ),
+    AlertKind(
+        "state",
+        "state.json could not be relied on, and was rebuilt; the original is kept beside it",
+        "an hour later it is sound",
+        None,
+    ),
+    AlertKind(
+        "documents",
+        "an agent's files cannot be written, as on a full disk",
+        "they were written again",
+        None,
+        is_ours=True,
+    ),
+)

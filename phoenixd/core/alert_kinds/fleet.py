@@ -1,0 +1,66 @@
+"""The journal, the disk, the terminal server: what concerns no single agent."""
+
+from __future__ import annotations
+
+from phoenixd.core.alert_kinds import cures
+from phoenixd.core.alert_kinds.kind import AlertKind
+
+KINDS: tuple[AlertKind, ...] = (
+    AlertKind(
+        "degraded",
+        (
+            "the journal cannot be written, or soon could not: nothing new is started, stops go on ([a full "
+            "disk](../explanation/a-full-disk.md))"
+        ),
+        "it could for a while ([how long](../explanation/a-full-disk.md))",
+        None,
+        about="fleet",
+    ),
+    AlertKind(
+        "slow disk",
+        (
+            "commits of the journal take 2 s or longer: everything goes on, only later ([a slow "
+            "disk](../explanation/a-slow-disk.md))"
+        ),
+        "they took less than a second for a while",
+        None,
+        needs_person=False,
+        about="fleet",
+    ),
+    AlertKind(
+        "journal",
+        "the journal was damaged and salvaged",
+        "the next start finds it sound",
+        None,
+        about="fleet",
+    ),
+    AlertKind(
+        "journal behind",
+        "the journal was lost or is old: what lives was adopted, and nothing that was stopped was started",
+        "`phoenixctl recover --yes`, see [recover](recover-an-old-journal.md)",
+        None,
+        about="fleet",
+    ),
+    AlertKind(
+        "recover",
+        "it is not known whether an agent was stopped, for the journal was lost or is old",
+        "it is started or stopped, or `recover` is confirmed",
+        cures.is_back,
+        is_told=False,
+    ),
+    AlertKind(
+        "epoch",
+        "what tells a lost journal cannot be written beside it",
+        "it was written again",
+        None,
+        about="fleet",
+    ),
+    AlertKind(
+        "terminal",
+        "most of the fleet fell at once",
+        "the terminal server answers",
+        None,
+        needs_person=False,
+        about="fleet",
+    ),
+)
