@@ -18,6 +18,7 @@ from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
+from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, PROPOSAL, QUESTION, call_of
@@ -112,6 +113,16 @@ def prepared(before: Agent | None, agent: Agent | None) -> AnswerRequested | Non
         if (one.dialog, one.asks) == (item.kind, item.text):
             return AnswerRequested(agent.name, item.id, one.allow, one.reason, item.text_hash, BY_CONFIGURATION)
     return None
+
+
+def give_prepared(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
+    """Give the operator's prepared answer to a question that has just been asked."""
+    agent = before.roster.living(event.agent, event.incarnation)
+    asked = found.fleet.agents.get(event.agent)
+    if agent is None or asked is None or not asked.spec.answers:
+        return found
+    given = prepared(agent, asked)
+    return put(found, answer(asked, given, now), now) if given is not None else found
 
 
 def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:

@@ -3,7 +3,8 @@
 A row is read from left to right. In the inner tuple stand the parts of the agent that the event is about: together they
 make one decision, which is taken into the fleet where the tuple stands. Each gets the agent as the part before it left
 it, the event, what was seen and decided so far, and the moment; one of OWN gets its own dataclass and a view in place
-of the agent. So a part can tell something only to a later one. The parts outside of that tuple belong to the fleet.
+of the agent. So a part can tell something only to a later one. The parts outside of that tuple belong to the fleet:
+each gets the fleet as the event found it, what the parts before it came to, the event, and the moment.
 docs/reference/states.md is made from this table.
 """
 
@@ -19,16 +20,20 @@ from phoenixd.core import (
     armed,
     cleanup,
     cut,
+    deadlines,
     deafness,
-    fleet,
+    declarations,
     hooks,
     interrupt,
     productive,
     progress,
+    recovery,
     reports,
     requests,
     session,
+    starts,
     turns,
+    watches,
     weights,
     workplaces,
 )
@@ -133,6 +138,7 @@ from phoenixd.core.parts import Signal, View
 from phoenixd.core.resonance import checks, exchange, moves
 from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
+from phoenixd.core.sequence import parts as sequences
 from phoenixd.core.taking import take
 from phoenixd.core.tasks import requested, steps, telling
 from phoenixd.core.treatment import acting, casebook, examining
@@ -149,48 +155,53 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 # Before them the clinic adds what the others left out; its book stands behind all of them, for it reads what they
 # decided, and of what it notes some may be shown to a model.
 DUE: Row = (
-    acting.act, accounts.release, outage.release, fleet.release_starts, fleet.count_epoch, casebook.follow,
+    acting.act, accounts.release, outage.release, starts.release, recovery.count_epoch, casebook.follow,
     examining.follow,
 )  # fmt: skip
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (
-    outage.follow, fleet.follow_sequences, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
+    outage.follow, sequences.follow, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
 )  # fmt: skip
 RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
-TOLD: Row = (fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, *RUN)
+TOLD: Row = (
+    sequences.overhear,
+    (workplaces.hear, liveness.hear, session.hear_hook, *ASKED),
+    answers.give_prepared,
+    *RUN,
+)
 CONTEXT: Row = (
-    fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear), fleet.give_answer,
+    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear), answers.give_prepared,
     *RUN,
 )  # fmt: skip
 TURN_OVER: Row = (
-    fleet.overhear,
+    sequences.overhear,
     (
         workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED,
         checks.hear,
     ),
-    asking.hear_last_words, fleet.give_answer, *RUN,
+    asking.hear_last_words, answers.give_prepared, *RUN,
 )  # fmt: skip
 # The short way: that a call began or ended decides nothing for accounts, outages and sequences.
 # A handoff's deadlines stand still while a person is asked, and what answers that is often the end of a call.
 EVIDENCE: Row = (
-    fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), fleet.give_answer, following.follow,
-    *DUE,
+    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), answers.give_prepared,
+    following.follow, *DUE,
 )  # fmt: skip
 CALL: Row = (
-    fleet.overhear,
+    sequences.overhear,
     (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED),
-    fleet.give_answer,
+    answers.give_prepared,
     following.follow,
     *DUE,
 )
 
 CALL_BEGUN: Row = (
-    fleet.overhear,
+    sequences.overhear,
     (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear_call),
-    fleet.give_answer,
+    answers.give_prepared,
     following.follow,
     *DUE,
 )
@@ -205,36 +216,37 @@ TABLE: dict[type[Any], Row] = {
     hooks.CallKept: EVIDENCE,
     hooks.TurnKept: CONTEXT,
     hooks.SessionStarted: (
-        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED, checks.hear),
-        fleet.give_answer, *RUN,
+        sequences.overhear,
+        (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED, checks.hear),
+        answers.give_prepared, *RUN,
     ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
-        fleet.overhear,
+        sequences.overhear,
         (
             workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED,
             checks.hear,
         ),
-        telling.hear_prompt, late.hear_prompt, fleet.give_answer, *RUN,
+        telling.hear_prompt, late.hear_prompt, answers.give_prepared, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
-        fleet.overhear,
+        sequences.overhear,
         (
             workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, dead_end.hear,
             *ASKED, checks.hear,
         ),
-        fleet.give_answer, *RUN,
+        answers.give_prepared, *RUN,
     ),
     hooks.PermissionDenied: (
-        fleet.overhear, (workplaces.hear, progress.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
-        fleet.give_answer, *RUN,
+        sequences.overhear, (workplaces.hear, progress.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
+        answers.give_prepared, *RUN,
     ),
     hooks.PermissionAsked: TOLD,
     hooks.Notified: TOLD,
     hooks.CompactionBegun: (
-        fleet.overhear, (workplaces.hear, liveness.hear, session.hear_hook, compaction.hear, *ASKED),
-        fleet.give_answer, *RUN,
+        sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, compaction.hear, *ASKED),
+        answers.give_prepared, *RUN,
     ),
     hooks.Compacted: CONTEXT,
     hooks.OtherHook: TOLD,
@@ -246,7 +258,7 @@ TABLE: dict[type[Any], Row] = {
     FailureStatusSeen: RUN,
     ScreenSeen: (
         (parking.hear, overdue.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
-        fleet.give_answer, *RUN,
+        answers.give_prepared, *RUN,
     ),
     # A run, from its start to its end.
     AgentStarted: ((begins.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
@@ -255,17 +267,17 @@ TABLE: dict[type[Any], Row] = {
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
             checks.hear_adoption,
         ),
-        seats.name_session, fleet.give_answer, *RUN,
+        seats.name_session, answers.give_prepared, *RUN,
     ),
     StartFailed: ((begins.hear_failed_start,), *RUN),
     AgentExited: (
-        fleet.overhear, (ends.hear_exit,), accounts.follow, outage.follow, fleet.follow_sequences,
-        following.follow, seats.do_held, moves.follow, fleet.brake, *TASKS, *DUE,
+        sequences.overhear, (ends.hear_exit,), accounts.follow, outage.follow, sequences.follow,
+        following.follow, seats.do_held, moves.follow, starts.brake, *TASKS, *DUE,
     ),
     AgentVanished: ((ends.hear_vanishing, answers.let_go), *RUN),
     ShimLost: (
-        (ends.hear_lost_shim,), accounts.follow, outage.follow, fleet.follow_sequences, following.follow,
-        seats.do_held, moves.follow, fleet.brake, *TASKS, *DUE,
+        (ends.hear_lost_shim,), accounts.follow, outage.follow, sequences.follow, following.follow,
+        seats.do_held, moves.follow, starts.brake, *TASKS, *DUE,
     ),
     RunMissing: ((ends.hear_lost_shim,), *RUN),
     TreeGone: ((ends.hear_empty_tree,), *RUN),
@@ -287,27 +299,27 @@ TABLE: dict[type[Any], Row] = {
     # Texts and answers.
     Delivered: ((parking.hear, begins.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
     NotDelivered: ((parking.hear, begins.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
-    HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
-    HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
+    HoldAnswered: ((answers.hear_outcome, answers.quieten), answers.give_prepared, *RUN),
+    HoldReleased: ((answers.hear_release, answers.quieten), answers.give_prepared, *RUN),
     # Orders.
-    AgentDeclared: (fleet.declare, seats.take_seat, fleet.renew_plan, *RUN),
+    AgentDeclared: (declarations.declare, seats.take_seat, recovery.renew_plan, *RUN),
     AgentWithdrawn: (
         (plan.settle, requests.withdraw, checks.hear_order, weights.note_order), seats.end_others, asking.hear_order,
-        undoing.note, fleet.renew_plan, *SHARED,
+        undoing.note, recovery.renew_plan, *SHARED,
     ),
     StartRequested: (
         (plan.settle, requests.hear_start, reports.hear_order, checks.hear_order, weights.note_order),
-        undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        undoing.note, recovery.renew_plan, sequences.take_up, *SHARED,
     ),
     StopRequested: (
         (plan.settle, requests.hear_stop, checks.hear_order, weights.note_order), seats.end_others,
-        asking.hear_order, undoing.note, fleet.renew_plan, *SHARED,
+        asking.hear_order, undoing.note, recovery.renew_plan, *SHARED,
     ),
     RestartRequested: (
         (plan.settle, requests.hear_restart, reports.hear_order, checks.hear_order, weights.note_order),
-        undoing.note, fleet.renew_plan, fleet.take_up_turns, *SHARED,
+        undoing.note, recovery.renew_plan, sequences.take_up, *SHARED,
     ),
-    UndoRequested: (undoing.undo, fleet.renew_plan, fleet.take_up_turns, *SHARED),
+    UndoRequested: (undoing.undo, recovery.renew_plan, sequences.take_up, *SHARED),
     MuteRequested: (muting.mute, *SHARED),
     UnmuteRequested: (muting.unmute, *SHARED),
     AlertAcknowledged: (acknowledging.acknowledge, *SHARED),
@@ -336,18 +348,18 @@ TABLE: dict[type[Any], Row] = {
     FileLooked: ((progress.hear_work,), *SHARED),
     MeasurementLost: ((turns.hear_work, progress.hear_work), *SHARED),
     # Watches, time, and the fleet as a whole.
-    TroubleSeen: (fleet.watch, *SHARED),
-    TroubleGone: (fleet.watch, *SHARED),
-    StateEdited: (fleet.watch, *SHARED),
-    Tick: (fleet.tick, muting.expire, *SHARED),
-    Rebooted: (fleet.reboot, seats.after_reboot, *SHARED),
-    JournalBehind: (fleet.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
-    EpochBegun: (fleet.begin_epoch, late.begin_anew, asking.begin_anew, *SHARED),
-    RecoveryConfirmed: (fleet.confirm_recovery, *SHARED),
-    TerminalSeen: (fleet.see_terminal, *SHARED),
-    LimitsDeclared: (fleet.set_limits, *SHARED),
-    SavingHalted: (fleet.halt, *SHARED),
-    SavingResumed: (fleet.resume, *SHARED),
+    TroubleSeen: (watches.hear, *SHARED),
+    TroubleGone: (watches.hear, *SHARED),
+    StateEdited: (watches.hear, *SHARED),
+    Tick: (deadlines.tick, muting.expire, *SHARED),
+    Rebooted: (recovery.reboot, seats.after_reboot, *SHARED),
+    JournalBehind: (recovery.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
+    EpochBegun: (recovery.begin_epoch, late.begin_anew, asking.begin_anew, *SHARED),
+    RecoveryConfirmed: (recovery.confirm_recovery, *SHARED),
+    TerminalSeen: (starts.see_terminal, *SHARED),
+    LimitsDeclared: (declarations.set_limits, *SHARED),
+    SavingHalted: (starts.halt, *SHARED),
+    SavingResumed: (starts.resume, *SHARED),
 }  # fmt: skip
 
 

@@ -1,8 +1,8 @@
 """What the fleet has to find among all agents without looking at each: who is due when, who shares what with whom.
 
-Each mark is (what, group, at, place in the fleet, name). The brakes of fleet.py, and accounts.py, outage.py and
-sequence.py, ask for marks between two bounds, and so cost the same in a fleet of one agent and of a thousand. Where a
-rule sorts by name within an instant, the place is left at 0. Those of this file:
+Each mark is (what, group, at, place in the fleet, name). starts.py, accounts.py, outage.py and the
+rules of sequences ask for marks between two bounds, and so cost the same in a fleet of one agent and of a thousand.
+Where a rule sorts by name within an instant, the place is left at 0. Those of this file:
 
 DUE: a deadline. START: a start that is due at an instant. SPAWN: the deadline of a start that has not been executed.
 LAUNCH: until when a start weighs on the host. WANTED: the agent is to run.
@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from phoenixd.core import progress, sequence
+from phoenixd.core import progress
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Starting
 from phoenixd.core.lifecycle import overdue
@@ -21,6 +21,7 @@ from phoenixd.core.limits import waits
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import END, Mark
 from phoenixd.core.roster import DUE, LAUNCH, MEMBER, RESTORING, SPAWN, START, WANTED, Marker, Marks, Roster
+from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import AgentSpec
 
 ANY_TIME = Moment(0.0, 0.0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import productive, restart, sequence, signals, workplaces
+from phoenixd.core import productive, restart, signals, workplaces
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
@@ -31,6 +31,7 @@ from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkEvent, Wo
 from phoenixd.core.hooks import Hook, TurnEnded
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import HOUR, Kind
 from phoenixd.core.transitions import enter, keep, open_item
 from phoenixd.core.work import Findings, Survey

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import breaker as breakers
-from phoenixd.core import cleanup, progress, restart, sequence
+from phoenixd.core import cleanup, progress, restart
 from phoenixd.core.actions import Alert, Deliver, Release
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
@@ -41,6 +41,7 @@ from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
+from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter

@@ -18,13 +18,14 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.behind.epochs import ORDERS
 from phoenixd.core.behind.plan import first_row_after
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.durability import LATE, Durability, told
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.evidence import EvidenceSeen, IncidentRecorded, UsageSeen
 from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import as_heard, step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.meter.reading import UsageSample

@@ -13,11 +13,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from phoenixd.core.agent.state import Running
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentExited, AgentStarted
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.core.moment import Moment

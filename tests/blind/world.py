@@ -27,13 +27,14 @@ from phoenixd.core.actions import (
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Rebooted, Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, RunAdopted, TreeGone
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment

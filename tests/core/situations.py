@@ -12,12 +12,12 @@ from typing import Any
 
 from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent import Agent
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentExited, RunAdopted
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.codec import dump_agent, load_agent

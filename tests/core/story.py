@@ -9,6 +9,7 @@ from phoenixd.core.actions import Action, Alert, LookAtCall, LookAtScreen, Measu
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import BackingOff, Running, Starting, State
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import CallWorkSeen, ScreenSeen
@@ -16,7 +17,7 @@ from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, TreeGone
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits

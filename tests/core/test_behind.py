@@ -15,6 +15,7 @@ from phoenixd.core.agent.state import BackingOff, Desired, Running, Stopped, Sto
 from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
+from phoenixd.core.declarations import declared
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed, Tick
 from phoenixd.core.events.orders import (
     AgentDeclared,
@@ -25,7 +26,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
-from phoenixd.core.fleet import Fleet, declared
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment

@@ -9,10 +9,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.agent.state import Parked
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared
-from phoenixd.core.fleet import Fleet, Step, next_deadline
+from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import inbox, project

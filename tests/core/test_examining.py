@@ -10,10 +10,10 @@ import pytest
 
 from phoenixd.core.actions import ExamineCase, Kill, Spawn, Terminate
 from phoenixd.core.agent.state import BackingOff, Parked, Quarantined
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.facts import Treating
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules

@@ -6,11 +6,12 @@ import pytest
 
 from phoenixd.core.actions import ObserveTerminal, Spawn
 from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Starting, Stopped
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, SavingHalted, SavingResumed, TerminalSeen, Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, ShimLost, TreeGone
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import FleetLimits, RestartRules
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec

@@ -11,6 +11,7 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Deliver, InterruptTurn, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopping
+from phoenixd.core.declarations import declared
 from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
@@ -25,7 +26,6 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
-from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step

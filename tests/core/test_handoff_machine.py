@@ -11,6 +11,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, ru
 from phoenixd.core.actions import Action, Deliver, InterruptTurn, Spawn, Terminate, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted, Tick
@@ -25,7 +26,7 @@ from phoenixd.core.events.orders import (
     StopRequested,
 )
 from phoenixd.core.events.runs import AgentStarted
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.handoff.words import FINISH
 from phoenixd.core.hearing import step

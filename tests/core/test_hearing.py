@@ -11,7 +11,7 @@ from typing import Any, get_args
 
 import pytest
 
-from phoenixd.core import fleet, hearing, parts, session, taking
+from phoenixd.core import hearing, parts, session, starts, taking
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, ScreenSeen
@@ -21,6 +21,7 @@ from phoenixd.core.events.runs import AgentExited, RunAdopted
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import EVIDENCE, HOOKS, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import accounts, outage, parking, waits
+from phoenixd.core.sequence import parts as sequences
 from phoenixd.core.turn import calls, claims, due, liveness
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
@@ -109,7 +110,7 @@ def test_evidence_takes_the_short_way(event: type) -> None:
     rest = [part for row in hearing.TABLE.values() for part in flat(row)]
     row = flat(hearing.TABLE[event])
 
-    assert not set(row) & {accounts.follow, outage.follow, fleet.follow_sequences, fleet.brake}
+    assert not set(row) & {accounts.follow, outage.follow, sequences.follow, starts.brake}
     assert set(row) < set(rest)
 
 

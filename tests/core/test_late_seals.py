@@ -10,9 +10,9 @@ from phoenixd.core.actions import CollectTask, Spawn
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Parked
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import StartFailed
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.tasks.state import Outcome, Tasks
 from phoenixd.core.tasks.steps import SEALED_WITHIN
 from phoenixd.documents.codec import decode, encode

@@ -9,6 +9,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from phoenixd.core.actions import Fence, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Stopped, Stopping, StopStep
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import Rebooted, Tick
@@ -23,7 +24,7 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.events.runs import AgentStarted, RunAdopted
 from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.facts import RunEnded
-from phoenixd.core.fleet import Fleet, Step, next_deadline
+from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hearing import step
 from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment

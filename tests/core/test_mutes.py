@@ -5,9 +5,9 @@ from __future__ import annotations
 from phoenixd.core import projection
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.behind.world import World
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import AlertAcknowledged, JournalBehind, Tick, TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, MuteRequested, UndoRequested, UnmuteRequested
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.mutes.state import Mute
 from phoenixd.core.undo.state import Undoable
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent

@@ -9,10 +9,11 @@ import pytest
 from phoenixd.core.actions import Alert, Deliver, Reassure, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of

@@ -14,10 +14,10 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.orders import AgentDeclared, SendRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Moment

@@ -12,13 +12,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 from phoenixd.core.actions import PlantCodes, ReadSeed, Spawn, Terminate
 from phoenixd.core.agent.state import Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.resonance import CheckRequested, CodesSeen, PlantingFailed, RestorationRequested, SeedRead
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import MarkerNoted
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import project

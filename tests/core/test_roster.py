@@ -8,8 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import AgentDeclared
-from phoenixd.core.fleet import Fleet, declared
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hearing import step
 from phoenixd.core.lifecycle import overdue
 from phoenixd.core.marks import MARKER

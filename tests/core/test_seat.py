@@ -29,13 +29,14 @@ from phoenixd.core.events.orders import (
     StopRequested,
 )
 from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted
-from phoenixd.core.fleet import Fleet, Step, put, release_starts
+from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.projection import inbox, project, row_of
 from phoenixd.core.seat import finding, names, succession
 from phoenixd.core.seat.lost import generations
 from phoenixd.core.seat.orders import NAME_TOO_LONG
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
+from phoenixd.core.starts import release
 from phoenixd.documents.codec import decode, encode
 from phoenixd.ports.journal import Saved
 from phoenixd.runtime.recovery import restore
@@ -102,7 +103,7 @@ class Seats(Story):
 def succession_start(fleet: Fleet, name: str, story: Story) -> tuple[Fleet, tuple[Decision, ...]]:
     """Start a generation as its handoff does, beside the door."""
     found = put(Step(fleet), requests.start(fleet.agents[name], StartRequested(name), story.now), story.now)
-    found = release_starts(fleet, found, StartRequested(name), story.now)
+    found = release(fleet, found, StartRequested(name), story.now)
     return found.fleet, found.decisions
 
 

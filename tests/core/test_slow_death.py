@@ -12,7 +12,7 @@ import pytest
 
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Starting, Stopping
-from phoenixd.core.fleet import next_deadline
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.spec import AgentSpec, FleetLimits, LivenessRules
 from phoenixd.core.turn.liveness import was_told
 from tests.core.story import Story, claude, spec

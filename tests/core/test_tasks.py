@@ -10,11 +10,12 @@ from phoenixd.core.actions import CollectTask, Deliver, Release, Spawn
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Stopped
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, Tick
 from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskCollected
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name

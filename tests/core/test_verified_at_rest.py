@@ -9,9 +9,9 @@ import pytest
 from phoenixd.core import armed
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent.state import Quarantined, Running
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.resonance import RestorationRequested
-from phoenixd.core.fleet import next_deadline
 from phoenixd.core.prompts import is_ours
 from phoenixd.core.resonance.restoring import MOST_OPENED, OPENED_WITHIN, VERIFY_WITHIN
 from phoenixd.core.resonance.state import Step

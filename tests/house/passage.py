@@ -18,11 +18,12 @@ from typing import Any
 
 import phoenixd.core
 from phoenixd.core import hearing
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import SendRequested
 from phoenixd.core.events.runs import AgentExited
-from phoenixd.core.fleet import Fleet, next_deadline
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.hooks import ToolStarted
 from phoenixd.core.moment import Moment
 from tests.bench.step import EPOCH, World, world_of

@@ -36,7 +36,7 @@ def test_a_part_that_is_asked_and_not_named_is_told(monkeypatch: pytest.MonkeyPa
 
     code = compile(
         "def also_asks(before, found, parts, event, now):\n"
-        "    fleet.halt(before, found, type('Halt', (), {'why': 'x'}), now)\n"
+        "    starts.halt(before, found, type('Halt', (), {'why': 'x'}), now)\n"
         "    return there(before, found, parts, event, now)\n",
         hearing.__file__,
         "exec",
@@ -45,7 +45,7 @@ def test_a_part_that_is_asked_and_not_named_is_told(monkeypatch: pytest.MonkeyPa
     exec(code, names)  # It stands where the table's own code stands.
     monkeypatch.setattr(hearing, "_decided", names["also_asks"])
     (told, *_) = report(passages(), "").wrong
-    assert told.startswith("hook: asked fleet.overhear, fleet.halt, ")
+    assert told.startswith("hook: asked parts.overhear, starts.halt, ")
 
 
 def test_it_prints_every_kind_of_event_and_the_lengths_of_files(capsys: pytest.CaptureFixture[str]) -> None:

@@ -30,9 +30,10 @@ from typing import Any
 import anyio
 import structlog
 
-from phoenixd.core import fleet as core
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, AnswerRequested
+from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
@@ -95,7 +96,7 @@ class Twin:
         self._in_full = in_full
         olders = [one for one in (twin_limits, twin_older) if one.is_older(tree)]
         self._said: Callable[[Any], Any] = lambda words: reduce(lambda said, one: one.as_before(said), olders, words)
-        self._fleet: core.Fleet | None = None
+        self._fleet: Fleet | None = None
         self._batch: list[Sent] = []
         self._awaited: list[Sent] = []
         environment = {"PYTHONPATH": str(tree), "PATH": "/usr/bin:/bin"}
@@ -109,14 +110,14 @@ class Twin:
             self.close()
             raise RuntimeError(f"the other side imported {place}, and was to import {tree}")
 
-    def step(self, fleet: core.Fleet, event: Event, now: Moment) -> core.Step:
+    def step(self, fleet: Fleet, event: Event, now: Moment) -> Step:
         """Take the place of the core's step."""
         if fleet is not self._fleet:
             self._say(Sent("fleet", self._said(plain_fleet(fleet)), (), None))
         words = self._said(plain(event))
         result = step(fleet, event, now)
         self._fleet = result.fleet
-        found = self._said(plain_step(fleet, result, core.next_deadline(result.fleet, now)))
+        found = self._said(plain_step(fleet, result, next_deadline(result.fleet, now)))
         moment = (now.at, now.wall, now.chance, now.nonce)
         self.heard, self.in_run = self.heard + 1, self.in_run + 1
         self._say(Sent("step", words, moment, found if self._in_full else digest(found)))
@@ -140,7 +141,7 @@ class Twin:
         with suppress(BrokenPipeError):
             self._to.close()
 
-    def _note(self, event: Event, result: core.Step) -> None:
+    def _note(self, event: Event, result: Step) -> None:
         kind = type(event).__name__
         self.met.events[f"{kind} {event.kind}" if isinstance(event, Hook) else kind] += 1
         for decision in result.decisions:

@@ -16,9 +16,12 @@ PACKAGE = "phoenixd.core"
 
 def main() -> None:
     import phoenixd.harness  # noqa: F401  # Decisions ask the harnesses' traits.
-    from phoenixd.core.fleet import next_deadline
     from phoenixd.core.moment import Moment
 
+    try:
+        from phoenixd.core.deadlines import next_deadline
+    except ImportError:
+        from phoenixd.core.fleet import next_deadline  # where an older version has it
     try:
         from phoenixd.core.hearing import step
     except ImportError:

@@ -36,7 +36,7 @@ def test_the_first_event_that_another_core_decides_otherwise_is_printed_and_can_
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     shutil.copytree(ROOT / "phoenixd", tmp_path / "phoenixd")
-    with (tmp_path / "phoenixd" / "core" / "fleet.py").open("a") as file:
+    with (tmp_path / "phoenixd" / "core" / "deadlines.py").open("a") as file:
         file.write(LATE)
     with pytest.raises(Differs) as found:
         compare(tmp_path, 1500, "planted")

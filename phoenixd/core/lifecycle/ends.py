@@ -14,7 +14,6 @@ from phoenixd.core import (
     progress,
     requests,
     restart,
-    sequence,
     turns,
     unproven,
 )
@@ -41,6 +40,7 @@ from phoenixd.core.limits.state import Parking
 from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
+from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import enter, keep, open_item, park
 from phoenixd.core.waiting import is_owed, refusal
 

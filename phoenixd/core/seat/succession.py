@@ -12,8 +12,9 @@ from phoenixd.core.actions import Release
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, Desired, Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import RestartRequested
-from phoenixd.core.fleet import Fleet, Step, declared, put
+from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name

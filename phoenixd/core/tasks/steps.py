@@ -16,11 +16,12 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.declarations import declared
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.facts import Weight
-from phoenixd.core.fleet import Fleet, Step, declared, put
+from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.tasks import queue, verdict
 from phoenixd.core.tasks.state import Cut, Outcome, Task
