@@ -1,4 +1,4 @@
-"""THE TABLE: which parts hear which event, in order. `step` asks those of the event's row, once each, and no others.
+"""THE TABLE: which parts hear which event, in order. `step.py` asks those of the event's row, once each, and no others.
 
 A row is read from left to right. In the inner tuple stand the parts of the agent that the event is about: together they
 make one decision, which is taken into the fleet where the tuple stands. Each gets the agent as the part before it left
@@ -11,7 +11,6 @@ docs/reference/states.md is made from this table.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any
 
 from phoenixd.core import (
@@ -38,11 +37,8 @@ from phoenixd.core import (
     workplaces,
 )
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Activity
-from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.behind import plan
-from phoenixd.core.decision import Decision, Heard, Refusal, Seen
-from phoenixd.core.events import RUN_EVENTS, Event
+from phoenixd.core.decision import Decision, Heard, Seen
 from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import (
@@ -86,7 +82,6 @@ from phoenixd.core.events.orders import (
     BreakerReset,
     HandoffRequested,
     MuteRequested,
-    OperatorEvent,
     RestartRequested,
     RollbackRequested,
     SendRequested,
@@ -125,24 +120,23 @@ from phoenixd.core.events.runs import (
 )
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
-from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.handoff import asking, following, late
-from phoenixd.core.hooks import Hook, ToolStarted
 from phoenixd.core.lifecycle import begins, ends, overdue
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
-from phoenixd.core.parts import Signal, View
-from phoenixd.core.resonance import checks, exchange, moves
-from phoenixd.core.seat import door, lost
+from phoenixd.core.parts import View
+from phoenixd.core.resonance import checks, moves
+from phoenixd.core.seat import lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.sequence import parts as sequences
-from phoenixd.core.taking import take
+from phoenixd.core.taking import take, take_turn
 from phoenixd.core.tasks import requested, steps, telling
 from phoenixd.core.treatment import acting, casebook, examining
-from phoenixd.core.turn import calls, liveness
+from phoenixd.core.turn import liveness
 from phoenixd.core.undo import age as undo_age
 from phoenixd.core.undo import orders as undoing
 
@@ -159,19 +153,14 @@ DUE: Row = (
     examining.follow,
 )  # fmt: skip
 TASKS: Row = (steps.follow, telling.tell)
-SHARED: Row = (
-    outage.follow, sequences.follow, following.follow, seats.do_held, moves.follow, *TASKS, *DUE,
-)  # fmt: skip
+SHARED: Row = (outage.follow, sequences.follow, following.follow, seats.do_held, moves.follow, *TASKS, *DUE)
 RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
 ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
 TOLD: Row = (
-    sequences.overhear,
-    (workplaces.hear, liveness.hear, session.hear_hook, *ASKED),
-    answers.give_prepared,
-    *RUN,
-)
+    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), answers.give_prepared, *RUN,
+)  # fmt: skip
 CONTEXT: Row = (
     sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear), answers.give_prepared,
     *RUN,
@@ -191,20 +180,14 @@ EVIDENCE: Row = (
     following.follow, *DUE,
 )  # fmt: skip
 CALL: Row = (
-    sequences.overhear,
-    (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED),
-    answers.give_prepared,
-    following.follow,
-    *DUE,
-)
-
+    sequences.overhear, (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED),
+    answers.give_prepared, following.follow, *DUE,
+)  # fmt: skip
 CALL_BEGUN: Row = (
     sequences.overhear,
     (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear_call),
-    answers.give_prepared,
-    following.follow,
-    *DUE,
-)
+    answers.give_prepared, following.follow, *DUE,
+)  # fmt: skip
 
 TABLE: dict[type[Any], Row] = {
     # Hooks.
@@ -362,88 +345,6 @@ TABLE: dict[type[Any], Row] = {
     SavingResumed: (starts.resume, *SHARED),
 }  # fmt: skip
 
-
-def as_heard(fleet: Fleet, event: Event) -> Event:
-    """The event as rules and journal hear of it: what an agent answers to a check is no part of its work."""
-    if not isinstance(event, hooks.TurnEnded):
-        return event
-    return exchange.as_heard(fleet.roster.living(event.agent, event.incarnation), event)
-
-
-def step(before: Fleet, event: Event, now: Moment) -> Step:
-    """Decide on one event: ask the parts of its row, in order."""
-    event = as_heard(before, event)
-    if type(event) in door.ADDRESSED:
-        met = door.addressed(before, event, now)
-        if isinstance(met, Step):
-            return met
-        event = met
-        if (waits := asking.at_the_door(before, event, now)) is not None:
-            return waits
-    found = Step(before)
-    for part in TABLE[type(event)]:
-        found = (
-            _decided(before, found, part, event, now) if isinstance(part, tuple) else part(before, found, event, now)
-        )
-    return found
-
-
-def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...], event: Any, now: Moment) -> Step:
-    """Have the parts of one agent make a decision, and take it into the fleet."""
-    is_of_a_run = type(event) in RUN_EVENTS
-    known = before.roster.living(event.agent, event.incarnation) if is_of_a_run else before.agents.get(event.agent)
-    agent: Agent | None = known
-    if agent is None:
-        # An older incarnation's words change nothing; the performer has answered for its processes.
-        return _unknown(found, event)
-    decision = Decision(agent)
-    signals: tuple[Signal, ...] = ()
-    is_news = not isinstance(event, Hook) or _is_news(agent, event)
-    viewed: Agent | None = None
-    part: Any
-    for part in parts:
-        left = decision.agent
-        assert left is not None
-        if part not in OWN:
-            decision = part(left, event, Seen(agent, decision, signals, is_news), now)
-            continue
-        place, taken = OWN[part]
-        if left is not viewed:
-            viewed, view = left, left.view(is_news)
-        heard = part(getattr(left, place), event, view, now)
-        if heard.part is not getattr(left, place):
-            decision = _joined(decision, taken(left, heard, now))
-        signals = (*signals, *heard.signals)
-    return answer(found, outage.once(before, agent, decision) if decision.actions else decision, now)
-
-
-def _take_turn(agent: Agent, heard: Heard[Activity], now: Moment) -> Decision:
-    """Take in what became of the run's turn."""
-    assert isinstance(agent.state, Starting | Running | Stopping)
-    changed = replace(agent, state=replace(agent.state, activity=heard.part))
-    return Decision(changed, heard.actions, heard.reason, heard.readings, weight=heard.weight)
-
-
 # The parts that have a dataclass of their own, where in the agent it stands, and how it is taken in. The others are
 # asked for the agent.
-OWN: dict[Any, tuple[str, Any]] = {parking.hear: ("limits", take), liveness.hear: ("activity", _take_turn)}
-
-
-def _joined(first: Decision, then: Decision) -> Decision:
-    reason = "; ".join(filter(None, (first.reason, then.reason)))
-    actions, readings = (*first.actions, *then.actions), (*first.readings, *then.readings)
-    return replace(then, actions=actions, reason=reason, readings=readings)
-
-
-def _is_news(agent: Agent, event: Hook) -> bool:
-    """Whether a hook was not heard before: a shim says again what was not acknowledged, and which calls are open."""
-    state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
-        return False
-    return not (isinstance(event, ToolStarted) and calls.is_known(state.activity.leases, event))
-
-
-def _unknown(found: Step, event: Event) -> Step:
-    if not isinstance(event, OperatorEvent) or isinstance(event, AgentDeclared):
-        return found
-    return replace(found, refusal=Refusal("not_found", f"there is no agent {event.agent}", "phoenixctl status"))
+OWN: dict[Any, tuple[str, Any]] = {parking.hear: ("limits", take), liveness.hear: ("activity", take_turn)}

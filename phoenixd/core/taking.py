@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.state import Running, Starting, Stopping
 from phoenixd.core.decision import Decision, Heard
 from phoenixd.core.limits.state import Limits
 from phoenixd.core.moment import Moment
@@ -33,3 +34,10 @@ def take(agent: Agent, heard: Heard[Limits], now: Moment) -> Decision:
             changed = close_items(changed, STUCK) if signal.settled else changed
     decision = enter(changed, state, heard.reason, now) if moves else Decision(changed, reason=heard.reason)
     return replace(decision, actions=heard.actions, readings=heard.readings)
+
+
+def take_turn(agent: Agent, heard: Heard[Activity], now: Moment) -> Decision:
+    """Take in what became of the run's turn."""
+    assert isinstance(agent.state, Starting | Running | Stopping)
+    changed = replace(agent, state=replace(agent.state, activity=heard.part))
+    return Decision(changed, heard.actions, heard.reason, heard.readings, weight=heard.weight)

@@ -26,10 +26,10 @@ from phoenixd.core.events.evidence import EvidenceSeen, IncidentRecorded, UsageS
 from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import as_heard, step
 from phoenixd.core.hooks import EVIDENCE
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.step import as_heard, step
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Clock
 from phoenixd.ports.journal import Batch, Entry, Journal, KeptIncident, KeptTreatment, StoredEntry

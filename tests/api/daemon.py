@@ -22,7 +22,6 @@ from phoenixd.api.service import (
     RebuiltMarker,
     Rechecked,
 )
-from phoenixd.core import hearing
 from phoenixd.core.actions import (
     Action,
     AnswerHold,
@@ -61,6 +60,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.sight import NOTHING, Sight
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
@@ -379,12 +379,12 @@ class FakeDaemon:
         while waiting:
             event = waiting.popleft()
             now = self.now()
-            step = hearing.step(self.state, event, now)
-            self.state = step.fleet
-            refusal = refusal or step.refusal
-            self.journal.kept_incidents += cases.incidents(step.kept, lambda agent, text: redact(text))
-            self.journal.kept_treatments |= {(one.case_id, one.number): one for one in cases.treatments(step.kept)}
-            for decision in step.decisions:
+            found = step(self.state, event, now)
+            self.state = found.fleet
+            refusal = refusal or found.refusal
+            self.journal.kept_incidents += cases.incidents(found.kept, lambda agent, text: redact(text))
+            self.journal.kept_treatments |= {(one.case_id, one.number): one for one in cases.treatments(found.kept)}
+            for decision in found.decisions:
                 if decision.weight != "noise" and (decision.reason or is_journaled(event)):
                     self._note(event, decision, now)
                 if self.performs:

@@ -19,10 +19,10 @@ from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.hooks import PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.step import step
 from tests.bench.scale import Scale
 
 SIZES = (1, 100, 1000)

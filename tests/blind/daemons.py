@@ -16,9 +16,9 @@ from phoenixd.core.events.fleet import StateEdited
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.step import step
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Batch

@@ -35,11 +35,11 @@ from phoenixd.core.events.orders import AgentDeclared, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, RunAdopted, TreeGone
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.step import step
 from phoenixd.core.turn import liveness
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event

@@ -29,9 +29,9 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted, RunMissing, ShimLost, TreeGone
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.step import step
 from phoenixd.ports.journal import Batch, RunFiles
 from phoenixd.runtime.epochs import EpochKeeper
 from tests.runtime.test_messages import FastClock

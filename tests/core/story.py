@@ -18,9 +18,9 @@ from phoenixd.core.events.orders import AgentDeclared, RestartRequested, StartRe
 from phoenixd.core.events.runs import AgentExited, AgentStarted, TreeGone
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.step import step
 from phoenixd.core.treatment.case import Kept
 from phoenixd.documents.hooks import hook_of
 

@@ -11,7 +11,7 @@ from phoenixd.core.events.fleet import TerminalSeen, TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested
 from phoenixd.core.events.runs import ShimLost, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
+from phoenixd.core.step import step
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec

@@ -27,10 +27,10 @@ from phoenixd.core.events.orders import (
     StopRequested,
 )
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Tasks
 from tests.core.lost_journals import play_many
 

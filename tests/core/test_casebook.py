@@ -13,8 +13,8 @@ from phoenixd.core.events.fleet import EpochBegun, LimitsDeclared, Tick
 from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested, RollbackRequested
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import Treating, TreatmentDropped
-from phoenixd.core.hearing import step
 from phoenixd.core.spec import FleetLimits, Kind, LivenessRules
+from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.core.treatment import acting, casebook, gather
 from phoenixd.core.treatment.authority import AGENT_PERIOD, AuthorityRules, Caps, ClinicRules

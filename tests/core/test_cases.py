@@ -17,6 +17,7 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.fleet import Step
 from phoenixd.core.handoff.state import Step as HandoffStep
+from phoenixd.core.step import step
 from phoenixd.core.treatment import acting, casebook, outcome
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.core.treatment.case import JOINS_WITHIN, Case, Treated
@@ -273,7 +274,7 @@ def storm() -> Story:
 def test_what_an_event_changed_of_cases_is_told_for_the_tables(story: Story) -> None:
     story.hook("stop")
     ended = AgentExited(story.agent.name, story.run.incarnation, story.run.run_id, 1, None)
-    told = hearing.step(story.fleet, ended, story.now)
+    told = step(story.fleet, ended, story.now)
 
     assert [noticed.occasion for kept in told.kept for noticed in kept.noticed] == ["crash"]
     assert all(noticed.case == kept.case.id for kept in told.kept for noticed in kept.noticed)

@@ -22,6 +22,7 @@ from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import EVIDENCE, HOOKS, PromptSubmitted, ToolEnded, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.limits import accounts, outage, parking, waits
 from phoenixd.core.sequence import parts as sequences
+from phoenixd.core.step import step
 from phoenixd.core.turn import calls, claims, due, liveness
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
@@ -89,7 +90,7 @@ def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.Monk
     story = Story(claude()).works()
     event, asked = WHAT_HAPPENS[what](story), []
     listen(asked, monkeypatch)
-    hearing.step(story.fleet, event, story.now)
+    step(story.fleet, event, story.now)
     monkeypatch.undo()
 
     assert asked == flat(hearing.TABLE[type(event)])
@@ -98,7 +99,7 @@ def test_the_parts_asked_are_the_parts_named(what: str, monkeypatch: pytest.Monk
 def test_of_a_run_that_is_over_no_part_of_the_agent_is_asked(monkeypatch: pytest.MonkeyPatch) -> None:
     story, asked = Story(claude()).works(), []
     listen(asked, monkeypatch)
-    found = hearing.step(story.fleet, hook_of("a", 7, "stop"), story.now)
+    found = step(story.fleet, hook_of("a", 7, "stop"), story.now)
     monkeypatch.undo()
 
     assert found.fleet.agents == story.fleet.agents
@@ -132,7 +133,7 @@ def test_a_part_sees_what_those_before_it_decided_and_nothing_of_those_after_it(
     row = tuple(tuple(map(watching, one)) if isinstance(one, tuple) else one for one in hearing.TABLE[type(event)])
     monkeypatch.setattr(hearing, "TABLE", {type(event): row})
     before = story.agent
-    hearing.step(story.fleet, event, story.now)
+    step(story.fleet, event, story.now)
 
     for given, earlier in zip(seen[2::2], seen[1::2], strict=False):
         assert given == (before, earlier.agent, earlier)
@@ -199,7 +200,7 @@ def test_what_a_part_tells_is_seen_by_those_after_it_and_by_none_before(monkeypa
 
     monkeypatch.setattr(hearing, "TABLE", {TurnFailed: ((watch, parking.hear, again),)})
     before = story.agent
-    found = hearing.step(story.fleet, hook_of("a", 1, "stop-failure", error="rate_limit"), story.now)
+    found = step(story.fleet, hook_of("a", 1, "stop-failure", error="rate_limit"), story.now)
 
     assert [list(map(type, one)) for one in seen] == [[], [parts.WaitBegan]]
     assert found.fleet.agents["a"].limits.parking is not None
@@ -218,4 +219,4 @@ def test_a_part_of_its_own_reads_neither_the_agent_nor_the_dataclass_of_another(
 def test_an_order_about_nobody_is_refused() -> None:
     story = Story(claude())
 
-    assert hearing.step(story.fleet, StartRequested("nobody"), story.now).refusal is not None
+    assert step(story.fleet, StartRequested("nobody"), story.now).refusal is not None

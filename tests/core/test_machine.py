@@ -25,11 +25,11 @@ from phoenixd.core.events.runs import AgentStarted, RunAdopted
 from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.fleet import Fleet, Step
-from phoenixd.core.hearing import step
 from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.core.step import step
 from phoenixd.documents.hooks import hook_of
 from tests.core.outside import TERMINAL, Luck, Outside
 from tests.core.story import EPOCH, claude, spec

@@ -14,9 +14,9 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import AgentDeclared, HandoffRequested, RollbackRequested
 from phoenixd.core.events.resonance import CheckRequested, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import Delivered, RunAdopted
-from phoenixd.core.hearing import as_heard
 from phoenixd.core.projection import row
 from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
+from phoenixd.core.step import as_heard
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from phoenixd.planting import Marker, Planting

@@ -19,10 +19,10 @@ from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRe
 from phoenixd.core.events.resonance import CheckRequested, CodesSeen, PlantingFailed, RestorationRequested, SeedRead
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import MarkerNoted
-from phoenixd.core.hearing import step
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import project
 from phoenixd.core.resonance.due import MOST_DEFERRED
+from phoenixd.core.step import step
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.resonating import ResonanceStory, hexes_in, resonant
 from tests.core.test_roster import check

@@ -11,13 +11,13 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hearing import step
 from phoenixd.core.lifecycle import overdue
 from phoenixd.core.marks import MARKER
 from phoenixd.core.moment import Moment
 from phoenixd.core.ranked import END, Mark, Ranked
 from phoenixd.core.roster import DUE, SPAWN, START, Roster
 from phoenixd.core.spec import FleetLimits
+from phoenixd.core.step import step
 from tests.core.story import spec
 from tests.core.test_determinism import BASE, Told, belonging, histories
 

@@ -9,7 +9,7 @@ import sys
 from dataclasses import replace
 
 from phoenixd.__main__ import main
-from phoenixd.core import hearing, requests
+from phoenixd.core import hearing, requests, step
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import SendRequested, StartRequested
 from phoenixd.core.fleet import Fleet, Step, put
@@ -53,7 +53,7 @@ def unless_a_step(part: hearing.FleetPart | tuple[hearing.AgentPart, ...]) -> he
         if event.text.startswith(WORD):
             return found
         return (
-            hearing._decided(before, found, part, event, now)
+            step._decided(before, found, part, event, now)
             if isinstance(part, tuple)
             else part(before, found, event, now)
         )

@@ -10,8 +10,8 @@ from datetime import date
 import pytest
 
 from phoenixd.core.events import Event
-from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
+from phoenixd.core.step import step
 from phoenixd.documents.brief.page import recover_state
 from phoenixd.documents.heartbeat import read_heartbeat
 from phoenixd.documents.hooks import hook_event

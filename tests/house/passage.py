@@ -17,7 +17,7 @@ from types import FrameType
 from typing import Any
 
 import phoenixd.core
-from phoenixd.core import hearing
+from phoenixd.core import hearing, step, taking
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
@@ -107,11 +107,11 @@ def passage(fleet: Fleet, event: Event, now: Moment) -> Passage:
     """Step it once under the eyes of the profiler, and often without."""
     row = hearing.TABLE[type(event)]
     named = [part for one in row for part in (one if isinstance(one, tuple) else (one,))]
-    asked, calls, upkeep = _watched(lambda: hearing.step(fleet, event, now), named)
+    asked, calls, upkeep = _watched(lambda: step.step(fleet, event, now), named)
     took = []
     for _ in range(SAMPLES):
         began = time.thread_time_ns()
-        hearing.step(fleet, event, now)
+        step.step(fleet, event, now)
         took.append((time.thread_time_ns() - began) / 1000)
     return Passage(tuple(map(word_of, named)), asked, calls, upkeep, statistics.median(took))
 
@@ -122,13 +122,13 @@ def word_of(part: Any) -> str:
 
 
 def _watched(act: Callable[[], object], named: list[Any]) -> tuple[tuple[str, ...], tuple[str, ...], int]:
-    """The parts that the table's own code called, named or not, the files of all calls, and the calls for the marks."""
-    table = hearing.__file__
-    # Its own functions ask the parts; these two take in what a part decided.
-    takers = {one.__code__ for one in (hearing.answer, hearing.outage.once, hearing.take)}
-    takers |= {hearing.calls.is_known.__code__}
+    """The parts that the step's own code called, named or not, the files of all calls, and the calls for the marks."""
+    table = step.__file__
+    # Its own functions ask the parts; these take in what a part decided.
+    takers = {one.__code__ for one in (step.answer, step.outage.once, taking.take, taking.take_turn)}
+    takers |= {step.calls.is_known.__code__}
     # The door turns an order on a seat to its holder before its row is read.
-    takers |= {hearing.door.addressed.__code__, hearing.asking.at_the_door.__code__}
+    takers |= {step.door.addressed.__code__, step.asking.at_the_door.__code__}
     parts = {part.__code__ for part in named}
     asked: list[str] = []
     calls: list[str] = []

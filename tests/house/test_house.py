@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core import hearing
+from phoenixd.core import starts, step
 from tests.house.__main__ import main, report
 from tests.house.passage import EVENTS, passages
 from tests.house.rooms import lengths, recipes
@@ -32,18 +32,18 @@ def test_what_the_step_asks_is_what_the_table_names() -> None:
 
 
 def test_a_part_that_is_asked_and_not_named_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
-    there = hearing._decided
+    there = step._decided
 
     code = compile(
         "def also_asks(before, found, parts, event, now):\n"
         "    starts.halt(before, found, type('Halt', (), {'why': 'x'}), now)\n"
         "    return there(before, found, parts, event, now)\n",
-        hearing.__file__,
+        step.__file__,
         "exec",
     )
-    names = {**vars(hearing), "there": there}
+    names = {**vars(step), "starts": starts, "there": there}
     exec(code, names)  # It stands where the table's own code stands.
-    monkeypatch.setattr(hearing, "_decided", names["also_asks"])
+    monkeypatch.setattr(step, "_decided", names["also_asks"])
     (told, *_) = report(passages(), "").wrong
     assert told.startswith("hook: asked parts.overhear, starts.halt, ")
 

@@ -304,7 +304,7 @@ PLANTS = (
         "the first prompt that a shim ever told of begins a turn each time",
         (
             (
-                "phoenixd/core/hearing.py",
+                "phoenixd/core/step.py",
                 "or 0 < event.seq <= state.run.hook_seq:",
                 "or 1 < event.seq <= state.run.hook_seq:",
             ),

@@ -34,10 +34,10 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, AnswerRequested
 from phoenixd.core.fleet import Fleet, Step
-from phoenixd.core.hearing import step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec, BreakerRules, Kind, LoopRules, Member
+from phoenixd.core.step import step
 from phoenixd.runtime import supervisor
 from tests.proof import twin_limits, twin_older
 from tests.proof.twin_words import differences, digest, plain, plain_fleet, plain_step, receive, send

@@ -6,7 +6,9 @@ length before them. Of each step only a digest goes back, unless all of it is as
 
 from __future__ import annotations
 
+import importlib
 import sys
+from contextlib import suppress
 from typing import Any
 
 from twin_words import Vocabulary, digest, plain_fleet, plain_step, receive, send  # type: ignore[import-not-found]
@@ -18,14 +20,7 @@ def main() -> None:
     import phoenixd.harness  # noqa: F401  # Decisions ask the harnesses' traits.
     from phoenixd.core.moment import Moment
 
-    try:
-        from phoenixd.core.deadlines import next_deadline
-    except ImportError:
-        from phoenixd.core.fleet import next_deadline  # where an older version has it
-    try:
-        from phoenixd.core.hearing import step
-    except ImportError:
-        from phoenixd.core.fleet import step  # where an older version has it
+    step, next_deadline = of_core("step", "step", "hearing", "fleet"), of_core("next_deadline", "deadlines", "fleet")
 
     vocabulary = Vocabulary(PACKAGE)
     fleet: Any = None
@@ -48,6 +43,14 @@ def main() -> None:
                 except (LookupError, TypeError, ValueError, AssertionError, AttributeError) as error:
                     answers.append(f"{type(error).__name__}: {error}")
         send(sys.stdout.buffer, answers)
+
+
+def of_core(name: str, *modules: str) -> Any:
+    """A function of the core, from the first of these modules that this version has it in."""
+    for module in modules:
+        with suppress(ImportError, AttributeError):
+            return getattr(importlib.import_module(f"{PACKAGE}.{module}"), name)
+    raise ImportError(f"{name} stands in none of {', '.join(modules)}")
 
 
 if __name__ == "__main__":
