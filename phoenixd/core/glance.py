@@ -9,13 +9,14 @@ from collections import Counter
 from collections.abc import Callable
 from typing import NamedTuple
 
-from phoenixd.core import projection
+from phoenixd.core import condition, projection
 from phoenixd.core.agent import Agent
+from phoenixd.core.condition import Group
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter.reading import Gauge
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import state as muting
-from phoenixd.core.projection import Group, Row
+from phoenixd.core.projection import Row
 from phoenixd.core.seat import finding
 from phoenixd.core.sight import NOTHING, Sight
 from phoenixd.core.spec import Kind
@@ -59,10 +60,10 @@ def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
     run = agent.run
     return Glance(
         agent.name,
-        projection.group(agent),
+        condition.group(agent),
         agent.desired.value,
         agent.state_name,
-        projection.activity_word(agent),
+        condition.activity_word(agent),
         run.pid if run is not None else None,
         agent.since_wall,
         agent.parking.until_wall if agent.parking is not None else None,
@@ -85,4 +86,4 @@ def whole(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight]) -> Callabl
 def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
     """How many agents each group has."""
     found = Counter(one.group for one in glances(fleet, now))
-    return {group: found[group] for group in projection.SIGNS}
+    return {group: found[group] for group in condition.SIGNS}

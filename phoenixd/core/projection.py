@@ -1,18 +1,19 @@
-"""What every face shows: rows with group, reason and age, and inbox items, derived from the fleet and nothing else."""
+"""What every face shows: rows with group, reason and age, derived from the fleet and nothing else."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import Literal, assert_never
+from typing import Literal
 
-from phoenixd.core import alerts, armed, restart
+from phoenixd.core import alerts, armed
 from phoenixd.core.agent import RESTORING, Agent
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Deaf
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
-from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
 from phoenixd.core.breaker import Word
+from phoenixd.core.condition import Group, activity_word, group
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import Gauge, read
@@ -24,12 +25,8 @@ from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat, project_of
 from phoenixd.core.sight import ARGUMENT_LIMIT, NOTHING, Attached, Cost, Doing, Sight, Words
 from phoenixd.core.spec import Kind
-from phoenixd.core.transitions import text_hash
 
 Hooks = Literal["ok", "missing", "none", "lost", "refused"]
-Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
-SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
-
 HANDING_OFF = "handing_off"
 """The state of a seat's row whose holder runs while a handoff goes on."""
 
@@ -262,125 +259,8 @@ def _step(agent: Agent) -> str | None:
     return f"restoration: {restoring.step}" if restoring is not None and not restoring.is_over else None
 
 
-def activity_word(agent: Agent) -> str | None:
-    """working, idle or waiting while running, where hooks can tell; else None."""
-    if not isinstance(agent.state, Running) or agent.parking is not None:
-        return None
-    if agent.state.activity.waiting:
-        return "waiting"
-    if not agent.state.run.session_seen and not agent.state.run.evidence:
-        return None
-    return "working" if agent.state.activity.turn_open else "idle"
-
-
-def is_settled(agent: Agent | None, now: Moment) -> bool:
-    """Whether what a run shows can be believed: a dialog of its start is drawn some time after its first hook."""
-    if agent is None or not isinstance(agent.state, Running) or not agent.spec.has_hooks:
-        return True
-    run = agent.state.run
-    return run.prompt_seen or run.drawn or now.at - agent.view().up_since >= agent.spec.resume.window
-
-
-def needs_person(agent: Agent | None) -> bool:
-    """Whether an agent gets no further until a person does something; an answer that is under way is one."""
-    if agent is None:
-        return False
-    if agent.item is not None and agent.item.answering:
-        return False
-    state = agent.state
-    if isinstance(state, Running) and state.activity.waiting is not None and state.activity.waiting.dismissed:
-        return False
-    return isinstance(agent.state, Quarantined) or activity_word(agent) == "waiting"
-
-
-def is_between_iterations(agent: Agent) -> bool:
-    """Whether a loop rests after an iteration that ended as it should: healthy, though nothing of it runs."""
-    is_waiting = isinstance(agent.state, BackingOff) and agent.spec.kind is Kind.LOOP
-    return is_waiting and agent.last_exit is not None and not _heals(agent)
-
-
-def group(agent: Agent) -> Group:
-    """Which of the five groups an agent belongs to."""
-    if agent.items or alerts.pressing(agent.alerts):
-        return "needs_you"
-    match agent.state:
-        case Quarantined():
-            return "needs_you"
-        case BackingOff() if agent.spec.kind is Kind.LOOP and not _heals(agent):
-            return "working"
-        case Starting() if not agent.restarts:
-            return "working"  # A first start heals nothing.
-        case Starting() | BackingOff() | Stopping():
-            return "healing"
-        case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
-            return "unknown"
-        case Running():
-            return "resting" if agent.parking or activity_word(agent) == "idle" else "working"
-        case Stopped() | Parked():
-            return "resting"
-        case _:
-            assert_never(agent.state)
-
-
-def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
-    """The seed's `status` of state.json (P7, P69, X9): the process table over hooks over anything a model said."""
-    match agent.state:
-        case Running(exit_due=due) if due is not None:
-            return "error"
-        case Running(activity=activity, run=run):
-            return "working" if activity.turn_open or not run.session_seen else "idle"
-        case Stopping(then=then):
-            return "idle" if then.value in ("stay", "remove") else "error"
-        case Stopped(failed=failed):
-            return "error" if failed else "idle"
-        case BackingOff():
-            return "error" if _heals(agent) else "idle"
-        case Starting() | Parked():
-            return "idle"
-        case Quarantined():
-            return "error"
-        case _:
-            assert_never(agent.state)
-
-
-def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:
-    """All open items, and the alerts that no item stands for, oldest first."""
-    items = (item for agent in fleet.agents.values() for item in _own_items(fleet, agent))
-    return tuple(sorted(items, key=lambda item: (item.opened_wall, item.id)))
-
-
-def items_of(fleet: Fleet, agent: Agent) -> tuple[InboxItem, ...]:
-    """What of the inbox stands in this agent's row: in a holder's that of the other generations too."""
-    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
-    agents = finding.generations(fleet, seat) if seat is not None else (agent,)
-    return tuple(item for one in agents for item in _own_items(fleet, one))
-
-
-def _own_items(fleet: Fleet, agent: Agent) -> Iterator[InboxItem]:
-    if finding.why_fenced(fleet, agent):
-        return
-    name = finding.shown(fleet, agent)
-    for item in (*agent.items, *_alert_items(agent)):
-        yield item if name == agent.name else replace(item, agent=name)
-
-
-def _alert_items(agent: Agent) -> Iterator[InboxItem]:
-    for one in alerts.pressing(agent.alerts):
-        if all(item.kind != one.kind for item in agent.items):
-            yield InboxItem(
-                one.id, agent.name, one.incarnation, one.kind, one.text, text_hash(one.text), one.raised_wall,
-                "command", ack=one.ack,
-            )  # fmt: skip
-
-
 def _waiting_for(waiting: Waiting) -> str:
     return f"{waiting.kind} ({title(waiting)})" if waiting.text else waiting.kind
-
-
-def _heals(agent: Agent) -> bool:
-    """Whether the start that is due answers a death, and not a request or the pause between two iterations."""
-    end = agent.last_exit
-    return end is not None and not restart.ended_well(agent.spec, end) and end.cause != restart.CAUSES[restart.OVERTIME]
 
 
 def _parked_until(agent: Agent) -> float | None:

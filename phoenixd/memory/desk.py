@@ -13,8 +13,8 @@ import anyio
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Incident
+from phoenixd.core.condition import public_status
 from phoenixd.core.decision import Readings
-from phoenixd.core.projection import public_status
 from phoenixd.documents.banner import Interruption, banner
 from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection, session_start_answer
 from phoenixd.documents.brief.record import FILE as RECORD_FILE

@@ -26,6 +26,7 @@ from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, pa
 from phoenixd.api.representation import pane_text
 from phoenixd.api.service import Change
 from phoenixd.core import projection
+from phoenixd.core.inbox import inbox
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, thousand_in_trouble
@@ -39,7 +40,7 @@ fleets = pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name
 def pages(daemon: FakeDaemon, here: Page = HERE) -> dict[str, str]:
     """Every page about a fleet, by the command that prints it."""
     rows = projection.project(daemon.state, daemon.now())
-    items = projection.inbox(daemon.state)
+    items = inbox(daemon.state)
     chronicle = Chronicle(daemon.journal)
     digest = asyncio.run(chronicle.digest(NOW - 8 * 3600))
     found = {
@@ -174,7 +175,7 @@ def test_a_name_takes_a_third_of_the_line_at_most_and_an_items_number_is_never_c
         daemon.declare(name)
         daemon.wait(name, tool="Bash", text="npm publish --tag next --access public --registry https://npm.example")
     here = Page(NOW, width, UTC)
-    rows, items = projection.project(daemon.state, daemon.now()), projection.inbox(daemon.state)
+    rows, items = projection.project(daemon.state, daemon.now()), inbox(daemon.state)
     table = text.status(rows, daemon.facts(), None, here, everyone=True)
 
     assert {f"#{item.id} " in table.replace("\n", " ") for item in items} == {True}

@@ -7,7 +7,7 @@ from typing import Any
 
 from phoenixd.core.behind.plan import BEHIND
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.projection import inbox
+from phoenixd.core.inbox import inbox
 from phoenixd.core.unproven import UNFENCED
 from tests.blind.stage import Stage
 from tests.blind.tables import Outcome, Table, quantity

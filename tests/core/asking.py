@@ -17,7 +17,8 @@ from phoenixd.core.actions import LookAtScreen, Terminate
 from phoenixd.core.agent.state import Desired, Starting
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
-from phoenixd.core.projection import inbox, row
+from phoenixd.core.inbox import inbox
+from phoenixd.core.projection import row
 from phoenixd.documents.hooks import hook_event
 from phoenixd.harness import HARNESSES
 from tests.core.story import Story, claude

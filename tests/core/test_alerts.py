@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core import projection
+from phoenixd.core import condition
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import TerminalSeen, TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested
 from phoenixd.core.events.runs import ShimLost, StartFailed, TreeGone, TreeLingers
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.inbox import inbox
 from phoenixd.core.step import step
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
@@ -64,10 +65,10 @@ def test_p84_processes_that_linger_are_told_once_and_are_over_when_the_tree_is_g
     told = [decision for decision in story.decisions if "outlive SIGKILL" in decision.reason]
     assert len(told) == 1, "one row in the journal, not one for each time that it is said"
     assert not is_journaled(TreeLingers("a", 1, (5, 6)))
-    assert projection.inbox(story.fleet)[0].kind == "lingering"
+    assert inbox(story.fleet)[0].kind == "lingering"
     story.tell(TreeGone("a", 1))
     assert over(story) == ["lingering"]
-    assert projection.inbox(story.fleet) == ()
+    assert inbox(story.fleet) == ()
 
 
 def test_a_quarantine_is_over_when_somebody_starts_the_agent() -> None:
@@ -85,7 +86,7 @@ def test_a_hang_is_over_when_a_later_run_was_productive_and_not_before() -> None
     story.wait(901)
     assert story.alerts() == ["hung"]
     assert standing(story) == ["hung"]
-    assert projection.group(story.agent) != "needs_you", "it heals by itself"
+    assert condition.group(story.agent) != "needs_you", "it heals by itself"
     story.exited(signal=9)
     story.started()
     story.hook("session-start", source="resume")
@@ -104,7 +105,7 @@ def test_what_a_watch_saw_stands_until_the_watch_says_that_it_is_gone() -> None:
     story.stop()
     assert story.alerts() == ["brief"]
     assert story.agent.alerts[0].text == "it is 38 h old"
-    assert projection.group(story.agent) == "needs_you"
+    assert condition.group(story.agent) == "needs_you"
     story.tell(TroubleGone("a", "brief", "it was written anew"))
     story.tell(TroubleGone("a", "brief"))
     assert [word.why for word in story.of(Reassure)] == ["it was written anew"]

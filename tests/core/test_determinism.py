@@ -14,8 +14,9 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.fleet import Fleet, Step
+from phoenixd.core.inbox import inbox
 from phoenixd.core.moment import Moment
-from phoenixd.core.projection import inbox, project
+from phoenixd.core.projection import project
 from phoenixd.core.step import step
 from phoenixd.documents.codec import dump_agent, load_agent
 from tests.agents import values_of

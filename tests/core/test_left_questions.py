@@ -14,7 +14,7 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.state import BackingOff, Running
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import AgentVanished, Delivered, HoldAnswered, NotDelivered, RunAdopted, StartFailed
-from phoenixd.core.projection import inbox
+from phoenixd.core.inbox import inbox
 from phoenixd.core.question import leftover
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.state import StateDocument

@@ -7,9 +7,9 @@ import pytest
 from phoenixd.core.actions import DismissDialog, LookAtScreen
 from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.condition import is_settled, needs_person
 from phoenixd.core.dialogs import SCREEN_DIALOGS, UNREAD
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
-from phoenixd.core.projection import is_settled, needs_person
 from phoenixd.core.spec import PreparedAnswer
 from tests.core.story import Story, claude, spec
 

@@ -8,6 +8,7 @@ from phoenixd.core.behind.world import World
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import AlertAcknowledged, JournalBehind, Tick, TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, MuteRequested, UndoRequested, UnmuteRequested
+from phoenixd.core.inbox import inbox
 from phoenixd.core.mutes.state import Mute
 from phoenixd.core.undo.state import Undoable
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
@@ -40,7 +41,7 @@ def test_what_is_raised_under_a_mute_stands_and_is_counted_and_nobody_is_told() 
     assert standing.held
     (row,) = projection.project(story.fleet, story.now)
     assert (row.group, row.held_back, row.muted_until) == ("needs_you", 1, story.wall + MINUTE)
-    assert [item.kind for item in projection.inbox(story.fleet)] == ["brief"]
+    assert [item.kind for item in inbox(story.fleet)] == ["brief"]
 
 
 def test_the_end_of_what_nobody_was_told_of_is_told_to_nobody() -> None:
@@ -193,7 +194,7 @@ def test_an_acknowledged_alert_stands_apart_until_it_ends_and_returns() -> None:
     assert ack is not None
     assert (ack.by, ack.at_wall) == ("ada", story.wall)
     assert projection.project(story.fleet, story.now)[0].is_acknowledged
-    assert projection.inbox(story.fleet)[0].ack == ack
+    assert inbox(story.fleet)[0].ack == ack
     assert load_agent(dump_agent(story.agent)).alerts == story.agent.alerts
     trouble(story, text="it is older")
     assert story.agent.alerts[0].ack == ack, "it is the same trouble"

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core import projection
+from phoenixd.core import condition
 from phoenixd.core.agent.state import Parked
+from phoenixd.core.condition import SIGNS, group, public_status
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.inbox import inbox
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
-from phoenixd.core.projection import SIGNS, group, inbox, project, public_status, row
+from phoenixd.core.projection import project, row
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy, RestartRules
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude, spec
@@ -147,7 +149,7 @@ def command() -> Story:
 def test_p69_p71_x9_group_activity_and_public_status(situation, shown: str, word: str | None, status: str) -> None:
     story = situation()
     agent = story.agent
-    assert (group(agent), projection.activity_word(agent), public_status(agent)) == (shown, word, status)
+    assert (group(agent), condition.activity_word(agent), public_status(agent)) == (shown, word, status)
 
 
 def test_an_agent_that_is_parked_rests() -> None:
@@ -229,6 +231,6 @@ def test_the_inbox_is_oldest_first() -> None:
 
 
 def test_a_loop_that_rests_after_a_good_iteration_is_well_and_one_that_crashed_or_never_ran_is_not() -> None:
-    assert projection.is_between_iterations(between_iterations().agent)
+    assert condition.is_between_iterations(between_iterations().agent)
     for other in (iteration_crashed, crashed, never_started, in_a_turn):
-        assert not projection.is_between_iterations(other().agent), other.__name__
+        assert not condition.is_between_iterations(other().agent), other.__name__

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.core import projection
+from phoenixd.core import condition
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.events.aftermath import ReportJudged
 from phoenixd.core.events.orders import SendRequested, StartRequested
@@ -28,7 +28,7 @@ def test_a_contradicted_claim_is_told_with_its_words() -> None:
     story.tell(judged("pytest -q: it failed"))
     assert alerts(story) == ["the report of task 1 claims what did not happen (1): pytest -q: it failed"]
     assert story.decisions[-1].reason == "report of task 1: 1 claim contradicted, 3 verified, 2 unverifiable"
-    assert projection.group(story.agent) == "needs_you"
+    assert condition.group(story.agent) == "needs_you"
 
 
 def test_each_report_is_an_alert_of_its_own_and_a_newer_one_of_the_task_ends_it() -> None:

@@ -30,7 +30,8 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.projection import inbox, project, row_of
+from phoenixd.core.inbox import inbox
+from phoenixd.core.projection import project, row_of
 from phoenixd.core.seat import finding, names, succession
 from phoenixd.core.seat.lost import generations
 from phoenixd.core.seat.orders import NAME_TOO_LONG

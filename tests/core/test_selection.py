@@ -10,10 +10,11 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.condition import SIGNS
 from phoenixd.core.decision import Refusal
 from phoenixd.core.nearest import did_you_mean
 from phoenixd.core.patterns import pattern
-from phoenixd.core.projection import SIGNS, project
+from phoenixd.core.projection import project
 from phoenixd.core.selection import KEYS, STATES, Selector, Subject, broken, choose, parse
 from phoenixd.core.spec import Kind
 from phoenixd.core.subjects import subjects

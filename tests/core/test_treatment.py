@@ -13,7 +13,7 @@ from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.facts import Treating
-from phoenixd.core.projection import inbox
+from phoenixd.core.inbox import inbox
 from phoenixd.core.question.reply import is_reachable, limits
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment import choosing

@@ -11,6 +11,7 @@ from phoenixd.api import representation
 from phoenixd.api.row import alert
 from phoenixd.core import projection
 from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.inbox import inbox
 from phoenixd.core.sight import Attached, Cost, Doing, Sight, Words
 from phoenixd.top.effects import Effect
 from phoenixd.top.face import SETTLED, Face, World
@@ -103,7 +104,7 @@ def model_of(name: str) -> Model:
 def frames(daemon: FakeDaemon) -> list[Frame]:
     """What a client is told that begins to listen."""
     rows = projection.project(daemon.state, daemon.now(), daemon.sight)
-    items = projection.inbox(daemon.state)
+    items = inbox(daemon.state)
     told = [Frame("hello", {"boot": "b" * 16, "as_of": {}, "whole": True})]
     told += [Frame("agent", representation.agent(row, daemon.loops(row.name))) for row in rows]
     told += [Frame("item", representation.item(item)) for item in items]

@@ -17,6 +17,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.facts import AskingOver, Ordered
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.inbox import items_of
 from phoenixd.core.seat import finding, names
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -156,7 +157,7 @@ class Feed:
         service = self._service
         row = projection.row_of(fleet, agent, service.now(), service.sight(agent), cases)
         self.ledger.note("agent", row.name, row.name, document(row_of(row, service.loops(row.name))))
-        self._note_items(row.name, {str(item.id): item for item in projection.items_of(fleet, agent)})
+        self._note_items(row.name, {str(item.id): item for item in items_of(fleet, agent)})
         self._note_alerts(row.name, row.name, row.alerts)
 
     def _forget(self, name: str) -> None:

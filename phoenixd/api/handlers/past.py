@@ -11,8 +11,8 @@ from phoenixd.api.pages import past as pages
 from phoenixd.api.pages.inbox import inbox as inbox_page
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
-from phoenixd.core import projection
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.inbox import inbox as all_items
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import written_by
 from phoenixd.core.subjects import subjects
@@ -38,7 +38,7 @@ async def list_items(ask: Ask) -> Reply:
 
 
 def _not_closed(ask: Ask, number: int) -> Problem:
-    if any(one.id == number for one in projection.inbox(ask.service.fleet())):
+    if any(one.id == number for one in all_items(ask.service.fleet())):
         return Problem("not_found", f"#{number} has not ended: it waits", f"phoenixctl inbox {number}")
     why = f"nothing that ended within 7 days has the number {number}"
     return Problem("not_found", why, "phoenixctl inbox --closed")
@@ -46,7 +46,7 @@ def _not_closed(ask: Ask, number: int) -> Problem:
 
 def open_items(ask: Ask, names: frozenset[str] | None) -> tuple[InboxItem, ...]:
     """What waits, of these agents or of all."""
-    items = projection.inbox(ask.service.fleet())
+    items = all_items(ask.service.fleet())
     return items if names is None else tuple(one for one in items if one.agent in names)
 
 

@@ -17,12 +17,13 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.api.times import ago, parse_past, rfc3339
-from phoenixd.core import glance, projection
+from phoenixd.core import condition, glance
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.inbox import inbox as all_items
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
@@ -48,7 +49,7 @@ async def show_agent(ask: Ask) -> Reply:
     await ask.service.look_at_terminals()
     row = ask.row()
     body = representation.status([row], ask.service.facts(), ask.service.loops)
-    fine = row.is_running or projection.is_between_iterations(ask.agent())
+    fine = row.is_running or condition.is_between_iterations(ask.agent())
     code = exits.OK if fine else exits.CONDITION
     marker = text_resonance.clause(ask.agent(), ask.service.now().wall)
     if ask.caller.role is Role.AGENT:
@@ -78,7 +79,7 @@ def find_item(ask: Ask) -> InboxItem:
     """The item of that number, or the one item of the agent of that name; raises Problem."""
     word, fleet = str(ask.arguments["id"]), ask.service.fleet()
     if word.isdecimal():
-        found = next((item for item in projection.inbox(fleet) if item.id == int(word)), None)
+        found = next((item for item in all_items(fleet) if item.id == int(word)), None)
         if found is None:
             said = f"nothing waits under #{word}: it was answered, or is gone"
             raise Problem("not_found", said, "phoenixctl inbox")
@@ -86,7 +87,7 @@ def find_item(ask: Ask) -> InboxItem:
     agent = meant(fleet, word)
     if agent is None:
         raise problems.no_agent(word)
-    items = [item for item in projection.inbox(fleet) if item.agent == shown(fleet, agent)]
+    items = [item for item in all_items(fleet) if item.agent == shown(fleet, agent)]
     asking = [item for item in items if item.kind in ASKS] or items
     if not asking:
         raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")
@@ -102,7 +103,7 @@ async def since(ask: Ask) -> Reply:
     digest = await ask.chronicle.digest(start)
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
-    items = projection.inbox(ask.service.fleet())
+    items = all_items(ask.service.fleet())
     stretch = Stretch(digest, now.wall, items, await ask.chronicle.begins(start))
     return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
 
@@ -179,14 +180,14 @@ async def wait_agent(ask: Ask) -> Reply:
         agent = meant(fleet, name)
         if agent is None:
             return wanted == "stopped"
-        if wanted == "idle" and not projection.is_settled(agent, ask.service.now()):
+        if wanted == "idle" and not condition.is_settled(agent, ask.service.now()):
             return False
         if wanted == "stopped" and not is_down(fleet, name):
             return False
-        return wanted in (agent.state_name, projection.activity_word(agent))
+        return wanted in (agent.state_name, condition.activity_word(agent))
 
     def is_over(fleet: Fleet) -> bool:
-        return is_met(fleet) or (wanted == "idle" and projection.needs_person(meant(fleet, name)))
+        return is_met(fleet) or (wanted == "idle" and condition.needs_person(meant(fleet, name)))
 
     came = await ask.service.wait_for(is_over, timeout)
     met = is_met(ask.service.fleet())

@@ -12,8 +12,9 @@ from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Open, reason_of
+from phoenixd.core.condition import SIGNS
 from phoenixd.core.progress import is_loop
-from phoenixd.core.projection import SIGNS, Row
+from phoenixd.core.projection import Row
 from phoenixd.core.question.render import title
 from phoenixd.core.sight import Attached, Cost, Words
 from phoenixd.core.turns import is_judged

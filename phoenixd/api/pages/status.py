@@ -15,8 +15,9 @@ from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.condition import SIGNS, Group
 from phoenixd.core.glance import Seen
-from phoenixd.core.projection import SIGNS, Group, Row
+from phoenixd.core.projection import Row
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.sight import Doing

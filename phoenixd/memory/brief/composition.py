@@ -9,7 +9,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import LastExit, Mode
 from phoenixd.core.agent.state import Quarantined
-from phoenixd.core.projection import activity_word
+from phoenixd.core.condition import activity_word
 from phoenixd.core.question import leftover
 from phoenixd.documents.banner import Interruption, interruption_sentence
 from phoenixd.documents.brief.page import BriefFacts

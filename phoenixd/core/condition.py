@@ -1,0 +1,101 @@
+"""How an agent is, in a word: its group, what it is at, and whether it needs a person."""
+
+from __future__ import annotations
+
+from typing import Literal, assert_never
+
+from phoenixd.core import alerts, restart
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.moment import Moment
+from phoenixd.core.spec import Kind
+
+Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
+SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
+
+
+def group(agent: Agent) -> Group:
+    """Which of the five groups an agent belongs to."""
+    if agent.items or alerts.pressing(agent.alerts):
+        return "needs_you"
+    match agent.state:
+        case Quarantined():
+            return "needs_you"
+        case BackingOff() if agent.spec.kind is Kind.LOOP and not _heals(agent):
+            return "working"
+        case Starting() if not agent.restarts:
+            return "working"  # A first start heals nothing.
+        case Starting() | BackingOff() | Stopping():
+            return "healing"
+        case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
+            return "unknown"
+        case Running():
+            return "resting" if agent.parking or activity_word(agent) == "idle" else "working"
+        case Stopped() | Parked():
+            return "resting"
+        case _:
+            assert_never(agent.state)
+
+
+def activity_word(agent: Agent) -> str | None:
+    """working, idle or waiting while running, where hooks can tell; else None."""
+    if not isinstance(agent.state, Running) or agent.parking is not None:
+        return None
+    if agent.state.activity.waiting:
+        return "waiting"
+    if not agent.state.run.session_seen and not agent.state.run.evidence:
+        return None
+    return "working" if agent.state.activity.turn_open else "idle"
+
+
+def is_settled(agent: Agent | None, now: Moment) -> bool:
+    """Whether what a run shows can be believed: a dialog of its start is drawn some time after its first hook."""
+    if agent is None or not isinstance(agent.state, Running) or not agent.spec.has_hooks:
+        return True
+    run = agent.state.run
+    return run.prompt_seen or run.drawn or now.at - agent.view().up_since >= agent.spec.resume.window
+
+
+def needs_person(agent: Agent | None) -> bool:
+    """Whether an agent gets no further until a person does something; an answer that is under way is one."""
+    if agent is None:
+        return False
+    if agent.item is not None and agent.item.answering:
+        return False
+    state = agent.state
+    if isinstance(state, Running) and state.activity.waiting is not None and state.activity.waiting.dismissed:
+        return False
+    return isinstance(agent.state, Quarantined) or activity_word(agent) == "waiting"
+
+
+def is_between_iterations(agent: Agent) -> bool:
+    """Whether a loop rests after an iteration that ended as it should: healthy, though nothing of it runs."""
+    is_waiting = isinstance(agent.state, BackingOff) and agent.spec.kind is Kind.LOOP
+    return is_waiting and agent.last_exit is not None and not _heals(agent)
+
+
+def public_status(agent: Agent) -> Literal["working", "idle", "error"]:
+    """The seed's `status` of state.json (P7, P69, X9): the process table over hooks over anything a model said."""
+    match agent.state:
+        case Running(exit_due=due) if due is not None:
+            return "error"
+        case Running(activity=activity, run=run):
+            return "working" if activity.turn_open or not run.session_seen else "idle"
+        case Stopping(then=then):
+            return "idle" if then.value in ("stay", "remove") else "error"
+        case Stopped(failed=failed):
+            return "error" if failed else "idle"
+        case BackingOff():
+            return "error" if _heals(agent) else "idle"
+        case Starting() | Parked():
+            return "idle"
+        case Quarantined():
+            return "error"
+        case _:
+            assert_never(agent.state)
+
+
+def _heals(agent: Agent) -> bool:
+    """Whether the start that is due answers a death, and not a request or the pause between two iterations."""
+    end = agent.last_exit
+    return end is not None and not restart.ended_well(agent.spec, end) and end.cause != restart.CAUSES[restart.OVERTIME]
