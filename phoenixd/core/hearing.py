@@ -4,8 +4,7 @@ A row is read from left to right. In the inner tuple stand the parts of the agen
 make one decision, which is taken into the fleet where the tuple stands. Each gets the agent as the part before it left
 it, the event, what was seen and decided so far, and the moment; one of OWN gets its own dataclass and a view in place
 of the agent. So a part can tell something only to a later one. The parts outside of that tuple belong to the fleet:
-each gets the fleet as the event found it, what the parts before it came to, the event, and the moment.
-docs/reference/states.md is made from this table.
+each gets the fleet as it was and as it is so far, the event, and the moment. docs/reference/states.md is made from it.
 """
 
 from __future__ import annotations
@@ -129,7 +128,8 @@ from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.parts import View
-from phoenixd.core.resonance import checks, moves
+from phoenixd.core.resonance import checks, codes, moves
+from phoenixd.core.resonance import orders as checking
 from phoenixd.core.seat import lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.sequence import parts as sequences
@@ -248,7 +248,7 @@ TABLE: dict[type[Any], Row] = {
     RunAdopted: (
         (
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
-            checks.hear_adoption,
+            codes.hear_adoption,
         ),
         seats.name_session, answers.give_prepared, *RUN,
     ),
@@ -269,12 +269,12 @@ TABLE: dict[type[Any], Row] = {
     LinkLost: ((deafness.hear_loss,), *RUN),
     HooksRefused: ((deafness.hear_refusals,), *RUN),
     ArmedUsed: ((armed.hear_use,), *RUN),
-    CodesPlanted: ((checks.hear_planted,), *RUN),
-    PlantingFailed: ((checks.hear_failed_planting,), *RUN),
-    AnchorSeen: ((checks.hear_anchor,), *RUN),
-    CodesSeen: ((checks.hear_seen,), *RUN),
-    FooterSeen: ((checks.hear_footer,), *RUN),
-    SeedRead: ((checks.hear_seed,), *RUN),
+    CodesPlanted: ((codes.hear_planted,), *RUN),
+    PlantingFailed: ((codes.hear_failed_planting,), *RUN),
+    AnchorSeen: ((codes.hear_anchor,), *RUN),
+    CodesSeen: ((codes.hear_seen,), *RUN),
+    FooterSeen: ((codes.hear_footer,), *RUN),
+    SeedRead: ((codes.hear_seed,), *RUN),
     CleanedUp: ((cleanup.hear,), *SHARED),
     AttendanceSeen: ((interrupt.hear,), *SHARED),
     ReportJudged: ((reports.hear,), *SHARED),
@@ -287,19 +287,19 @@ TABLE: dict[type[Any], Row] = {
     # Orders.
     AgentDeclared: (declarations.declare, seats.take_seat, recovery.renew_plan, *RUN),
     AgentWithdrawn: (
-        (plan.settle, requests.withdraw, checks.hear_order, weights.note_order), seats.end_others, asking.hear_order,
+        (plan.settle, requests.withdraw, checking.hear_order, weights.note_order), seats.end_others, asking.hear_order,
         undoing.note, recovery.renew_plan, *SHARED,
     ),
     StartRequested: (
-        (plan.settle, requests.hear_start, reports.hear_order, checks.hear_order, weights.note_order),
+        (plan.settle, requests.hear_start, reports.hear_order, checking.hear_order, weights.note_order),
         undoing.note, recovery.renew_plan, sequences.take_up, *SHARED,
     ),
     StopRequested: (
-        (plan.settle, requests.hear_stop, checks.hear_order, weights.note_order), seats.end_others,
+        (plan.settle, requests.hear_stop, checking.hear_order, weights.note_order), seats.end_others,
         asking.hear_order, undoing.note, recovery.renew_plan, *SHARED,
     ),
     RestartRequested: (
-        (plan.settle, requests.hear_restart, reports.hear_order, checks.hear_order, weights.note_order),
+        (plan.settle, requests.hear_restart, reports.hear_order, checking.hear_order, weights.note_order),
         undoing.note, recovery.renew_plan, sequences.take_up, *SHARED,
     ),
     UndoRequested: (undoing.undo, recovery.renew_plan, sequences.take_up, *SHARED),
@@ -311,8 +311,8 @@ TABLE: dict[type[Any], Row] = {
     BreakerReset: ((requests.set_breaker, weights.note_order), *SHARED),
     BreakerEdited: ((requests.set_breaker, weights.note_order), *SHARED),
     BreakerCorrupt: ((requests.set_breaker, weights.note_order), *SHARED),
-    CheckRequested: ((checks.request_check,), *SHARED),
-    RestorationRequested: ((checks.request_restoration,), *SHARED),
+    CheckRequested: ((checking.request_check,), *SHARED),
+    RestorationRequested: ((checking.request_restoration,), *SHARED),
     # Handoffs.
     HandoffRequested: (asking.request, *SHARED),
     RollbackRequested: (asking.roll_back, *SHARED),

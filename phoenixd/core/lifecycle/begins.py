@@ -28,7 +28,7 @@ from phoenixd.core.lifecycle.overdue import SILENT_START_LOOK, SPAWN_TIMEOUT, is
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.parts import Taken
 from phoenixd.core.question import leftover
-from phoenixd.core.resonance import checks
+from phoenixd.core.resonance import codes
 from phoenixd.core.transitions import enter, keep
 from phoenixd.core.waiting import MAX_TEXT
 
@@ -43,7 +43,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
         return productive.quarantine(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
-    return checks.begin(session.begin(agent, state, now, SPAWN_TIMEOUT), now)
+    return codes.begin(session.begin(agent, state, now, SPAWN_TIMEOUT), now)
 
 
 def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> Decision:
