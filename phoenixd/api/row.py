@@ -12,8 +12,8 @@ from pydantic import BaseModel, Field
 from pydantic.json_schema import models_json_schema
 
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.api.service import BriefFace, LoopCounts
 from phoenixd.api.times import rfc3339
+from phoenixd.api.values import BriefFace, LoopCounts
 from phoenixd.core.agent.standing import Ack, StandingAlert
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.meter.reading import Gauge

@@ -1,15 +1,14 @@
-"""What the API needs of the daemon, as a Protocol, and the plain values that cross it."""
+"""What the API needs of the daemon, as Protocols; the values that cross them stand in `values.py`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
+from phoenixd.api.finding import Finding
+from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
-from phoenixd.core.durability import Latency
 from phoenixd.core.events import Event
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
@@ -20,135 +19,11 @@ from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
-from phoenixd.documents.resonance.anchor import Anchor
-from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import OpenLoop
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.planting import Marker
 from phoenixd.ports.journal import Journal, StoredEntry
 from phoenixd.ports.processes import Leftovers
-
-
-@dataclass(frozen=True, slots=True)
-class Facts:
-    """The daemon about itself. started_at: wall seconds.
-
-    tmux: version of the terminal server that answers, or None. tier: how well an agent is fenced in.
-    degraded: what is or was lately wrong with saving decisions; None while all is well. halted: why nothing new is
-    started now. commits: what they took. state, runtime, configuration: the directories
-    that it works with, the last one None where it has none.
-    """
-
-    version: str
-    pid: int
-    started_at: float
-    tmux: str | None
-    tier: str
-    degraded: str | None = None
-    alerts: tuple[StandingAlert, ...] = ()
-    """Those that concern no single agent."""
-    state: str = ""
-    runtime: str = ""
-    configuration: str | None = None
-    halted: str | None = None
-    commits: Latency | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class BriefFace:
-    """What a list of agents says of a brief. written: wall seconds; age: seconds. writer: None before the first run."""
-
-    written: float
-    age: float
-    writer: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class LoopCounts:
-    """Open loops of an agent, and how many of them are stale. brief: the page that tells them; None: none is known."""
-
-    open: int = 0
-    stale: int = 0
-    brief: BriefFace | None = None
-    unconfirmed: int = 0
-    """Those that no session proves to be still open."""
-
-
-@dataclass(frozen=True, slots=True)
-class BriefWriting:
-    """The newest brief run: its writer, why it was not the one that is configured, and the tokens that it took."""
-
-    writer: str
-    note: str = ""
-    tokens: int = 0
-    tokens_today: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class BriefPage:
-    """brief.md as it stands. written: wall seconds. writing: who wrote of the session, and what it cost."""
-
-    path: str
-    text: str
-    written: float
-    writing: BriefWriting | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class MarkerFace:
-    """What stands on disk of an agent's marker. rebuilt: what it was made anew from; empty where it was not."""
-
-    anchor: Anchor | None
-    seed: SessionSeed | None
-    directory: str
-    rebuilt: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryFace:
-    """What projects share with each other, and of one project the content hash of each memory file, by path."""
-
-    shared: tuple[SharedFile, ...] = ()
-    hashes: Mapping[str, str] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class RebuiltMarker:
-    """What a transcript gave back of a marker. phrase_lost: its code stands under another phrase."""
-
-    marker: Marker
-    role: str
-    state: str
-    phrase_lost: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that doctor looked at. A remedy is a command, or a sentence; every finding that is not ok has one."""
-
-    level: Literal["ok", "warning", "problem"]
-    title: str
-    detail: str = ""
-    remedy: str = ""
-
-
-@dataclass(frozen=True, slots=True)
-class Change:
-    """One line of a plan. restart: whether a living run ends for it."""
-
-    agent: str
-    action: Literal["add", "remove", "change", "keep"]
-    detail: str = ""
-    restart: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Rechecked:
-    """What a forced look at one agent found, and what was done about it; both for people."""
-
-    agent: str
-    found: str
-    done: str = ""
 
 
 class LogReader(Protocol):

@@ -9,7 +9,7 @@ from dataclasses import replace
 import anyio
 from anyio import to_thread
 
-from phoenixd.api.service import BriefPage, LoopCounts
+from phoenixd.api.values import BriefPage, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.daemon import BriefTable
 from phoenixd.core.actions import RecordIncident

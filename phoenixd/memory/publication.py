@@ -12,7 +12,7 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.api.service import BriefFace, BriefPage, BriefWriting, LoopCounts
+from phoenixd.api.values import BriefFace, BriefPage, BriefWriting, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent

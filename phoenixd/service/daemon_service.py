@@ -11,20 +11,10 @@ from typing import Any, TypeVar
 
 import anyio
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import (
-    Attendant,
-    BriefPage,
-    Change,
-    Facts,
-    Finding,
-    LogReader,
-    LoopCounts,
-    MarkerFace,
-    MemoryFace,
-    RebuiltMarker,
-    Rechecked,
-)
+from phoenixd.api.service import Attendant, LogReader
+from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event

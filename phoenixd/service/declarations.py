@@ -10,9 +10,7 @@ from pathlib import Path
 import anyio
 
 from phoenixd import config
-from phoenixd.api.service import (
-    Change,
-)
+from phoenixd.api.values import Change
 from phoenixd.config.seats import require_seats
 from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal

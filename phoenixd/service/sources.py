@@ -5,12 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol
 
-from phoenixd.api.service import (
-    BriefPage,
-    LoopCounts,
-    MarkerFace,
-    RebuiltMarker,
-)
+from phoenixd.api.values import BriefPage, LoopCounts, MarkerFace, RebuiltMarker
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.seat.state import Seat

@@ -11,7 +11,7 @@ import anyio
 from anyio.abc import TaskGroup
 
 from phoenixd import __version__
-from phoenixd.api.service import Facts
+from phoenixd.api.values import Facts
 from phoenixd.config import read_configuration
 from phoenixd.directories import find_configuration
 from phoenixd.doctor import Doctor

@@ -9,19 +9,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
-from phoenixd.api.service import (
-    Attendant,
-    BriefPage,
-    Change,
-    Facts,
-    Finding,
-    LoopCounts,
-    MarkerFace,
-    MemoryFace,
-    RebuiltMarker,
-    Rechecked,
-)
+from phoenixd.api.service import Attendant
+from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
 from phoenixd.core.actions import (
     Action,
     AnswerHold,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.api.service import BriefPage
+from phoenixd.api.values import BriefPage
 from phoenixd.documents.brief.health import Fault
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon

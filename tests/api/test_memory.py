@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.api.service import MemoryFace
+from phoenixd.api.values import MemoryFace
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.spec import AgentSpec, HandoffRules, Kind
 from phoenixd.documents.project.memory import Provenance, SharedFile

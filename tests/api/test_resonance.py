@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.api.service import MarkerFace, RebuiltMarker
+from phoenixd.api.values import MarkerFace, RebuiltMarker
 from phoenixd.core.armed_answer import Armed, ArmedAnswer
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, RestorationRequested
 from phoenixd.core.resonance.state import Resonance, Restoration

@@ -24,7 +24,7 @@ from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
 from phoenixd.api.representation import pane_text
-from phoenixd.api.service import Change
+from phoenixd.api.values import Change
 from phoenixd.core import projection
 from phoenixd.core.inbox import inbox
 from phoenixd.core.sight import Doing, Sight, Words

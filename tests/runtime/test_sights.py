@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phoenixd.api.row import document, row_of
-from phoenixd.api.service import LoopCounts
+from phoenixd.api.values import LoopCounts
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Moment

@@ -6,8 +6,8 @@ from phoenixd.api import exits
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages import briefs as text_briefs
 from phoenixd.api.problems import Problem
-from phoenixd.api.service import BriefPage
 from phoenixd.api.times import ago, rfc3339
+from phoenixd.api.values import BriefPage
 
 
 async def brief_show(ask: Ask) -> Reply:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.pages.layout import Page, clean, page, wrap
-from phoenixd.api.service import BriefWriting
 from phoenixd.api.times import ago
+from phoenixd.api.values import BriefWriting
 from phoenixd.documents.brief.health import Fault
 
 

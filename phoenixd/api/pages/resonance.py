@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phoenixd.api.pages.layout import SET_IN, Page, clean, clip, columns, name_column, pad, page, wrap
-from phoenixd.api.service import MarkerFace
 from phoenixd.api.times import ago
+from phoenixd.api.values import MarkerFace
 from phoenixd.core.agent import Agent
 from phoenixd.core.resonance.checklist import Check, checks
 from phoenixd.ports.journal import KeptMark

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from phoenixd.api.history import Digest
 from phoenixd.api.pages.context import of_row
 from phoenixd.api.pages.layout import SET_IN, WHOLE, Page, clip, columns, name_column, pad, page, with_command, wrap
-from phoenixd.api.service import Facts, LoopCounts
 from phoenixd.api.times import ago
+from phoenixd.api.values import Facts, LoopCounts
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.condition import SIGNS, Group

@@ -13,7 +13,7 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.api.service import MarkerFace, RebuiltMarker
+from phoenixd.api.values import MarkerFace, RebuiltMarker
 from phoenixd.core.actions import PlantCodes, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
