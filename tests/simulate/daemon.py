@@ -27,7 +27,6 @@ from phoenixd.ports.shims import Records, ShimMessage
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Messenger
-from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.recovery import recover, relink, restore
 from phoenixd.runtime.supervisor import Supervisor
@@ -46,6 +45,7 @@ from tests.simulate.fakes import (
 )
 from tests.simulate.host import Host, Life
 from tests.simulate.links import SimulatedShims
+from tests.simulate.performing import StrictPerformer
 from tests.simulate.terminal import SimulatedTerminal
 
 
@@ -118,9 +118,10 @@ class Daemon:
             heard=messenger.heard,
             greeted=self._greeted,
         )  # fmt: skip
-        self._performer = Performer(
-            self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer, self._tasks_now
-        )
+        self._performer = StrictPerformer(
+            host.promises, self._life,
+            self._outside, self._find, self.supervisor.tell, self._hearing, messenger, answerer, self._tasks_now,
+        )  # fmt: skip
         self._publisher = Publisher(launcher, evidence, clock)
         host.promises.restored(self.supervisor.fleet)
 

@@ -20,9 +20,10 @@ from hypothesis import strategies as st
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.ports.journal import Batch, Entry, Journal, Saved, StoredEntry
 from tests.agents import an_agent
+from tests.simulate.fakes import SimulatedNotifier
 from tests.simulate.host import Host
 from tests.simulate.memory_journal import MemoryJournal
-from tests.simulate.simulation import HEAL_BOUND, Outcome, simulate
+from tests.simulate.simulation import HEAL_BOUND, Broke, Outcome, simulate
 from tests.simulate.storm import DAY, FAULTS, STORM
 from tests.simulate.virtual_loop import NothingLeft, VirtualLoop
 
@@ -95,6 +96,17 @@ def test_promises_1_to_6_hold_in_two_hundred_storms() -> None:
         f"{sum(outcome.lives for outcome in outcomes)} daemon lives, "
         f"healed in {max(outcome.healed_in for outcome in outcomes):.0f} virtual s at most"
     )
+
+
+def test_an_action_that_crashes_ends_the_simulation_and_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The real performer logs it and goes on, so that one fault does not silence an agent; here it must be seen."""
+
+    def crash(notifier: SimulatedNotifier, word: object) -> None:
+        raise KeyError("planted")
+
+    monkeypatch.setattr(SimulatedNotifier, "tell", crash)
+    with pytest.raises(Broke, match=r"Alert crashed: Alert\(agent=(.|\n)*KeyError: 'planted'"):
+        simulate("6", agents=8, hours=0.5, weather=STORM)
 
 
 def test_virtual_time_jumps_to_the_next_timer() -> None:
