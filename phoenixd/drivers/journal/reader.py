@@ -12,11 +12,7 @@ from typing import Any
 from phoenixd.drivers.journal.case_rows import OneCase, Treatments
 from phoenixd.drivers.journal.markers import MarksOf
 from phoenixd.drivers.journal.past_lives import LivesOf
-from phoenixd.drivers.journal.rows import (
-    DETAIL_MARK,
-    past_handoff,
-    stored_entry,
-)
+from phoenixd.drivers.journal.rows import DETAIL_MARK, past_handoff, stored_entry
 from phoenixd.drivers.journal.samples import SamplesOf
 from phoenixd.drivers.journal.schema import Damaged, connect, meta
 from phoenixd.errors import JournalFailed, UnsafeFile
