@@ -45,6 +45,8 @@ from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
 from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.log_files import signature
+from phoenixd.memory.ops_log import FILE as OPS_FILE
+from phoenixd.memory.ops_log import OpsLog
 from phoenixd.memory.resonance.checkpoint import without_codes
 from phoenixd.memory.resonance.front import with_front
 from phoenixd.memory.shelf import Shelf
@@ -122,7 +124,8 @@ class Desk:
     ) -> Desk:
         told: deque[Happening] = deque(maxlen=settings.brief.happenings)
         aside = AsideFiles(files)
-        shelf = Shelf(name, directory, aside, settings.loops.stale_days, settings.loops.resolved_days, told)
+        loops, ops = settings.loops, OpsLog(directory / OPS_FILE, aside, told)
+        shelf = Shelf(name, directory, aside, stale_days=loops.stale_days, resolved_days=loops.resolved_days, ops=ops)
         known = known if known is not None else KnownSecrets()
         return cls(shelf, aside, settings.brief.max_chars, settings.redaction.marks, known=known)
 
@@ -163,7 +166,7 @@ class Desk:
         today, session = utc_date(now), self.session_of(agent)
         self.consult(now)
         self._begin_run(agent)
-        self.shelf.record(occurrences, self.clean)
+        self.shelf.ops.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
             public_status(agent),
@@ -256,7 +259,7 @@ class Desk:
             # Told by an earlier daemon, which knew.
             self.interruption = None
             return
-        ended, last = self.shelf.last_end, agent.last_exit
+        ended, last = self.shelf.ops.last_end, agent.last_exit
         judged = ended[1] if ended and last and ended[0] == last.incarnation else None
         self.interruption = interruption_before(agent, run.prompt, self.shelf.found, judged)
 
@@ -306,7 +309,7 @@ class Desk:
         return state
 
     def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
-        happenings, seen = tuple(self.shelf.happenings), self._session_seen(agent)
+        happenings, seen = tuple(self.shelf.ops.happenings), self._session_seen(agent)
         crew = self.crew_of(agent, now)
         return compose_brief(agent, state, happenings, self.git, now, self.clean, narrative, seen, crew)
 
@@ -317,7 +320,7 @@ class Desk:
             content = self.shelf.content(LEDGER_FILE, LEDGER_LIMIT)
             kept = read_kept(content) if content is not None else None
             self.ledger = kept.ledger if kept is not None else None
-        spoken_at, words = self.shelf.spoken or (None, None)
+        spoken_at, words = self.shelf.ops.spoken or (None, None)
         heard = HeardByHooks(agent.last_prompt, self.prompts.heard_at, words, spoken_at)
         made_of = (self.ledger, heard, agent.session and agent.session.session_id, agent.spec)
         if self._seen and all(one is other or one == other for one, other in zip(self._seen, made_of, strict=False)):

@@ -132,7 +132,7 @@ class Papers:
 
         def spoken() -> tuple[float, str] | None:
             # The desk is the seat's: the words may be another generation's.
-            words, session = desk.shelf.spoken, agent.session
+            words, session = desk.shelf.ops.spoken, agent.session
             return words if words is not None and session is not None and words[0] >= session.created_wall else None
 
         return await heard_out(hear, spoken, self._clock, lives=agent.run is not None)

@@ -137,7 +137,7 @@ class MarkerKeeping:
                 before = self.papers.seed(name)
                 bearing = marker or (before.marker if before is not None else None)
                 self.papers.checkpoint(name, replace(seed, marker=bearing), now)
-            desk.shelf.record([*_lines(noted), *(_summary(agent, one, known.state) for one, _ in ends)], desk.clean)
+            desk.shelf.ops.record([*_lines(noted), *(_summary(agent, one, known.state) for one, _ in ends)], desk.clean)
 
         async with desk.lock:
             await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory)
@@ -234,7 +234,7 @@ class MarkerKeeping:
         def read() -> SessionSeed:
             state = desk.consult_clean(now)
             told = desk.brief_record().narrative
-            said = [agent.last_prompt or "", desk.shelf.spoken[1] if desk.shelf.spoken is not None else ""]
+            said = [agent.last_prompt or "", desk.shelf.ops.spoken[1] if desk.shelf.ops.spoken is not None else ""]
             decisions = told.decisions if told is not None else ()
             return seed_of(agent, state, decisions, said, desk.clean, self.papers.hexes(self._name(agent)))
 
