@@ -213,7 +213,7 @@ class Papers:
             self.briefing.leave(agent.name)
             await self.publication.publish(agent, entries)
             return
-        if agent.run is not None and self.publication.desk_of(agent).owes_brief(agent):
+        if agent.run is not None and self.publication.desk_of(agent).told.owes(agent):
             await self.briefing.settle(agent)
         await self.publication.publish(agent, entries)
         self.briefing.hear(agent, entries)

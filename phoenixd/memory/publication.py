@@ -197,7 +197,7 @@ class Publication:
         desk = self.desk_of(agent)
         await self._hear_on(agent, occurrences)
         if any(_may_have_changed_files(seen) for seen in occurrences):
-            if desk.owes_brief(agent):
+            if desk.told.owes(agent):
                 # Its program boots, and waits for the brief: what git says follows.
                 self._unasked[agent.name] = agent
                 self._wanted.set()
@@ -222,7 +222,7 @@ class Publication:
         own, desk = self.desk_of(agent), self.desk(agent.spec.seat)
 
         def write() -> None:
-            if own.owes_brief(agent) and desk.agent is not None:
+            if own.told.owes(agent) and desk.agent is not None:
                 now = self._clock.now().wall
                 own.tell_of(desk, agent, desk.consult(now), now)
             own.shelf.write_session(agent)

@@ -198,7 +198,7 @@ class Starter:
             require_resumable(harness, spec, spawn.session_id, variables, papers)
         self._publication.learn(agent, self._variables.secrets(agent, variables))
         now = self._clock.now().wall
-        desk.forget_brief_of(spawn.run_id, spawn.incarnation)
+        desk.told.forget_other(spawn.run_id, spawn.incarnation)
         state = desk.foresee(agent, now)
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)

@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind
 from phoenixd.errors import PhoenixdError
-from phoenixd.memory.desk import told_to
+from phoenixd.memory.told_runs import told_to
 from tests.start.places import Room, entry
 
 ORDER = ("a", "a-g2")

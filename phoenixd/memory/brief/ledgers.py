@@ -58,7 +58,7 @@ class Ledgers:
         except (PhoenixdError, OSError) as failure:
             # A brief there always is, and the next reading begins where the last kept one stopped.
             log.warning("ledger_unkept", agent=agent.name, reason=str(failure))
-        desk.take_ledger(found.ledger if found is not None else None, goes_on=keep)
+        desk.session.take(found.ledger if found is not None else None, goes_on=keep)
         return found.ledger if found is not None else None
 
     def _keep(self, desk: Desk, agent: Agent, content: bytes) -> None:
