@@ -40,7 +40,7 @@ class Ledgers:
 
         keep: it is the session that goes on, so that the next daemon goes on from here.
         """
-        desk = self._publication.desk_of(agent)
+        desk = self._publication.desks.desk_of(agent)
         found: KeptLedger | None = None
 
         async def kept() -> KeptLedger | None:
@@ -49,7 +49,7 @@ class Ledgers:
 
         try:
             async with desk.lock:
-                await self._publication.write_safely(desk, lambda: self._publication.learn(agent))
+                await self._publication.write_safely(desk, lambda: self._publication.desks.learn(agent))
             found = await self._look(agent, kept, self._cleaners.of(desk))
             if found is not None and keep:
                 content = render_kept(found)
