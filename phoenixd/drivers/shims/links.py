@@ -161,9 +161,9 @@ class SeqpacketShims(Orders):
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:
-            raise ShimFailed(
-                f"{peer.agent}'s shim does not answer", remedy=f"phoenixctl restart {peer.agent}"
-            ) from error
+            # A restart would need an answer, too: the next start makes another shim once this one is gone.
+            remedy = f"kill -9 {link.peer_pid}"
+            raise ShimFailed(f"{peer.agent}'s shim does not answer; if it stays so: {remedy}", remedy) from error
         finally:
             if peer.hello is None:
                 link.close()
