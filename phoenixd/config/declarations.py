@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -81,11 +81,15 @@ def is_kept(state: Path, name: str, act: str) -> bool:
     return os.path.lexists(_kept(state, name, act))
 
 
-def forget_removed(state: Path, before_wall: float) -> None:
-    """Delete the declarations that were withdrawn before this time: none of them can be taken back any more."""
+def forget_removed(state: Path, before_wall: float, known: Collection[str] = ()) -> None:
+    """Delete the declarations that were withdrawn before this time, but by no act of `known`: those can come back."""
     try:
         with os.scandir(state / REMOVED) as found:
-            old = [entry.path for entry in found if entry.stat(follow_symlinks=False).st_mtime < before_wall]
+            old = [
+                entry.path
+                for entry in found
+                if entry.stat(follow_symlinks=False).st_mtime < before_wall and _act_of(entry.name) not in known
+            ]
     except FileNotFoundError:
         return
     for path in old:
@@ -99,6 +103,10 @@ def declaration(state: Path, name: str) -> Path:
 
 def _kept(state: Path, name: str, act: str) -> Path:
     return state / REMOVED / f"{name}.{act}.toml"
+
+
+def _act_of(file: str) -> str:
+    return file.partition(".")[2].removesuffix(".toml")
 
 
 def _refuse_foreign(path: Path, name: str, configuration: Configuration | None) -> None:

@@ -1,12 +1,13 @@
 """Secrets taken out of text before it is written anywhere. Every step is linear in the length of the text.
 
 An agent chooses what it prints, so a pattern that backtracks would let it stop the daemon: quantifiers are possessive
-or bounded, nothing is required after an unbounded run, and a key block is found by plain search. What shows nothing may
+or bounded, and nothing is required after an unbounded run. What shows nothing may
 stand in the middle of a secret, and a face takes it out later: so the text is looked at without that, too.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from math import log2
 from typing import Any
 
 from phoenixd.documents.plain_text import without_hidden, without_sequences
+from phoenixd.documents.private_keys import without_private_keys
 from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
 
 REDACTED = "[redacted]"
@@ -52,10 +54,8 @@ _SECRET_DATA = re.compile(
     r"^([ \t]{1,16}[\w.-]{1,80}:[ \t]{1,4}[\"']?)([A-Za-z0-9+/]{10,}+={0,3})(?=[\"']?[ \t]{0,4}$)", re.MULTILINE
 )
 _USERINFO = re.compile(r"(://[^\s/:@]{0,100}+:)([^\s/@]{1,200}+)@")
-_KEY_BLOCK = re.compile(r"-----BEGIN[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_END = re.compile(r"-----END[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----")
-_KEY_LINE = re.compile(r"[ \t]*[A-Za-z0-9+/=]{4,}[ \t\r]*\n[ \t]*|[ \t]+")
-"""A line of a key, with the blanks before what follows it."""
+_ESCAPE = re.compile(r"\\{1,8}+u(?!00(?:[01]|22|5[cC])|[dD][89a-fA-F])([0-9a-fA-F]{4})")
+"""A character as JSON may write it; not one that has to be written so, nor half of one."""
 _CAPITALS = re.compile("[A-Z]+")
 _SECRET_NAME = re.compile(
     r"pass(word|wd|phrase)|pwd|secret|credential|token|(api|access|private)_?key|_key$|auth(?!or(?!iz))",
@@ -68,8 +68,17 @@ def redact(text: str, values: Sequence[str] = (), marks: Sequence[str] = ()) -> 
     `marks`, an operator's own.
 
     A text with a secret comes back without escape sequences and invisible characters, which may stand in the middle of
-    it; any other text keeps them.
+    it, and one with a secret in JSON's escapes without these; any other text keeps them.
     """
+    text = _redacted_as_shown(text, values, marks)
+    if "\\u" in text:
+        bare = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)
+        if bare != text and (cleaned := _redacted_as_shown(bare, values, marks)) != bare:
+            return cleaned
+    return text
+
+
+def _redacted_as_shown(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
     for shown in _as_shown(text):
         bare = _redacted(shown, values, marks)
         if bare != shown:
@@ -92,9 +101,7 @@ def _redacted(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
     for mark in marks:
         if mark in text:
             text = _marked(mark).sub(REDACTED, text)
-    if "PRIVATE KEY" in text:
-        text = _without_key_ends(_without_key_blocks(text))
-    text = without_marked(text, REDACTED)
+    text = without_marked(without_private_keys(text, REDACTED), REDACTED)
     if "://" in text:
         text = _USERINFO.sub(rf"\g<1>{REDACTED}@", text)
     text = _BEARER.sub(_replace_bearer, text)
@@ -107,8 +114,9 @@ def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -
     found = {value for name, value in environment.items() if name in names or _SECRET_NAME.search(name)}
     # Of a value of several lines each may turn up alone: a key in a file, say, told as JSON.
     lines = {line.strip() for value in found if "\n" in value for line in value.split("\n")}
+    escaped = {json.dumps(value, ensure_ascii=plain)[1:-1] for value in found | lines for plain in (True, False)}
     # A path or a socket is where a secret lies, not the secret.
-    kept = {value for value in found | lines if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
+    kept = {value for value in found | lines | escaped if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))
 
 
@@ -142,36 +150,6 @@ def _without_cut_off(text: str, value: str) -> str:
             return f"{text[:-length]}{REDACTED}"
         at = value.find(ending, at + 1)
     return text
-
-
-def _without_key_blocks(text: str) -> str:
-    kept: list[str] = []
-    position = 0
-    while begin := _KEY_BLOCK.search(text, position):
-        kept += [text[position : begin.start()], REDACTED]
-        end = text.find("-----END", begin.end())
-        if end < 0:
-            # Without an end the rest of the text may all be key.
-            return "".join(kept)
-        closing = text.find("-----", end + len("-----END"))
-        position = closing + 5 if 0 <= closing <= end + 80 else end
-    return "".join([*kept, text[position:]])
-
-
-def _without_key_ends(text: str) -> str:
-    """The end of a key whose beginning was cut off, or has scrolled away: its lines above the mark go with it."""
-    kept: list[str] = []
-    position = 0
-    while end := _KEY_END.search(text, position):
-        begin = end.start()
-        while begin > position:
-            line = text.rfind("\n", position, begin - 1) + 1 or position
-            if _KEY_LINE.fullmatch(text, line, begin) is None:
-                break
-            begin = line
-        kept += [text[position:begin], REDACTED]
-        position = end.end()
-    return "".join([*kept, text[position:]])
 
 
 def _without_told(text: str) -> str:

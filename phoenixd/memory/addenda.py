@@ -30,7 +30,7 @@ from phoenixd.documents.project.addendum import (
     render_listing,
     within,
 )
-from phoenixd.documents.project.reading import render_document
+from phoenixd.documents.project.reading import JSON_LIMIT, read_document, render_document
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
@@ -42,7 +42,9 @@ log = structlog.get_logger("phoenixd.handoffs")
 
 
 class WorkspaceFiles(Protocol):
-    """Both may raise PhoenixdError and OSError."""
+    """All may raise PhoenixdError and OSError."""
+
+    def read_file(self, workspace: str, path: str, limit: int) -> bytes: ...
 
     def list_files(self, workspace: str, at: float) -> Listing: ...
 
@@ -96,6 +98,7 @@ class Addenda:
         self, seat: str, owed: OwedAddendum, workspace: str, told: Mapping[str, SessionLedger | None]
     ) -> AddendumWritten:
         own = generation_name(seat, owed.predecessor + 1)
+        places = [layout.session_paths(one).addendum for one in (owed.previous_session, owed.session)]
         try:
             now = self.files.list_files(workspace, self.wall())
             before = read_listing(self.listings.kept(seat) or b"", _key(owed.id, owed.rounds))
@@ -107,18 +110,36 @@ class Addenda:
             )
             if before is not None and not (changes or submitted):
                 return AddendumWritten(seat, owed.id)
+            if before is None and (made := self._made(workspace, places[1], owed, submitted)) is not None:
+                # The look at the snapshot gave way to that of the next package: no other tells as much.
+                return _written(seat, owed, places[1], made)
             made = HandoffAddendum(
                 previous_session_id=owed.previous_session, new_session_id=owed.session,
                 project_name=owed.project, created_at=timestamp(self.wall()), package=owed.package,
                 changes=changes[:MOST_CHANGES], more_changes=max(0, len(changes) - MOST_CHANGES), submitted=submitted,
                 more_submitted=owed.later, not_compared=unknown,
             )  # fmt: skip
-            content = render_document(made)
-            places = [layout.session_paths(one).addendum for one in (owed.previous_session, owed.session)]
-            self.files.put_files(workspace, dict.fromkeys(places, content))
+            self.files.put_files(workspace, dict.fromkeys(places, render_document(made)))
         except (PhoenixdError, OSError) as failure:
             return AddendumWritten(seat, owed.id, why=f"the addendum was not written: {said(failure)}")
-        return AddendumWritten(seat, owed.id, places[1], len(changes), len(submitted) + owed.later)
+        return _written(seat, owed, places[1], made)
+
+    def _made(
+        self, workspace: str, path: str, owed: OwedAddendum, submitted: tuple[Submitted, ...]
+    ) -> HandoffAddendum | None:
+        """The addendum that a daemon wrote that died before it could save that; None where none stands there."""
+        try:
+            found = read_document(HandoffAddendum, self.files.read_file(workspace, path, JSON_LIMIT), path)
+        except (FileNotFoundError, PhoenixdError):
+            return None
+        same = (owed.previous_session, owed.session, owed.project, owed.package, submitted)
+        told = (found.previous_session_id, found.new_session_id, found.project_name, found.package, found.submitted)
+        return found if told == same else None
+
+
+def _written(seat: str, owed: OwedAddendum, path: str, made: HandoffAddendum) -> AddendumWritten:
+    files, prompts = len(made.changes) + made.more_changes, len(made.submitted) + made.more_submitted
+    return AddendumWritten(seat, owed.id, path, files, prompts)
 
 
 def _key(handoff: str, rounds: int) -> str:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import contextlib
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -24,13 +23,9 @@ from phoenixd.documents.heartbeat import heartbeat_record
 from phoenixd.documents.incident import DIRECTORY as INCIDENTS
 from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
 from phoenixd.documents.incident import render_incident, screen_lines
-from phoenixd.documents.kept_ledger import FILE as LEDGER_FILE
-from phoenixd.documents.kept_ledger import SIZE_LIMIT as LEDGER_LIMIT
-from phoenixd.documents.kept_ledger import read_kept
-from phoenixd.documents.ops import Happening, Occurrence
+from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument, without_secrets
 from phoenixd.documents.state_merge import later
 from phoenixd.documents.times import timestamp, utc_date
@@ -38,32 +33,24 @@ from phoenixd.documents.workspace import GitSummary
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.aside import AsideFiles
 from phoenixd.memory.brief.composition import compose_brief, current_task, interruption_before
-from phoenixd.memory.brief.last_words import HeardByHooks
-from phoenixd.memory.brief.session_seen import SeenSession, seen_session
+from phoenixd.memory.brief.newest_session import NewestSession
 from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, merged_state
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
 from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.log_files import signature
+from phoenixd.memory.ops_log import FILE as OPS_FILE
+from phoenixd.memory.ops_log import OpsLog
 from phoenixd.memory.resonance.checkpoint import without_codes
 from phoenixd.memory.resonance.front import with_front
 from phoenixd.memory.shelf import Shelf
+from phoenixd.memory.told_runs import ToldRuns, told_to
 
 SKEW = 60.0
 """Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
 
 BRIEF_SPACING = 1800.0
 """Seconds for which a brief may name an older sign of life than state.json does."""
-
-
-TOLD = ("session-start.txt", "session-start.json")
-"""What a session is told, as text and as the answer of a hook: under these names the newest run's, for hook programs
-of runs that an older version started. The hook program of each later run prints that run's own (`told_to`)."""
-
-
-def told_to(incarnation: int) -> tuple[str, str]:
-    """The names of what one run is told; the JSON is written last."""
-    return f"session-start.{incarnation}.txt", f"session-start.{incarnation}.json"
 
 
 class TornState(Exception):
@@ -75,6 +62,8 @@ class Desk:
     """The shelf of an agent, the lock around it, and the facts that are not on it. Methods block: for threads."""
 
     shelf: Shelf
+    told: ToldRuns
+    session: NewestSession
     aside: AsideFiles
     limit: int
     """Characters of a brief that a session is given."""
@@ -102,29 +91,23 @@ class Desk:
     """The codes that no page may hold."""
     prompts: TaskInHand = field(default_factory=TaskInHand)
     task: str | None = None
-    ledger: SessionLedger | None = None
-    """What stands of the newest session in which the agent spoke, without secrets."""
-    _ledger_read: bool = False
-    _seen: tuple[object, ...] = ()
-    """What the newest `SeenSession` was made of, and that itself: most publications change nothing of it."""
     _found_clean: tuple[StateDocument, tuple[str, ...]] | None = None
     """The state that holds none of these secrets, for it was looked through."""
     _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
     """The run, by incarnation and id, before which it was taken down how the last one ended."""
-    _told: tuple[int, str] = (0, "")
-    """The run whose own files were written here."""
 
     @classmethod
     def of(
         cls, name: str, directory: Path, files: Files, settings: ConfigurationTable, known: KnownSecrets | None = None
     ) -> Desk:
-        told: deque[Happening] = deque(maxlen=settings.brief.happenings)
-        aside = AsideFiles(files)
-        shelf = Shelf(name, directory, aside, settings.loops.stale_days, settings.loops.resolved_days, told)
-        known = known if known is not None else KnownSecrets()
-        return cls(shelf, aside, settings.brief.max_chars, settings.redaction.marks, known=known)
+        aside, loops = AsideFiles(files), settings.loops
+        ops = OpsLog(directory / OPS_FILE, aside, deque(maxlen=settings.brief.happenings))
+        shelf = Shelf(name, directory, aside, stale_days=loops.stale_days, resolved_days=loops.resolved_days, ops=ops)
+        known, limit = known if known is not None else KnownSecrets(), settings.brief.max_chars
+        told, session = ToldRuns(shelf), NewestSession(shelf, limit)
+        return cls(shelf, told, session, aside, limit, settings.redaction.marks, known=known)
 
     @property
     def secrets(self) -> tuple[str, ...]:
@@ -163,7 +146,7 @@ class Desk:
         today, session = utc_date(now), self.session_of(agent)
         self.consult(now)
         self._begin_run(agent)
-        self.shelf.record(occurrences, self.clean)
+        self.shelf.ops.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()
         return self.shelf.settle(
             public_status(agent),
@@ -186,21 +169,6 @@ class Desk:
             self.clean,
         )
 
-    def take_ledger(self, found: SessionLedger | None, *, goes_on: bool = True) -> None:
-        """Keep a ledger that was heard, unless a newer session has spoken, or this one has not yet.
-
-        goes_on: it is of the session that the agent works in; else of one that was left, perhaps long ago.
-        """
-        known = self.ledger
-        if found is None:
-            return
-        if known is None or found.session_id == known.session_id or _is_newer(found, known, goes_on=goes_on):
-            self.ledger = found
-
-    def owes_brief(self, agent: Agent) -> bool:
-        """Whether the agent's run waits for the file that tells it the brief."""
-        return agent.run is not None and self._told != (agent.run.incarnation, agent.run.run_id)
-
     def write_page(self, agent: Agent, state: StateDocument, now: float) -> None:
         """Write brief.md alone: for a program that may read it before anything else is written."""
         facts = self._facts(agent, state, now, self.brief_record().narrative)
@@ -214,37 +182,18 @@ class Desk:
         """
         run, self.brief_due = agent.run, now + BRIEF_SPACING
         # A session that began while its brief was late has not been told it.
-        if run is not None and (run.evidence or (run.session_seen and not self.owes_brief(agent))):
+        if run is not None and (run.evidence or (run.session_seen and not self.told.owes(agent))):
             self.interruption = None
         documents = self._rendered(agent, state, now, self.brief_record().narrative)
         for name, text in documents.items():
             self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
         self._brief_written = _written(self.shelf.place("brief.md"))
-        self._tell_run(agent, documents)
-
-    def forget_brief_of(self, run_id: str, incarnation: int) -> None:
-        """Take away what another run of that number may have been told: the hook program prints what it finds."""
-        if self._told != (incarnation, run_id):
-            for name in told_to(incarnation):
-                # A directory of that name is moved aside where the file is written.
-                with contextlib.suppress(IsADirectoryError):
-                    self.shelf.remove(name)
-
-    def _tell_run(self, agent: Agent, documents: Mapping[str, str]) -> None:
-        """Write what the hook program of this run prints, brief.md being there, and forget that of runs before."""
-        run = agent.run
-        if run is None:
-            return
-        for name, own in zip(TOLD, told_to(run.incarnation), strict=True):
-            self.shelf.write(own, documents[name].encode("utf-8", "replace"))
-        if self.owes_brief(agent):
-            self._told = (run.incarnation, run.run_id)
-            self.shelf.forget_told_before(run.incarnation)
+        self.told.write(agent, documents)
 
     def tell_of(self, desk: Desk, agent: Agent, state: StateDocument, now: float) -> None:
         """Write what a successor's session is told of its seat, whose papers lie on another desk; nothing of them."""
         assert desk.agent is not None
-        self._tell_run(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative, agent))
+        self.told.write(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative, agent))
 
     def _begin_run(self, agent: Agent) -> None:
         """Take down, once for each run, how the one before it ended; `consult` came before."""
@@ -256,7 +205,7 @@ class Desk:
             # Told by an earlier daemon, which knew.
             self.interruption = None
             return
-        ended, last = self.shelf.last_end, agent.last_exit
+        ended, last = self.shelf.ops.last_end, agent.last_exit
         judged = ended[1] if ended and last and ended[0] == last.incarnation else None
         self.interruption = interruption_before(agent, run.prompt, self.shelf.found, judged)
 
@@ -301,33 +250,14 @@ class Desk:
         state = finish_switch(self.shelf, switch)
         self._record = record
         self._brief_written = _written(self.shelf.place("brief.md"))
-        if not self.owes_brief(agent):
-            self._tell_run(agent, documents)
+        if not self.told.owes(agent):
+            self.told.write(agent, documents)
         return state
 
     def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
-        happenings, seen = tuple(self.shelf.happenings), self._session_seen(agent)
+        happenings, seen = tuple(self.shelf.ops.happenings), self.session.seen(agent, self.prompts.heard_at, self.clean)
         crew = self.crew_of(agent, now)
         return compose_brief(agent, state, happenings, self.git, now, self.clean, narrative, seen, crew)
-
-    def _session_seen(self, agent: Agent) -> SeenSession:
-        if self.ledger is None and not self._ledger_read:
-            # What an earlier daemon heard: a session that is told now cannot wait for the transcript.
-            self._ledger_read = True
-            content = self.shelf.content(LEDGER_FILE, LEDGER_LIMIT)
-            kept = read_kept(content) if content is not None else None
-            self.ledger = kept.ledger if kept is not None else None
-        spoken_at, words = self.shelf.spoken or (None, None)
-        heard = HeardByHooks(agent.last_prompt, self.prompts.heard_at, words, spoken_at)
-        made_of = (self.ledger, heard, agent.session and agent.session.session_id, agent.spec)
-        if self._seen and all(one is other or one == other for one, other in zip(self._seen, made_of, strict=False)):
-            seen = self._seen[-1]
-            assert isinstance(seen, SeenSession)
-            return seen
-        length = HARNESSES[agent.spec.harness].told_length
-        seen = seen_session(agent, self.ledger, heard, self.clean, self.limit, length)
-        self._seen = (*made_of, seen)
-        return seen
 
     def _rendered(
         self,
@@ -417,11 +347,3 @@ class Desk:
 def _written(path: Path) -> float:
     found = signature(path)
     return found[0] / 1e9 if found else 0.0
-
-
-def _is_newer(found: SessionLedger, known: SessionLedger, *, goes_on: bool) -> bool:
-    """Whether another session is the one to be told of: it went on later, and the agent has spoken in it.
-
-    Times decide only between sessions that were left: a clock may have been set back between the two.
-    """
-    return bool(found.speech.agent) and (goes_on or (found.newest_at or 0.0) >= (known.newest_at or 0.0))

@@ -38,7 +38,8 @@ from phoenixd.memory.brief.schedule import AlertSink, Briefing
 from phoenixd.memory.changes import follow_edits
 from phoenixd.memory.desk import TornState
 from phoenixd.memory.files import Files
-from phoenixd.memory.publication import GitLook, Publication
+from phoenixd.memory.publication import Publication
+from phoenixd.memory.repositories import GitLook
 from phoenixd.memory.resonance.keeping import MarkerKeeping
 from phoenixd.memory.resonance.store import MarkerPapers
 from phoenixd.memory.watch import DocumentWatch
@@ -97,16 +98,16 @@ class Papers:
         self.briefing = Briefing(
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
-        self.publication.is_there, self.publication.left = self._is_there, self.briefing.leave
+        self.publication.desks.is_there, self.publication.desks.left = self._is_there, self.briefing.leave
         self.publication.hear = self.briefing.hear_on
-        self.publication.holds = self._holds = holds
+        self.publication.desks.holds = self._holds = holds
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)
         markers, damaged = MarkerPapers.below(directories.state, files), self._watch.damaged
         self.resonance = MarkerKeeping(markers, self.publication, clock, agents, damaged, conversation)
         self._changes = changes
         if changes is not None:
             self.publication.watch = changes.watch
-        self.publication.secrets_of, self.publication.session_of = secrets_of, session_of
+        self.publication.desks.secrets_of, self.publication.desks.session_of = secrets_of, session_of
         self.publication.edited = lambda name: tell(StateEdited(name))
         self.publication.damaged, self.publication.published = self._watch.damaged, self._published
 
@@ -125,14 +126,14 @@ class Papers:
 
     async def heard_out(self, agent: Agent) -> SessionLedger | None:
         """What the agent's session has done, to the end of its transcript: its last answer is in it."""
-        holds, desk = self._holds(agent), self.publication.desk_of(agent)
+        holds, desk = self._holds(agent), self.publication.desks.desk_of(agent)
 
         async def hear() -> SessionLedger | None:
             return await self.briefing.hear_on(agent, keep=holds)
 
         def spoken() -> tuple[float, str] | None:
             # The desk is the seat's: the words may be another generation's.
-            words, session = desk.shelf.spoken, agent.session
+            words, session = desk.shelf.ops.spoken, agent.session
             return words if words is not None and session is not None and words[0] >= session.created_wall else None
 
         return await heard_out(hear, spoken, self._clock, lives=agent.run is not None)
@@ -144,30 +145,30 @@ class Papers:
             return redact(text, marks=self._marks)
         if name not in self._asked:
             self._learn_of(name)
-        return redact(text, self.publication.known(name).values, self._marks)
+        return redact(text, self.publication.desks.known(name).values, self._marks)
 
     def known_secrets(self, name: str) -> tuple[str, ...]:
         """What `clean` takes out beside what looks like a secret; the same object until one more is known."""
-        return self.publication.known(name).values
+        return self.publication.desks.known(name).values
 
     def clean_of_all(self, name: str | None, text: str) -> str:
         """A text without the secrets of any agent: for what others are to read, which quotes whom it will."""
         agents = tuple(self._agents())
         for agent in agents:
-            self.publication.learn(agent)
-        return redact(text, self.publication.known_of_all(), self._marks)
+            self.publication.desks.learn(agent)
+        return redact(text, self.publication.desks.known_of_all(), self._marks)
 
     def forget_removed(self, names: Iterable[str]) -> None:
         """These agents were removed: what is kept of them in memory alone goes."""
         gone = tuple(names)
         self._asked.difference_update(gone, map(seat_name, gone))
-        self.publication.forget_removed(gone)
+        self.publication.desks.forget_removed(gone)
 
     def _learn_of(self, name: str) -> None:
         seat = seat_name(name)
         found = [one for one in self._agents() if one.name == name or (one.spec.seat or one.name) == seat]
         for agent in found:
-            self.publication.learn(agent)
+            self.publication.desks.learn(agent)
         if found:
             self._asked.add(name)
 
@@ -176,10 +177,10 @@ class Papers:
         for agent in tuple(self._agents()):
             if agent.spec.env_from == "login":
                 await self._base("login")
-                self.publication.learn(agent, self._secrets_of(agent))
+                self.publication.desks.learn(agent, self._secrets_of(agent))
 
     async def opening_words(self, agent: Agent) -> str:
-        run, desk = agent.run, self.publication.desk_of(agent)
+        run, desk = agent.run, self.publication.desks.desk_of(agent)
         if run is None:
             raise LaunchFailed("its run is over")
         async with desk.lock:
@@ -213,7 +214,7 @@ class Papers:
             self.briefing.leave(agent.name)
             await self.publication.publish(agent, entries)
             return
-        if agent.run is not None and self.publication.desk_of(agent).owes_brief(agent):
+        if agent.run is not None and self.publication.desks.desk_of(agent).told.owes(agent):
             await self.briefing.settle(agent)
         await self.publication.publish(agent, entries)
         self.briefing.hear(agent, entries)
@@ -262,7 +263,7 @@ class Papers:
 
     def heartbeat(self, agent: str) -> Mapping[str, object] | None:
         """heartbeat.json as it stands; blocking."""
-        content = self.publication.desk(agent).shelf.heartbeat()
+        content = self.publication.desks.desk(agent).shelf.heartbeat()
         return heartbeat_record(content) if content is not None else None
 
 

@@ -1,34 +1,16 @@
-"""One agent's documents on disk, and what the daemon remembers of them between two writes. Blocking: for threads.
+"""One agent's state.json, and what the daemon remembers of it between two writes. Blocking: for threads.
 
 Nothing here is shared between agents. One caller at a time, except `glance`, which only reads.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
-import re
-from collections import deque
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import date
-from pathlib import Path
 
 from phoenixd.core.agent import Agent
 from phoenixd.documents.brief.page import recover_state
-from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
-from phoenixd.documents.heartbeat import read_heartbeat
-from phoenixd.documents.incident import DIRECTORY as INCIDENTS
-from phoenixd.documents.incident import OLDER as OLDER_INCIDENTS
 from phoenixd.documents.loop_ids import meant
-from phoenixd.documents.ops import (
-    Happening,
-    Occurrence,
-    happenings,
-    read_happenings,
-    read_spoken,
-    render_occurrence,
-)
 from phoenixd.documents.resolved import ARCHIVE, LOG, Resolution, Resolved, apply_resolutions, read_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
@@ -44,65 +26,29 @@ from phoenixd.documents.state import (
 from phoenixd.documents.state_merge import later, merge_states
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.state_reading import StateReading, read_state
-from phoenixd.errors import FileUnreadable, UnsafeFile
+from phoenixd.errors import FileUnreadable
+from phoenixd.memory.agent_files import AgentFiles, Known
 from phoenixd.memory.brief.switch import finish_switch, interrupted_switch
 from phoenixd.memory.damaged import keep_copy
-from phoenixd.memory.files import Files
-from phoenixd.memory.log_files import rotate, signature, size_of, tail
+from phoenixd.memory.log_files import signature
+from phoenixd.memory.ops_log import Clean, OpsLog
 from phoenixd.memory.resolved_log import LIMIT as RESOLVED_LIMIT
 from phoenixd.memory.resolved_log import ResolvedLog
 
-OPS_LIMIT, OPS_KEPT = 10 << 20, 4
-OPS_TAIL = 64 * 1024
-OPS_UNWRITTEN = 1000
 BRIEF_LIMIT = 4 << 20
 
-LEFT_BEHIND = re.compile(r"\..+\.[0-9]+\.new")
-"""Names of files that were to take a document's place; see phoenixd.drivers.files.plain.replace."""
 
-TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
-"""Names of what the session of one run is told."""
+@dataclass(slots=True, kw_only=True)
+class Shelf(AgentFiles):
+    """state.json, session.json and the resolved loops of one agent, among the rest of its files."""
 
-Clean = Callable[[str], str]
-
-
-RUN_FILES = ("session", "settings.json", ".clean-exit", "heartbeat.json", INCIDENTS)
-"""How the names of files begin that are a run's, and so its generation's; all others are papers of the seat."""
-
-
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What stood in a file when it was read or written last; None: no such file."""
-
-    content: bytes | None
-
-
-@dataclass(slots=True)
-class Shelf:
-    """state.json, ops.jsonl, session.json and the rest of one agent."""
-
-    name: str
-    directory: Path
-    files: Files
     stale_days: int
     resolved_days: int
-    happenings: deque[Happening]
-    own: Path | None = None
-    """Where the files of the runs stand, if not here: those of a later generation of a seat (see RUN_FILES)."""
+    ops: OpsLog
     state: StateDocument | None = None
     """What stands in state.json, as written or read last."""
     found: Status | None = None
     """The status that state.json held before this daemon wrote it."""
-    notes: list[str] = field(default_factory=list)
-    """What was odd about the documents, and was mended; for the log."""
-    alarms: list[str] = field(default_factory=list)
-    """What could not be relied on; taken by whoever tells the operator."""
-    last_end: tuple[int, bool] | None = None
-    """The newest incarnation whose end was told, and whether as an error."""
-    spoken: tuple[float, str] | None = None
-    """When the newest turn ended that a hook told of (wall), and the agent's last words in it."""
-    _unwritten: deque[bytes] = field(default_factory=lambda: deque(maxlen=OPS_UNWRITTEN))
-    """Lines of ops.jsonl that a full disk did not take, to be written before any other."""
     _kept: Bookkeeping | None = None
     _closed: tuple[tuple[object, ...], tuple[Resolution, ...]] | None = None
     """What was read of the resolved loops, and of which files."""
@@ -123,14 +69,11 @@ class Shelf:
             self.files.ensure_private_dir(self.own)
         if self._kept is not None:
             return
-        self._clear_away()
-        self._gather_incidents()
+        self.clear_away()
+        self.gather_incidents()
         self._resolved.finish()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
-        lines = tail(self.directory / "ops.jsonl", OPS_TAIL) if not self.happenings or self.spoken is None else b""
-        if not self.happenings:
-            self.happenings.extend(read_happenings(lines))
-        self.spoken = self.spoken or read_spoken(lines)
+        self.ops.open()
 
     def look(self, today: date) -> str | None:
         """Read state.json; returns why it is broken, which may be a write of another hand in progress."""
@@ -175,7 +118,7 @@ class Shelf:
     def owes(self) -> bool:
         """Whether files wait for the next `settle`: a loop that another hand resolved, lines of ops.jsonl."""
         kept = self._kept
-        return bool(self._unwritten) or (kept is not None and self._resolved.size > kept.resolved_bytes)
+        return self.ops.owes or (kept is not None and self._resolved.size > kept.resolved_bytes)
 
     def touch(self, last_active: str) -> None:
         """Write a newer sign of life into state.json, and nothing else anew: `was_touched` said no a moment before."""
@@ -260,66 +203,8 @@ class Shelf:
         self._kept = Bookkeeping(kept.task, self._resolved.size)
         return "resolved"
 
-    def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
-        """Append to ops.jsonl, which is rotated, and keep what a brief tells again."""
-        seen = list(occurrences)
-        for occurrence in seen:
-            if occurrence.event == "agent_exited":
-                self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
-            if occurrence.key == "hook stop" and not occurrence.detail.get("sub") and occurrence.detail.get("text"):
-                self.spoken = (occurrence.wall, str(occurrence.detail["text"]))
-        self.happenings.extend(happenings(seen, clean))
-        self._unwritten.extend(render_occurrence(occurrence, clean) for occurrence in seen)
-        path = self.directory / "ops.jsonl"
-        if size_of(path) > OPS_LIMIT:
-            rotate(path, OPS_KEPT)
-        while self._unwritten:
-            self.files.append(path, self._unwritten[0], durable=False)
-            self._unwritten.popleft()
-
     def write_session(self, agent: Agent) -> None:
         self.write("session.json", render_session(agent, self._kept or Bookkeeping()))
-
-    def write(
-        self, name: str, content: bytes, durable: bool = False, *, anew: bool = False, known: Known | None = None
-    ) -> bool:
-        """Replace a document if that changes it, or `anew` also if not; whether it was written.
-
-        known: write, durably, only over that. What another hand wrote or removed since is left alone.
-        """
-        path = self.place(name)
-        try:
-            if (
-                not anew
-                and os.stat(path, follow_symlinks=False).st_size == len(content)
-                and self.content(name, len(content)) == content
-            ):
-                return False
-        except OSError:
-            pass
-        if known is not None:
-            return self.files.replace_unchanged(path, content, known.content)
-        self.files.replace(path, content, durable=durable)
-        return True
-
-    def keep_newest(self, pattern: str, count: int) -> None:
-        """Remove all but the newest documents of a name's pattern."""
-        found = sorted((self.own or self.directory).glob(pattern), key=lambda path: signature(path) or (0,))
-        for path in found[: max(0, len(found) - count)]:
-            with contextlib.suppress(OSError):
-                path.unlink()
-
-    def make_directory(self, name: str) -> None:
-        """Make sure of a directory of ours below the agent's; a link in its place, which could lead anywhere, goes."""
-        path = self.place(name)
-        if path.is_symlink():
-            path.unlink()
-            self.notes.append(f"{name} was a link, and was made anew as a directory")
-        self.files.ensure_private_dir(path)
-
-    def place(self, name: str) -> Path:
-        """Where a file of this name stands: the papers of a seat are its own, and a run's files its generation's."""
-        return (self.own if self.own is not None and name.startswith(RUN_FILES) else self.directory) / name
 
     def put_state(self, document: StateDocument) -> None:
         """Make a state durable that holds what the last `look` found, unless another hand was faster."""
@@ -338,48 +223,6 @@ class Shelf:
         """Archive the log, unless something was added to it behind that place; raises OSError."""
         if not self._read_only:
             self._resolved.archive(place)
-
-    def holds(self, name: str) -> bool:
-        """Whether anything stands under that name."""
-        return os.path.lexists(self.place(name))
-
-    def forget_told_before(self, incarnation: int) -> None:
-        """Remove what the sessions of earlier runs were told."""
-        for entry in os.scandir(self.own or self.directory):
-            found = TOLD_TO.fullmatch(entry.name)
-            if found is not None and int(found[1]) < incarnation:
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
-
-    def remove(self, name: str) -> None:
-        with contextlib.suppress(FileNotFoundError):
-            os.unlink(self.place(name))
-
-    def heartbeat_time(self, now: float) -> float | None:
-        """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
-        content = self.content("heartbeat.json", HEARTBEAT_LIMIT)
-        beat = read_heartbeat(content, now) if content is not None else None
-        return min(now, beat.claimed) if beat is not None and beat.claimed is not None else None
-
-    def heartbeat(self) -> bytes | None:
-        return self.content("heartbeat.json", HEARTBEAT_LIMIT)
-
-    def _clear_away(self) -> None:
-        """Remove what daemons that were killed in the middle of a write left beside the documents."""
-        for entry in os.scandir(self.directory):
-            if LEFT_BEHIND.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
-
-    def _gather_incidents(self) -> None:
-        """Move what an older version left beside the other documents to where incidents stand (requirements 4.3)."""
-        older = sorted(self.directory.glob(OLDER_INCIDENTS))
-        if not older:
-            return
-        self.make_directory(INCIDENTS)
-        for path in older:
-            with contextlib.suppress(OSError):
-                path.rename(self.directory / INCIDENTS / path.name.removeprefix("incident-"))
 
     def _dated(self, document: StateDocument, today: date) -> StateDocument:
         return flag_stale(drop_old_resolved(document, today, self.resolved_days), today, self.stale_days)
@@ -438,18 +281,3 @@ class Shelf:
     @property
     def _resolved(self) -> ResolvedLog:
         return ResolvedLog(self.directory, self.files, lambda name: self.content(name, RESOLVED_LIMIT))
-
-    def content(self, name: str, limit: int) -> bytes | None:
-        """A document's content; None when there is none, or something that is not to be read in its place.
-
-        Raises FileUnreadable where nobody knows: what cannot be read now must not be taken for gone, and written over.
-        """
-        try:
-            return self.files.read_plain(self.place(name), limit)
-        except FileNotFoundError:
-            return None
-        except FileUnreadable:
-            raise
-        except UnsafeFile as error:
-            self.notes.append(error.message)
-            return None

@@ -1,4 +1,4 @@
-"""What shims and the kernel say becomes events: messages, exit records, deaths of shims and agents."""
+"""What shims say becomes events: their messages, their hellos, and the exit records that they leave."""
 
 from __future__ import annotations
 
@@ -7,46 +7,38 @@ import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
 from typing import Any
 
 import structlog
 
 from phoenixd.core import armed
 from phoenixd.core.agent import Agent
-from phoenixd.core.causes import SHIM_CAUSES, Obstacle
+from phoenixd.core.causes import Obstacle
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
-    AgentVanished,
     ArmedUsed,
     HoldReleased,
     HooksRefused,
     LinkLost,
     RunAdopted,
     RunMissing,
-    ShimLost,
     StartFailed,
     TreeLingers,
 )
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
-from phoenixd.documents.hooks import full_disks, hook_event
+from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.times import read_time
-from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock
-from phoenixd.ports.processes import Memory, ProcessIdentity, ProcessTable
+from phoenixd.ports.processes import Memory, ProcessTable
 from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
+from phoenixd.runtime.deaths import EXIT_WORD_GRACE, LOOK_AGAIN, Deaths, Later, Tell
+from phoenixd.runtime.exits import ended_at, exit_event
 from phoenixd.runtime.open_questions import OpenQuestions
 from phoenixd.runtime.throttle import HookThrottle
-
-EXIT_WORD_GRACE = 0.25
-"""Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
-
-LOOK_AGAIN = 1.0
-"""Seconds after which is looked again where the host could not look, as without descriptors."""
 
 HANG_UP_GRACE = 2 * EXIT_WORD_GRACE
 """Seconds between a hang-up on a held request and the report of it: an agent that dies hangs up too, and its death
@@ -64,9 +56,6 @@ HOLDS_REMEMBERED = 64
 
 log = structlog.get_logger()
 
-Tell = Callable[[Event, Callable[[], None] | None], None]
-Later = Callable[[float, Callable[[], None]], object]
-
 
 @dataclass(slots=True)
 class _Numbers:
@@ -78,7 +67,7 @@ class _Numbers:
 
 
 class Hearing:
-    """Translates, and watches the processes that were named; it holds no state of any agent."""
+    """Translates, and has the processes watched that were named; it holds no state of any agent."""
 
     def __init__(
         self,
@@ -96,7 +85,6 @@ class Hearing:
         unswept: Callable[[str, object], None] = lambda agent, told: None,
     ) -> None:
         self._shims = shims
-        self._processes = processes
         self._records = records
         self._clock = clock
         self._began = clock.now().wall
@@ -109,7 +97,7 @@ class Hearing:
         self._memory = memory
         self._unswept = unswept
         self._throttle = HookThrottle(clock, later, self._tell_hook)
-        self._shim_of: dict[str, ProcessIdentity] = {}
+        self._deaths = Deaths(processes, find, tell, later)
         self._greeted_with: dict[str, ShimHello] = {}
         self._let_go: dict[str, deque[int]] = {}
         self._numbers: dict[str, _Numbers] = {}
@@ -135,9 +123,9 @@ class Hearing:
             case "started":
                 run_id, pid, start_time = str(body["run_id"]), int(body["pid"]), int(body["start_time"])
                 incarnation = int(body["incarnation"])
-                if not self._owns(agent, pid, start_time):
+                if not self._deaths.owns(agent, pid, start_time):
                     return
-                self._watch_child(agent, incarnation, pid, start_time)
+                self._deaths.watch_child(agent, incarnation, pid, start_time)
                 if self._memory is not None:
                     self._memory.note()
                 link = self._protocols.get(agent, 0)
@@ -150,7 +138,7 @@ class Hearing:
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, told, obstacle), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
-                self._tell(self._with_oom(_exit_event(agent, body, None)), None)
+                self._tell(self._with_oom(exit_event(agent, body, None)), None)
                 self._unswept(agent, body.get("unswept"))
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
@@ -280,8 +268,8 @@ class Hearing:
         if run is None:
             return
         is_said = hello.run is not None and hello.run.run_id == run.run_id
-        if hello.run is not None and is_said and self._owns(agent.name, hello.run.pid, hello.run.start_time):
-            self._watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
+        if hello.run is not None and is_said and self._deaths.owns(agent.name, hello.run.pid, hello.run.start_time):
+            self._deaths.watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
             # A link that stayed open knows what was held when it was opened, and heard of each change since.
             held, uses = (hello.held, hello.armed) if unwatched else (None, None)
             adopted = RunAdopted(
@@ -295,7 +283,7 @@ class Hearing:
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
             self._tell_uses(agent.name, run.incarnation, hello.exit.get("armed"))
-            self._tell(self._with_oom(_exit_event(agent.name, hello.exit, _wall(hello.exit))), None)
+            self._tell(self._with_oom(exit_event(agent.name, hello.exit, ended_at(hello.exit))), None)
             return
         self._tell(RunMissing(agent.name, run.incarnation), None)
 
@@ -317,7 +305,7 @@ class Hearing:
         if record is None or record.get("run_id") != run_id:
             return None
         try:
-            return _exit_event(agent, {**record, "incarnation": incarnation}, _wall(record))
+            return exit_event(agent, {**record, "incarnation": incarnation}, ended_at(record))
         except (TypeError, ValueError, OverflowError) as fault:
             log.warning("exit_record_malformed", agent=agent, fault=repr(fault)[:200])
             return None
@@ -333,57 +321,14 @@ class Hearing:
             self._tell(RunMissing(agent.name, agent.run.incarnation), None)
 
     def watch_shim(self, hello: ShimHello) -> None:
-        """Report the shim's death once, for whatever run the agent has then."""
-        name = hello.agent
-
-        self._shim_of[name] = hello.shim
-        self._protocols[name] = hello.protocol
-        self._unswept(name, hello.unswept)
-
-        def died() -> None:
-            agent = self._find(name)
-            # The death of a shim that a newer one has followed is no news about the newer one's run.
-            if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:
-                self._tell(ShimLost(name, agent.run.incarnation), None)
-
-        self._watch(hello.shim, died)
+        """Take in what its hello says of it, and report the shim's death once, for whatever run the agent has then."""
+        self._protocols[hello.agent] = hello.protocol
+        self._unswept(hello.agent, hello.unswept)
+        self._deaths.watch_shim(hello)
 
     def let_go(self, agent: str) -> None:
         """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
-        self._shim_of.pop(agent, None)
-
-    def _owns(self, agent: str, pid: int, start_time: int) -> bool:
-        """Whether the agent's shim may call this process its agent: it is below it, or gone, and then nobody's.
-
-        A shim's word alone is not believed, for what it names is what is killed when the run is to end.
-        """
-        shim = self._shim_of.get(agent)
-        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
-        if shim is not None and self._processes.is_below(identity, shim) is not False:
-            return True
-        log.warning("not_the_shims_process", agent=agent, pid=pid, shim=shim.pid if shim else None)
-        return False
-
-    def _watch_child(self, agent: str, incarnation: int, pid: int, start_time: int) -> None:
-        def vanished() -> None:
-            known = self._find(agent)
-            if known is not None and known.run is not None and known.run.incarnation == incarnation:
-                self._tell(AgentVanished(agent, incarnation), None)
-
-        def died() -> None:
-            self._later(EXIT_WORD_GRACE, vanished)
-
-        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
-        self._watch(identity, died)
-
-    def _watch(self, identity: ProcessIdentity, died: Callable[[], None]) -> None:
-        """Have its death reported once; where it cannot be watched now, as soon as it can."""
-        try:
-            if not self._processes.watch(identity, died):
-                died()
-        except PhoenixdError as failure:
-            log.warning("not_watched", pid=identity.pid, reason=failure.message)
-            self._later(LOOK_AGAIN, lambda: self._watch(identity, died))
+        self._deaths.let_go(agent)
 
 
 def _ticks(body: dict[str, Any]) -> int | None:
@@ -395,29 +340,3 @@ def _ticks(body: dict[str, Any]) -> int | None:
 def _count(value: object) -> int:
     """How many a hook stands for, within sane bounds; an older shim does not say it."""
     return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0
-
-
-def _exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:
-    killed, said = body.get("killed") or [], str(body.get("cause") or "exit")
-    return AgentExited(
-        agent=agent,
-        incarnation=int(body["incarnation"]),
-        run_id=str(body["run_id"]),
-        code=None if body.get("code") is None else int(body["code"]),
-        signal=None if body.get("signal") is None else int(body["signal"]),
-        cause=SHIM_CAUSES.get(said, "other"),
-        killed=tuple(
-            f"{one.get('pid')} {str(one.get('command'))[:60]}" for one in killed[:50] if isinstance(one, dict)
-        ),
-        at_wall=at_wall,
-        note="" if said in SHIM_CAUSES else said[:100],
-        full_disks=full_disks(body.get("full_disks")),
-    )
-
-
-def _wall(record: dict[str, Any]) -> float | None:
-    stamp = record.get("ended_at") or record.get("at")
-    try:
-        return datetime.fromisoformat(str(stamp)).timestamp()
-    except ValueError:
-        return None

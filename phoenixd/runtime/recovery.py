@@ -24,7 +24,8 @@ from phoenixd.errors import JournalFailed, ShimFailed
 from phoenixd.ports import Clock, Outside
 from phoenixd.ports.journal import Saved, StoredEntry
 from phoenixd.ports.shims import ShimLinks
-from phoenixd.runtime.hearing import LOOK_AGAIN, Hearing
+from phoenixd.runtime.deaths import LOOK_AGAIN
+from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import Faced

@@ -41,7 +41,8 @@ class RunOrders:
             if hello.run is not None:
                 self._outside.shims.kill(action.agent, hello.run.incarnation)
                 raise ShimFailed(
-                    f"incarnation {hello.run.incarnation} is still alive under the shim; it is being ended"
+                    f"incarnation {hello.run.incarnation} is still alive under the shim; it is being ended. "
+                    f"If it stays so, the shim is silent: kill -9 {hello.shim.pid}"
                 )
             if agent.spec.cleanup.is_set:
                 await self.clean(action, f"before run {action.incarnation}")

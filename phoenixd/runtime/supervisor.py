@@ -3,42 +3,41 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, Protocol
+from typing import Protocol
 
 import anyio
 import structlog
 from anyio.abc import TaskGroup
 from anyio.lowlevel import checkpoint
 
-from phoenixd.core.actions import Action, Alert, Reassure
+from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK, find
 from phoenixd.core.behind.epochs import ORDERS
 from phoenixd.core.behind.plan import first_row_after
 from phoenixd.core.deadlines import next_deadline
-from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.decision import Refusal
 from phoenixd.core.durability import LATE, Durability, told
-from phoenixd.core.events import Event, is_journaled
-from phoenixd.core.events.evidence import EvidenceSeen, IncidentRecorded, UsageSeen
+from phoenixd.core.events import Event
+from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
 from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.hooks import EVIDENCE
-from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.step import as_heard, step
 from phoenixd.documents.redact import redact
 from phoenixd.ports import Clock
-from phoenixd.ports.journal import Batch, Entry, Journal, KeptIncident, KeptTreatment, StoredEntry
+from phoenixd.ports.journal import Batch, Entry, Journal, StoredEntry
 from phoenixd.runtime import cases
 from phoenixd.runtime.alarm import Alarm
-from phoenixd.runtime.cleaning import Clean, cleaned, kept
-from phoenixd.runtime.describe import describe_actions, describe_event, describe_texts
+from phoenixd.runtime.cleaning import Clean, cleaned
 from phoenixd.runtime.dues import Due, Dues
 from phoenixd.runtime.saving import Saver
+from phoenixd.runtime.turn import Turn
 
 TURN_LIMIT = 1000
 """Events that are taken into one commit at most."""
@@ -73,27 +72,6 @@ class _Waiting:
     event: Event
     done: Callable[[Refusal | None], None] | None = None
     saved: Callable[[], None] | None = None
-
-
-@dataclass(slots=True)
-class _Turn:
-    """What one turn gathered: entries to save, agents that changed, actions to dispatch, answers to give."""
-
-    entries: list[Entry]
-    changed: dict[str, Agent]
-    removed: dict[str, int]
-    actions: list[Action]
-    answers: list[tuple[Callable[[Refusal | None], None], Refusal | None]]
-    receipts: list[Callable[[], None]]
-    ends: bool = False
-    """Somebody is told that a stop or a removal stands: for that the journal's reserve is there."""
-    orders: bool = False
-    """An operator's order, or the daemon's start, began another epoch."""
-    after_row: int = 0
-    """The numbers of its rows are higher than that."""
-    incidents: list[KeptIncident] = field(default_factory=list)
-    treatments: list[KeptTreatment] = field(default_factory=list)
-    usage: list[UsageSample] = field(default_factory=list)
 
 
 class Supervisor:
@@ -246,8 +224,8 @@ class Supervisor:
         turn, now = self._step_all()
         self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
-        if turn.entries or turn.changed or turn.removed or turn.incidents or turn.treatments or turn.usage:
-            batch = self._batch(now, turn)
+        if turn.is_to_be_saved:
+            batch = turn.batch(self.fleet, now)
             ticket = await self.saver.save(batch, is_order=turn.ends)
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
@@ -282,33 +260,12 @@ class Supervisor:
         """Whether the fleet has yet to hear that decisions cannot be saved now, or can be again."""
         return self._halted != (self.fleet.halted[0] if self.fleet.halted is not None else "")
 
-    def _batch(self, now: Moment, turn: _Turn) -> Batch:
-        return Batch(
-            at=now.at,
-            wall=now.wall,
-            entries=tuple(turn.entries),
-            changed=tuple(turn.changed.values()),
-            removed=tuple(turn.removed.items()),
-            next_item=self.fleet.next_item,
-            alerts=self.fleet.alerts,
-            epoch=self.fleet.epoch,
-            after_row=turn.after_row,
-            incidents=tuple(turn.incidents),
-            treatments=tuple(turn.treatments),
-            cases=self.fleet.cases,
-            undoable=self.fleet.undoable,
-            mutes=self.fleet.mutes,
-            usage=tuple(turn.usage),
-            tasks=self.fleet.tasks,
-            seats=tuple(self.fleet.seats.values()),
-        )
-
     def _probe(self) -> Batch:
         """The newest snapshot once more: as much work for the disk as a decision, and nothing new in the journal."""
-        return self._batch(self._clock.now(), _Turn([], {}, {}, [], [], []))
+        return Turn().batch(self.fleet, self._clock.now())
 
-    def _step_all(self) -> tuple[_Turn, Moment]:
-        turn = _Turn([], {}, {}, [], [], [])
+    def _step_all(self) -> tuple[Turn, Moment]:
+        turn = Turn()
         now = self._clock.now()
         if self._knows_otherwise:
             # Before all that waits: a start that is decided on now could not be ordered.
@@ -332,75 +289,13 @@ class Supervisor:
                 turn.treatments.extend(cases.treatments(result.kept))
                 # Before what is ordered: the terminal is seen as the failure left it, and not as the next run fills it.
                 turn.actions.extend(cases.copies(result.kept))
-            self._note(turn, heard, result.decisions, now)
+            turn.note(heard, result.decisions, now, self._clean)
             if waiting.done is not None:
                 turn.answers.append((waiting.done, result.refusal))
                 turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None
             if waiting.saved is not None:
                 turn.receipts.append(waiting.saved)
         return turn, now
-
-    def _note(self, turn: _Turn, event: Event, decisions: Sequence[Decision], now: Moment) -> None:
-        kind, detail = describe_event(event)
-        detail = kept(event, detail, self._clean)
-        name: str | None = getattr(event, "agent", None)
-        if isinstance(event, IncidentRecorded) and event.record:
-            turn.incidents.append(
-                KeptIncident(
-                    event.agent,
-                    event.incarnation,
-                    event.kind,
-                    event.opened,
-                    event.record,
-                    event.case,
-                    number=event.number,
-                )
-            )
-        if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
-            turn.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
-        for decision in decisions:
-            turn.actions.extend(decision.actions)
-            if decision.sample is not None:
-                turn.usage.append(decision.sample)
-            if not decision.is_worth_keeping:
-                continue
-            agent = decision.agent
-            if decision.weight == "noise":
-                if agent is not None:
-                    turn.changed[agent.name] = agent
-                continue
-            turn.entries.append(
-                Entry(
-                    at=now.at,
-                    wall=now.wall,
-                    agent=agent.name if agent else None,
-                    incarnation=agent.incarnation if agent else 0,
-                    event=kind,
-                    detail=detail | describe_texts(event, decision.actions, self._clean),
-                    state=agent.state_name if agent else None,
-                    reason=decision.reason,
-                    readings=decision.readings,
-                    actions=describe_actions(decision.actions),
-                    weight=decision.weight or ("story" if agent is None else "detail"),
-                    facts=decision.facts,
-                )
-            )
-            turn.entries.extend(_alert_entries(decision, now))
-            log.info(
-                "decided",
-                agent=agent.name if agent else None,
-                cause=kind,
-                state=agent.state_name if agent else None,
-                reason=decision.reason,
-            )
-            if agent is None:
-                continue
-            if decision.removed:
-                turn.removed[agent.name] = agent.incarnation
-                turn.changed.pop(agent.name, None)
-            else:
-                turn.removed.pop(agent.name, None)
-                turn.changed[agent.name] = agent
 
     def _settle_after(self, kept: anyio.Event) -> None:
         async def settle() -> None:
@@ -441,19 +336,6 @@ class Supervisor:
             self._on_degraded(known.trouble or None)
         if not known.withholds:
             self._dues.release()
-
-
-def _alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:
-    """A row for each alert that was raised or is over, after the row of the decision that says why."""
-    for action in decision.actions:
-        if not isinstance(action, Alert | Reassure):
-            continue
-        detail: dict[str, Any] = {"kind": action.kind, "text": action.text, "alert": action.id}
-        if action.held:
-            detail["held"] = True  # A mute keeps it from people.
-        event = "alert_raised" if isinstance(action, Alert) else "alert_over"
-        incarnation = decision.agent.incarnation if decision.agent else 0
-        yield Entry(now.at, now.wall, action.agent, incarnation, event, detail, weight="story")
 
 
 def _is_evidence(event: Event) -> bool:

@@ -51,6 +51,7 @@ from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service.declarations import Declarations
 from phoenixd.service.named_log import NamedLog
+from phoenixd.service.recheck import recheck
 from phoenixd.service.sources import Handover, Knowledge, SharedMemory, Starts, Transcripts
 
 T = TypeVar("T")
@@ -291,7 +292,7 @@ class DaemonService:
     async def recheck(self) -> tuple[Rechecked, ...]:
         found = []
         for agent in tuple(self.fleet().agents.values()):
-            found.append(await self._recheck(agent))
+            found.append(await recheck(agent, self.shims, self.hearing))
         return tuple(found)
 
     def shut_down(self, dismiss: bool = False) -> None:
@@ -326,27 +327,6 @@ class DaemonService:
 
     def shim_pids(self) -> Mapping[int, str]:
         return {identity.pid: name for name, identity in self.living_shims().items()}
-
-    async def _recheck(self, agent: Agent) -> Rechecked:
-        state = agent.state_name
-        try:
-            hello = await self.shims.connect(agent.name)
-        except PhoenixdError as failure:
-            return Rechecked(agent.name, f"{state}; {failure.message}")
-        if hello is None:
-            found = "no shim listens"
-            if agent.run is None:
-                return Rechecked(agent.name, f"{state}; {found}", "nothing to do")
-            self.hearing.report_missing(agent)
-            return Rechecked(agent.name, f"{state}; {found}", "what is left of its run is fenced")
-        if agent.run is None:
-            return Rechecked(agent.name, f"{state}; its shim waits", "nothing to do")
-        # A look by cron must not be what keeps a hung agent alive.
-        self.hearing.reconcile(agent, hello, unwatched=False)
-        alive = hello.run is not None and hello.run.run_id == agent.run.run_id
-        return Rechecked(
-            agent.name, f"{state}; {'alive' if alive else 'its run has ended'}", "compared with the journal"
-        )
 
     def _meant_if_any(self, name: str) -> Agent | None:
         return meant(self.fleet(), name)

@@ -91,7 +91,9 @@ class Declarations:
                 await anyio.to_thread.run_sync(config.remove_agent, self.directories.state, name, configuration, act)
                 if act:
                     young = self.clock.now().wall - KEPT
-                    await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young)
+                    # A clock may jump; the journal counts in supervised time.
+                    known = frozenset(one.act for one in self.supervisor.fleet.undoable)
+                    await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young, known)
             except ConfigurationError as error:
                 return Refusal("conflict", error.message, error.remedy)
             return await self.supervisor.ask(AgentWithdrawn(name, by, act))

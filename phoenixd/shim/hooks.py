@@ -17,7 +17,7 @@ import httpwire
 import loopback
 import payload
 import records
-from connection import PLACES, Connection
+from connection import MAX_KNOWN, Connection, Connections
 from reactor import HOOKS_FIRST, READABLE, WRITABLE
 from sockets import Listener, peer_of
 
@@ -30,14 +30,13 @@ if TYPE_CHECKING:
     from reactor import Reactor
     from refusals import Refusals
 
-MAX_CONNECTIONS = 32
 NAME = "hook.sock"
 BACKLOG = 1024
 READ_SIZE = 64 * 1024
 # An agent decides how much it sends; others, and orders, have their turn in between.
 SECONDS_PER_TURN = 0.02
 ACCEPTS_PER_TURN = 64
-ALL_BUFFERS_LIMIT = MAX_CONNECTIONS * httpwire.WHOLE_LIMIT
+ALL_BUFFERS_LIMIT = MAX_KNOWN * httpwire.WHOLE_LIMIT
 ANSWERS_LIMIT = 64 * 1024
 # An agent that asked nobody any more by the time of our answer hangs up on it; one that takes it keeps the connection.
 SETTLE_SECONDS = 1.0
@@ -72,9 +71,8 @@ class HookEndpoint:
         self._on_released = on_released
         self._on_answered = on_answered
         self._refusals = refusals
-        self._paused: list[socket.socket] = []
         self._place = place
-        self._connections: dict[int, Connection] = {}  # The one unused for longest comes first.
+        self._connections = Connections(reactor, refusals, self._serve, self._drop)
         self._unix = Listener(place, NAME, socket.SOCK_STREAM, BACKLOG)
         self._tcp = socket.socket(socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_NONBLOCK | socket.SOCK_CLOEXEC)
         self._tcp.bind(("127.0.0.1", 0))
@@ -88,17 +86,17 @@ class HookEndpoint:
         """Take in what has already arrived: the last words of an agent that is dead."""
         self._accept(self._unix.socket, is_last=True)
         self._accept(self._tcp, is_last=True)
-        for connection in list(self._connections.values()):
+        for connection in self._connections.each:
             self._serve(connection, READABLE)
 
     @property
     def held(self) -> list[int]:
         """The numbers of the events that wait for an answer, the oldest first."""
-        return sorted(connection.held for connection in self._connections.values() if connection.held)
+        return sorted(connection.held for connection in self._connections.by_fd.values() if connection.held)
 
     def answer(self, number: int, body: bytes) -> None:
         """Answer a held event; `on_answered(number, taken)` tells, now or soon, whether anybody took it."""
-        connection = next((one for one in self._connections.values() if one.held == number), None)
+        connection = next((one for one in self._connections.by_fd.values() if one.held == number), None)
         if connection is None:
             self._on_answered(number, False)
             return
@@ -115,12 +113,12 @@ class HookEndpoint:
 
     def release_all(self) -> None:
         """The run is over: nobody waits for an answer any more."""
-        for connection in list(self._connections.values()):
+        for connection in self._connections.each:
             if connection.held or connection.answered:
                 self._drop(connection)
 
     def close(self) -> None:
-        for connection in list(self._connections.values()):
+        for connection in self._connections.each:
             self._drop(connection)
         for listener in (self._unix.socket, self._tcp):
             self._reactor.forget(listener.fileno())
@@ -136,15 +134,14 @@ class HookEndpoint:
             self._unix.socket.fileno(), READABLE, lambda _: self._accept(self._unix.socket), HOOKS_FIRST
         )
         self._reactor.forget(lost.socket.fileno())
-        if lost.socket in self._paused:
-            self._paused.remove(lost.socket)
+        self._connections.forget_listener(lost.socket)
         lost.close()
 
     def _accept(self, listener: socket.socket, is_last: bool = False) -> None:
         """is_last: the agent is dead, and nobody has to be given time."""
         for _ in range(ACCEPTS_PER_TURN):
-            if not self._has_place(is_last):
-                self._pause(listener)
+            if not self._connections.has_place(is_last):
+                self._connections.pause(listener)
                 return
             try:
                 accepted, _ = listener.accept()
@@ -154,65 +151,14 @@ class HookEndpoint:
             over_tcp = listener is self._tcp
             user = loopback.user_of(accepted) if over_tcp else peer_of(accepted)[1]
             connection = Connection(accepted, over_tcp, user not in (None, 0, os.getuid()), self._admit)
-            if not self._give_way_to(connection, is_last):
+            if not self._connections.give_way_to(connection, is_last):
                 accepted.close()
                 self._refusals.add_stranger()
                 continue
-            self._connections[accepted.fileno()] = connection
+            self._connections.by_fd[accepted.fileno()] = connection
             self._reactor.watch(accepted.fileno(), READABLE, functools.partial(self._serve, connection), HOOKS_FIRST)
             # Who shows the token in the same breath never has to give way.
             self._serve(connection, READABLE)
-
-    def _strangers(self) -> list[Connection]:
-        """Those that have not shown the token, the oldest first, of other users' before our own."""
-        found = [one for one in self._connections.values() if not one.is_known]
-        return sorted(found, key=lambda one: (not one.is_foreign, one.since))
-
-    def _has_place(self, is_last: bool) -> bool:
-        """Whether the next one can be let in: a place is free, or somebody would give way."""
-        strangers = self._strangers()
-        if len(strangers) < PLACES:
-            return True
-        for stranger in strangers:
-            # Who it is may stand in what it has just sent.
-            self._serve(stranger, READABLE)
-        left, now = self._strangers(), time.monotonic()
-        return is_last or len(left) < PLACES or any(one.gives_way(now) for one in left)
-
-    def _give_way_to(self, newcomer: Connection, is_last: bool) -> bool:
-        strangers, now = self._strangers(), time.monotonic()
-        if len(strangers) < PLACES:
-            return True
-        for stranger in strangers:
-            if (is_last or stranger.gives_way(now)) and (stranger.is_foreign or not newcomer.is_foreign):
-                self._refusals.add_stranger()
-                self._drop(stranger)
-                return True
-        return False
-
-    def _pause(self, listener: socket.socket) -> None:
-        """Let newcomers wait where the kernel keeps them, until somebody's time is over."""
-        if listener in self._paused:
-            return
-        self._paused.append(listener)
-        self._reactor.change(listener.fileno(), 0)
-        until = min((one.settled_at for one in self._strangers()), default=time.monotonic())
-        self._reactor.at("places", until, self._resume)
-
-    def _resume(self) -> None:
-        paused, self._paused = self._paused, []
-        for listener in paused:
-            self._reactor.change(listener.fileno(), READABLE)
-
-    def _make_room(self) -> bool:
-        """Let the known connection go that was unused for longest."""
-        for connection in [one for one in self._connections.values() if one.is_known]:
-            # Whether it is idle shows only after what it may just have sent was read.
-            self._serve(connection, READABLE)
-            if connection.began is None and not connection.held and not connection.answered:
-                self._drop(connection)
-                return True
-        return False
 
     def _serve(self, connection: Connection, mask: int) -> None:
         fd = connection.socket.fileno()
@@ -229,9 +175,8 @@ class HookEndpoint:
             self._drop(connection)
             self._refusals.add_hook(f"{type(error).__name__} in serving it")
             self._on_fault(f"hook endpoint: {type(error).__name__}: {error}")
-        if fd in self._connections:
-            self._connections[fd] = self._connections.pop(fd)
-        self._watch_the_clock()
+        self._connections.touch(fd)
+        self._connections.watch_the_clock()
 
     def _read(self, connection: Connection) -> None:
         until = time.monotonic() + SECONDS_PER_TURN
@@ -284,7 +229,7 @@ class HookEndpoint:
         elif connection.began is None:
             connection.began = time.monotonic()
         # A reader that only ever sends, and many that each send a little less than a whole body.
-        if len(connection.answers) > ANSWERS_LIMIT or self._buffered() > ALL_BUFFERS_LIMIT:
+        if len(connection.answers) > ANSWERS_LIMIT or self._connections.buffered > ALL_BUFFERS_LIMIT:
             raise httpwire.Refused(503)
 
     def _admit(self, connection: Connection, head: httpwire.Head) -> None:
@@ -305,9 +250,8 @@ class HookEndpoint:
     def _welcome(self, connection: Connection) -> None:
         """It has shown the token: it has a place among the agent's own."""
         connection.is_known = True
-        if self._paused:
-            self._reactor.at("places", time.monotonic(), self._resume)
-        if sum(one.is_known for one in self._connections.values()) > MAX_CONNECTIONS and not self._make_room():
+        self._connections.resume_soon()
+        if self._connections.is_crowded and not self._connections.make_room():
             raise httpwire.Refused(503)
 
     def _handle(self, head: httpwire.Head, body: bytes | httpwire.Large) -> int | bytes:
@@ -344,12 +288,11 @@ class HookEndpoint:
 
     def _drop(self, connection: Connection) -> None:
         fd = connection.socket.fileno()
-        if self._connections.pop(fd, None) is None:
+        if self._connections.by_fd.pop(fd, None) is None:
             return
         self._reactor.forget(fd)
         connection.socket.close()
-        if self._paused:
-            self._reactor.at("places", time.monotonic(), self._resume)
+        self._connections.resume_soon()
         # Whoever asked for no more than this answer is done; it was sent, unless some of it is left.
         self._settle(connection, connection.closing and not connection.keep_alive and not connection.answers)
         if connection.held:
@@ -361,28 +304,6 @@ class HookEndpoint:
         if number:
             self._reactor.cancel(f"answer {number}")
             self._on_answered(number, taken)
-
-    def _buffered(self) -> int:
-        return sum(connection.parser.buffered for connection in self._connections.values())
-
-    def _watch_the_clock(self) -> None:
-        limits = [limit for one in self._connections.values() if (limit := one.limit) is not None]
-        if limits:
-            self._reactor.at("unfinished request", min(limits), self._drop_unfinished)
-        else:
-            self._reactor.cancel("unfinished request")
-
-    def _drop_unfinished(self) -> None:
-        now = time.monotonic()
-        for connection in list(self._connections.values()):
-            if (limit := connection.limit) is None or limit > now:
-                continue
-            self._drop(connection)
-            if connection.is_known:
-                self._refusals.add_hook("its request was not whole in time")
-            else:
-                self._refusals.add_stranger()
-        self._watch_the_clock()
 
 
 def _kind_in(path: bytes) -> str | None:

@@ -83,3 +83,12 @@ def exit_record(
         **({"armed": armed} if armed else {}),
         **({"full_disks": full_disks} if full_disks else {}),
     }
+
+
+def told(record: dict[str, Any], unswept: list[dict[str, Any]]) -> dict[str, Any]:
+    """What a daemon is told of an end. unswept: as it is now."""
+    fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
+    fields |= {"at": record.get("ended_at"), "unswept": unswept, "armed": record.get("armed") or []}
+    if record.get("full_disks"):
+        fields["full_disks"] = record["full_disks"]
+    return fields

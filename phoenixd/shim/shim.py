@@ -12,18 +12,14 @@ import order
 import procfs
 import records
 import runfiles
-from arming import HOOKS, Arming, identifier
+from agenthooks import AgentHooks
+from arming import identifier
 from heartbeat import Heartbeat
-from hookfiles import HookFiles
-from hooks import HookEndpoint
 from link import Link
 from reactor import Reactor, Signals
-from refusals import Refusals
-from replies import Replies
-from reports import HookReports
 from run import Run
 from spool import Spool
-from terminal import Terminal, open_terminal
+from terminal import default_notice, open_terminal, server_of_pane
 from unswept import Unswept
 
 TYPE_CHECKING = False
@@ -37,8 +33,6 @@ if TYPE_CHECKING:
 # Protocol 2 knows answers that are armed. A daemon that speaks an older one is answered in that.
 PROTOCOL, ARMING = 2, 2
 REPORTED_PIDS = 1000
-# Questions at a time; the others are left to the terminal.
-MAX_HELD = 8
 # What a daemon says in its hello that it can do, and an older one cannot: hear batches, sweep for strays.
 ABILITIES = ("batches", "sweeps")
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
@@ -68,19 +62,10 @@ class Shim:
         self._unswept = Unswept(self._exit)
         self._reactor = Reactor()
         self._signals = Signals(self._reactor, self._on_signals)
-        self._terminal = self._open_terminal()
+        self._terminal = open_terminal(self._reactor, lambda: self.leave("terminal_lost"))
         self._heartbeat = Heartbeat(os.path.join(state_dir, "heartbeat.json"), self._reactor)
         self._spool = Spool(os.path.join(state_dir, "spool.jsonl"))
-        self._refusals = Refusals(self._reactor, self._run_identity, lambda event: self._link.send_if_room(event))
-        self._hooks = HookEndpoint(
-            place, self._reactor, self._token, self._on_posted, self._complain_of_hook, self._on_released,
-            self._on_answered, self._refusals,
-        )  # fmt: skip
-        self._arming = Arming(place, self._reactor, self._tell_use, self._complain_of_hook)
-        self._replies = Replies(self._reactor, self._on_released, self._on_answered)
-        self._hook_files = HookFiles(
-            place, self._reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
-        )
+        self._hooks = AgentHooks(place, self._reactor, self._heartbeat, self._spool, lambda: self._run, self._tell_use)
         self._operations: dict[str, Callable[[dict[str, Any]], None]] = {
             "hello": self._hello,
             "start": self._start,
@@ -90,7 +75,7 @@ class Shim:
             "answer": self._take_answer,
             "arm": self._take_arm,
             "disarm": self._take_disarm,
-            "armed_noted": lambda message: self._arming.note(identifier(message), messages.number(message, "uses")),
+            "armed_noted": lambda told: self._hooks.arming.note(identifier(told), messages.number(told, "uses")),
             "notice": self._take_notice,
             "epoch": self._take_epoch,
             "swept": lambda message: self._unswept.forget(messages.texts(message, "run_ids")),
@@ -99,7 +84,7 @@ class Shim:
         self._show_notice()
         # Last, because a daemon that can connect must find everything else in its place.
         self._link = Link(place, self._reactor, self._spool, self._on_message, self._is_agents, self._keep_reachable)
-        self._reports = HookReports(self._heartbeat, self._spool, self._link)
+        self._hooks.tell_by(self._link)
 
     def serve(self) -> None:
         """Returns when it was told to leave, and nothing of a run is left."""
@@ -107,7 +92,6 @@ class Shim:
             self._reactor.turn()
         self._link.close()
         self._hooks.close()
-        self._hook_files.close()
 
     def leave(self, cause: str) -> None:
         self._leaving = self._leaving or cause
@@ -157,21 +141,20 @@ class Shim:
                 "hook_port": self._hooks.port,
                 "run": self._run.description if self._run is not None else None,
                 "exit": self._exit,
-                "held": self._held,
+                "held": self._hooks.held,
                 "last_seq": self._spool.last_seq,
                 "epoch": self._epoch,
                 "unswept": self._unswept.runs,
-                "armed": self._arming.uses,
+                "armed": self._hooks.arming.uses,
             },
             # An older daemon would not understand.
-            self._reports.acknowledged(self._held) if message.get("held_again") is True else (),
+            self._hooks.told_again() if message.get("held_again") is True else (),
             [ability for ability in ABILITIES if message.get(ability) is True],
         )
         if self._spool.dropped:
             self._complain(f"{self._spool.dropped} hook events were dropped while nobody acknowledged any")
             self._spool.dropped = 0
-
-        self._refusals.report()
+        self._hooks.refusals.report()
 
     def _start(self, message: dict[str, Any]) -> None:
         path, run_id = messages.text(message, "order"), messages.text(message, "run_id")
@@ -204,9 +187,7 @@ class Shim:
         self._notice = []
         # A daemon that has stayed on the line may know of no loss.
         self._keep_reachable()
-        self._hook_files.forget_all()
-        self._arming.begin(taken.incarnation)
-        self._refusals.begin()
+        self._hooks.begin(taken.incarnation)
         self._link.send_next_at_once()
         controlling_fd = None
         if self._terminal is not None:
@@ -225,21 +206,17 @@ class Shim:
     def _take_answer(self, message: dict[str, Any]) -> None:
         number = messages.number(message, "seq")
         if self._run is None or self._run.order.incarnation != messages.number(message, "incarnation"):
-            self._on_answered(number, False)
+            self._hooks.answered(number, False)
             return
-        body = records.encode(messages.table(message, "body"))
-        if number in self._replies.held:
-            self._replies.answer(number, body)
-        else:
-            self._hooks.answer(number, body)
+        self._hooks.answer(number, records.encode(messages.table(message, "body")))
 
     def _take_arm(self, message: dict[str, Any]) -> None:
         if self._is_of_run(message):
-            self._arming.arm(message)
+            self._hooks.arming.arm(message)
 
     def _take_disarm(self, message: dict[str, Any]) -> None:
         if self._is_of_run(message):
-            self._arming.disarm(identifier(message))
+            self._hooks.arming.disarm(identifier(message))
 
     def _is_of_run(self, message: dict[str, Any]) -> bool:
         """Whether the living run is meant; of any other it is told that nothing came of it."""
@@ -252,7 +229,7 @@ class Shim:
     def _tell_use(self, id: str, uses: int) -> None:
         if self._spoken >= ARMING:
             self._link.send_if_room(
-                {"event": "armed_used", **self._identity, "id": id, "uses": uses, "at": records.timestamp()}
+                {"event": "armed_used", **self._hooks.identity, "id": id, "uses": uses, "at": records.timestamp()}
             )
 
     def _take_notice(self, message: dict[str, Any]) -> None:
@@ -271,7 +248,7 @@ class Shim:
 
     def run_failed(self, run: Run, failure: StartFailure) -> None:
         self._run = None
-        self._arming.end()
+        self._hooks.arming.end()
         self._take_terminal_back()
         self._tell(
             "start_failed",
@@ -287,17 +264,13 @@ class Shim:
 
     def run_ended(self, run: Run) -> None:
         # The agent's last words, which it may have said in the very moment of its death.
-        self._hooks.drain()
-        self._hook_files.drain()
-        self._refusals.report()
-        self._hooks.release_all()
-        self._replies.release_all()
+        self._hooks.end()
         self._heartbeat.flush()
         if run.unswept:
             self._unswept.add(run.identity)
         full = disks.full(run.order, self._files.state_dir)
-        record = runfiles.exit_record(run, self._unswept.runs, self._arming.uses, full)
-        self._arming.end()
+        record = runfiles.exit_record(run, self._unswept.runs, self._hooks.arming.uses, full)
+        self._hooks.arming.end()
         if self._keep("exit.json", lambda: self._files.write_exit(record)) in NO_ROOM and "state" not in full:
             record["full_disks"] = [*full, "state"]
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
@@ -313,50 +286,10 @@ class Shim:
         else:
             self._show_notice()
 
-    # What the agent's side says.
-
-    def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int | bytes:
-        return self._on_dropped(kind, hook_input, waits=True, late=0.0)
-
-    def _on_dropped(self, kind: str, hook_input: dict[str, Any], waits: bool, late: float) -> int | bytes:
-        if self._run is None:
-            return 0
-        body = self._arming.answer(kind, hook_input, waits)
-        if body is not None:
-            self._reports.report(self._run, HOOKS[kind], hook_input, late=late, blocked=True)
-            return body
-        held = self._held
-        self._reports.forget_but(held)
-        return self._reports.report(self._run, kind, hook_input, waits and len(held) < MAX_HELD, late)
-
-    @property
-    def _held(self) -> list[int]:
-        """The numbers of the questions that wait for an answer, the oldest first."""
-        return sorted((*self._hooks.held, *self._replies.held))
-
-    def _on_released(self, number: int) -> None:
-        self._link.send_if_room({"event": "released", **self._identity, "seq": number})
-
-    def _on_answered(self, number: int, taken: bool) -> None:
-        self._tell("answered", {**self._identity, "seq": number, "taken": taken})
-
-    @property
-    def _identity(self) -> dict[str, Any]:
-        return self._run.identity if self._run is not None else {"incarnation": 0, "run_id": ""}
-
-    def _run_identity(self) -> dict[str, Any] | None:
-        return self._run.identity if self._run is not None else None
-
-    def _token(self) -> str | None:
-        return self._run.order.token if self._run is not None else None
-
-    def _incarnation(self) -> int | None:
-        return self._run.order.incarnation if self._run is not None else None
-
     def _is_agents(self, pid: int) -> bool:
         # All that runs below the terminal server was started by this agent or another, be it by way of the server. A
         # peer that died before it could be looked at is not known to be a stranger.
-        above = _terminal_server() or os.getpid()
+        above = server_of_pane() or os.getpid()
         return procfs.descends_from(pid, above) is not False
 
     # What the world says.
@@ -378,17 +311,11 @@ class Shim:
         except OSError as error:  # Another shim holds it, or nothing can be made there; the next look tries again.
             self._complain(f"{self._place.path} cannot be held: {error.strerror}")
             return
-        for part in (self._hook_files, self._hooks, self._link):
+        for part in (*self._hooks.ways, self._link):
             try:
                 part.reopen()
             except OSError as error:
                 self._complain(f"{self._place.path}: {error.strerror}")
-
-    def _open_terminal(self) -> Terminal | None:
-        fd = open_terminal()
-        if fd is None:
-            return None
-        return Terminal(fd, self._reactor, lambda: self.leave("terminal_lost"))
 
     def _take_terminal_back(self) -> None:
         if self._terminal is not None:
@@ -396,7 +323,7 @@ class Shim:
 
     def _show_notice(self) -> None:
         if self._terminal is not None:
-            self._terminal.show(self._notice or _default_notice(self._agent, self._exit))
+            self._terminal.show(self._notice or default_notice(self._agent, self._exit))
 
     def _keep(self, name: str, write: Callable[[], None]) -> int:
         """Write a file; the error's number where that failed, else 0."""
@@ -411,37 +338,10 @@ class Shim:
         self._link.send({"event": event, **fields})
 
     def _tell_exit(self, record: dict[str, Any]) -> None:
-        fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
-        told = {"at": record.get("ended_at"), "unswept": self._unswept.runs, "armed": record.get("armed") or []}
-        if record.get("full_disks"):
-            told["full_disks"] = record["full_disks"]
-        self._tell("exited", {**fields, **told})
+        self._tell("exited", runfiles.told(record, self._unswept.runs))
 
     def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:
         self._tell("start_failed", {**identity, "code": 0, "errno": errno_name, "message": message})
 
     def _complain(self, message: str) -> None:
         self._link.complain(message)
-
-    def _refuse_file(self, message: str) -> None:
-        """What a hook program announced cannot be read."""
-        self._refusals.add_hook(message)
-        self._complain_of_hook(message)
-
-    def _complain_of_hook(self, message: str) -> None:
-        self._link.complain_of_agent(message)
-
-
-def _default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
-    ending = "has not been started"
-    if last_exit is not None and last_exit.get("signal") is not None:
-        ending = f"ended by signal {last_exit['signal']} at {last_exit.get('ended_at')}"
-    elif last_exit is not None:
-        ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
-    return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
-
-
-def _terminal_server() -> int | None:
-    """The tmux server that this shim's pane belongs to; None where it is started otherwise."""
-    parent, named = os.getppid(), os.environ.get("TMUX", "").split(",")
-    return parent if len(named) == 3 and named[1] == str(parent) else None

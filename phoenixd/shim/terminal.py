@@ -138,14 +138,31 @@ class Terminal:
             return
 
 
-def open_terminal() -> int | None:
-    """A descriptor of our own for the terminal on standard input; None where there is none."""
+def open_terminal(reactor: Reactor, on_lost: Callable[[], None]) -> Terminal | None:
+    """The terminal on standard input, by a descriptor of our own; None where there is none."""
     try:
-        return os.open(os.ttyname(0), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+        fd = os.open(os.ttyname(0), os.O_RDWR | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return None
+    return Terminal(fd, reactor, on_lost)
 
 
 def printable(text: str) -> str:
     """The text on one line, without a byte that a terminal would obey."""
     return "".join(character if character.isprintable() else " " for character in text)[:MAX_LINE]
+
+
+def default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
+    """What stands there while nothing runs, where the daemon said nothing better."""
+    ending = "has not been started"
+    if last_exit is not None and last_exit.get("signal") is not None:
+        ending = f"ended by signal {last_exit['signal']} at {last_exit.get('ended_at')}"
+    elif last_exit is not None:
+        ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
+    return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
+
+
+def server_of_pane() -> int | None:
+    """The tmux server that this shim's pane belongs to; None where it is started otherwise."""
+    parent, named = os.getppid(), os.environ.get("TMUX", "").split(",")
+    return parent if len(named) == 3 and named[1] == str(parent) else None

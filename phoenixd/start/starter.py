@@ -118,9 +118,9 @@ class Starter:
         if spawn.mode is Mode.RESUME:
             await self.coexistence.require_alone(agent)
         base = await self._variables.base(agent.spec.env_from)
-        desk = self._publication.desk_of(agent)
+        desk = self._publication.desks.desk_of(agent)
         if harness.reads_brief_at_once:
-            await self._publication.first_git(desk, agent)
+            await self._publication.repositories.first(desk, agent)
         async with desk.lock:
             try:
                 return await self._publication.write_safely(
@@ -196,9 +196,9 @@ class Starter:
         variables = with_phoenixctl(variables, self._programs)
         if spawn.mode is Mode.RESUME:
             require_resumable(harness, spec, spawn.session_id, variables, papers)
-        self._publication.learn(agent, self._variables.secrets(agent, variables))
+        self._publication.desks.learn(agent, self._variables.secrets(agent, variables))
         now = self._clock.now().wall
-        desk.forget_brief_of(spawn.run_id, spawn.incarnation)
+        desk.told.forget_other(spawn.run_id, spawn.incarnation)
         state = desk.foresee(agent, now)
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
@@ -211,7 +211,7 @@ class Starter:
             add_status_line(spec, harness, settings, variables, str(self._installed.hook), self._files)
             shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
         argv, points_to_brief = _command_line(harness, agent, spawn, state, places, self.seal(agent, spawn.incarnation))
-        if (points_to_brief or harness.reads_brief_at_once) and self._publication.holds(agent):
+        if (points_to_brief or harness.reads_brief_at_once) and self._publication.desks.holds(agent):
             desk.write_page(agent, state, now)
         make_file(agent, state_dir, self._files)
         # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 import re
 from pathlib import Path
@@ -116,10 +117,53 @@ def test_p79_of_a_key_whose_beginning_was_cut_off_no_line_stays(kind: str, end: 
     assert redact(f"{shown}{end}{shown}") == f"{REDACTED}{end}{REDACTED}"
 
 
+def a_key(kind: str = "RSA PRIVATE KEY") -> list[str]:
+    """The lines of a key whose beginning was cut off."""
+    draw = random.Random(7)
+    return ["".join(draw.choices(f"{ascii_letters}{digits}+/", k=size)) for size in (24, 64, 64, 30)] + [
+        "ab==", f"-----END {kind}-----",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("end", ["\\n", "\\r\\n", "\\\\n", "\\u000a", "\\\\r\\\\n", "\n", "\\n    "])
+@pytest.mark.parametrize("before", ["", '{"key": "', "what was before:\n", "cut\u2026", "'"])
+def test_p79_of_a_key_in_json_whose_beginning_was_cut_off_no_line_stays(before: str, end: str) -> None:
+    for lines in (a_key(), a_key("PRIVATE KEY"), [line.replace("/", "\\/") for line in a_key()]):
+        assert redact(f'{before}{end.join(lines)}{end}"and": 1') == f'{before}{REDACTED}{end}"and": 1'
+
+
+@pytest.mark.parametrize("kept", range(len("-----END"), len("-----END RSA PRIVATE KEY-----")))
+@pytest.mark.parametrize("end", ["\n", "\\n"])
+def test_p79_of_a_key_that_was_cut_off_at_both_ends_no_line_stays(end: str, kept: int) -> None:
+    *lines, mark = a_key()
+    assert redact(f"said:\n{end.join([*lines, mark[:kept]])}") == f"said:\n{REDACTED}"
+
+
+@pytest.mark.parametrize("secret", SECRETS)
+def test_p79_a_secret_in_escapes_of_json_is_whole_nowhere(secret: str) -> None:
+    each = "".join(f"\\u{ord(character):04x}" for character in secret)
+    for written in (each, f"{secret[:5]}\\u200b{secret[5:]}", f"{secret[:5]}\\u{ord(secret[5]):04X}{secret[6:]}"):
+        told = redact(f'{{"said": "{written}", "and": "\\u0022 \\u005c"}}', (VALUE,))
+        assert secret not in json.loads(told)["said"].replace("\u200b", ""), written
+        assert redact(told, (VALUE,)) == told
+
+
+@pytest.mark.parametrize("value", ['quoted "word" 0451', "back\\slash-0451", "pä$swörd-0451", "two\nlines of a key"])
+def test_p79_the_value_of_a_variable_is_known_as_json_writes_it(value: str) -> None:
+    values = secret_values({"MY_TOKEN": value})
+    for ascii_only in (True, False):
+        written = json.dumps({"said": f"it is {value} now"}, ensure_ascii=ascii_only)
+        assert json.loads(redact(written, values))["said"] == f"it is {REDACTED} now"
+
+
 @pytest.mark.parametrize(
     "text",
     [
         "The quick brown fox.",
+        "one\ntwo words here\n-----END CERTIFICATE-----",
+        "QUJDREVGRw==\n-----END CERTIFICATE",
+        "QUJDREVGRw==\\n-----END PUBLIC KEY-----",
+        "C:\\\\new\\\\users \\u00e4 \\u0041 and \\ud83d\\ude00",
         "two words\n-----END CERTIFICATE-----",
         "tokens: 120000 of 200000",
         "the token: expired yesterday",
@@ -171,7 +215,8 @@ def test_p79_an_operators_own_marks_are_patterns_too() -> None:
     "piece",
     ["token", "a.-", "eyJ", "sk-", "-----BEGIN RSA PRIVATE KEY-----", "://a:", "password=", "bearer ", "SG.", "auth_", "://",
      " ", "AKIA", "ghp_", "token: ", "a", "=", "\x1b[", "key:", "key=key:", "curl -u a:b", "curl \\", "kind: secret\n",
-     " a: aaaaaaaaaaaa\n", 'Password" value="a', "s.a1", "t1.a", "sk-a", "password='", 'token=\\"', "İkey:"],
+     " a: aaaaaaaaaaaa\n", 'Password" value="a', "s.a1", "t1.a", "sk-a", "password='", 'token=\\"', "İkey:",
+     "-----END PRIVATE KEY-----", "aaaa\\n", "aaaa\\n-----END PRIVATE KEY-----", "aaaa-----END", "\\u0061", "n\\"],
 )  # fmt: skip
 @pytest.mark.slow
 @pytest.mark.timeout(60)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 from phoenixd.demo.stage import Stage
@@ -60,6 +61,26 @@ def test_an_agent_whose_name_was_given_away_comes_back_as_the_refusal_says(stage
     assert (stage.state / "agents.d" / "docs.toml").read_text() == declared
     row = stage.until_running("docs", 3, ["resume"])
     assert kept(row) == before
+
+
+def test_a_clock_that_jumps_ahead_forgets_no_declaration_that_the_journal_can_take_back(stage: Stage) -> None:
+    stage.up()
+    for name in ("docs", "shop"):
+        stage.ask("add", name, "--cwd", "/", "--", "sleep", "100000")
+    stage.ask("remove", "docs")
+    (there,) = (stage.state / "removed").iterdir()
+    # As it looks to a clock that has jumped ahead; the other one is of an act that the journal knows nothing of.
+    os.utime(there, (1000, 1000))
+    forgotten = there.with_name("docs.0.toml")
+    forgotten.write_bytes(there.read_bytes())
+    os.utime(forgotten, (1000, 1000))
+
+    stage.ask("remove", "shop")
+
+    assert there.exists()
+    assert not forgotten.exists()
+    stage.ask("undo", "docs")
+    assert "docs" in stage.rows()
 
 
 def test_a_fresh_start_is_taken_back_into_the_session_before(stage: Stage) -> None:

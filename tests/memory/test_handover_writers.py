@@ -104,3 +104,40 @@ async def test_f_ho_11_files_are_told_as_well_where_the_next_handoff_overtakes_t
     assert (told.handoff, told.files, told.said) == ("h1", 1, 1)
     assert [one["path"] for one in found["changes"]] == ["late.py"]
     assert found["package"] == passed.package
+
+
+async def test_f_ho_11_what_was_written_stays_where_a_crash_has_it_ordered_again_after_the_next_snapshot(
+    scene: Scene,
+) -> None:
+    """The journal was late: that the addendum is written is not known, and the look before it is the next package's."""
+    await scene.package()
+    (scene.room.work / "late.py").write_text("late")
+    scene.changes |= {"addendum": "asked", "late": (Late("Mind the till.", NOW),)}
+    passed = scene.seat.handoff
+    assert passed is not None
+    scene.next = Handoff(
+        "h2", "a", "shop", 2, "operator", "", NOW, Step.DRAIN, NOW, NOW, previous_session=passed.session,
+        owed=late.owed(passed),
+    )  # fmt: skip
+    first = await scene.addendum()
+    scene.handover.addenda.keep_listing(scene.next, str(scene.room.work))
+
+    again = await scene.addendum()
+
+    assert again == first
+    assert [one["path"] for one in again[1]["changes"]] == ["late.py"]
+
+
+async def test_f_ho_11_what_an_agent_put_in_the_addendums_place_is_written_over(scene: Scene) -> None:
+    await scene.package()
+    scene.changes |= {"addendum": "asked", "late": (Late("Mind the till.", NOW),)}
+    told, found = await scene.addendum()
+    path = scene.room.work / told.path
+    for other in (b"{}", b"no json", json.dumps({**found, "package": "another"}).encode()):
+        path.write_bytes(other)
+        scene.handover.addenda.listings.keep("a", b"of another handoff")
+
+        _, found_again = await scene.addendum()
+
+        assert found_again["submitted"] == found["submitted"]
+        assert found_again["package"] == found["package"]

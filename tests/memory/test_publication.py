@@ -24,7 +24,7 @@ from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.errors import LaunchFailed
-from phoenixd.memory import publication, shelf
+from phoenixd.memory import ops_log, publication, shelf
 from tests.documents.test_state import SEED_EXAMPLE
 from tests.start.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt
@@ -581,7 +581,7 @@ class TestOps:
     async def test_f_st_13_rotated_and_four_old_ones_are_kept(
         self, room: Room, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr(shelf, "OPS_LIMIT", 200)
+        monkeypatch.setattr(ops_log, "OPS_LIMIT", 200)
         for number in range(30):
             await room.papers.publish(room.agent(), [entry("agent_started", reason=f"number {number}")])
 

@@ -83,7 +83,7 @@ async def test_r45_r46_anchor_seed_and_ledger_stand_before_the_codes_are_told(ro
 async def test_r54_a_code_is_never_given_twice_also_by_the_next_daemon(room: Room) -> None:
     first = await plant(room, bearing(room))
     drawn = iter([*first.planting.hexes(), "aaaa1b"])
-    papers = MarkerPapers.below(room.directories.state, room.restarted().publication._files)
+    papers = MarkerPapers.below(room.directories.state, room.restarted().publication.desks._files)
     papers.draw = lambda size: "0000" if size == 2 else next(drawn)
 
     assert papers.mint(None, NOW).code == "aaaa1b"

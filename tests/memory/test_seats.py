@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind
 from phoenixd.errors import PhoenixdError
-from phoenixd.memory.desk import told_to
+from phoenixd.memory.told_runs import told_to
 from tests.start.places import Room, entry
 
 ORDER = ("a", "a-g2")
@@ -21,7 +21,7 @@ class Seats:
 
     def __init__(self, room: Room) -> None:
         self.room, self.holder = room, 1
-        room.papers._holds = room.papers.publication.holds = lambda agent: agent.spec.generation == self.holder
+        room.papers._holds = room.papers.publication.desks.holds = lambda agent: agent.spec.generation == self.holder
 
     def generation(self, number: int, **changes: Any) -> Agent:
         spec = self.room.spec(kind=Kind.ORCHESTRATOR, seat="a", generation=number, name=ORDER[number - 1])
@@ -63,7 +63,7 @@ async def test_a_fenced_generation_writes_nothing_though_it_was_waiting_to(room:
     first = seats.generation(1)
     await room.papers.publish(first, [])
     before = room.document()
-    desk = room.papers.publication.desk_of(first)
+    desk = room.papers.publication.desks.desk_of(first)
     late = replace(first, last_prompt="Too late.")
 
     seats.holder = 2

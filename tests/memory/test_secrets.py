@@ -11,9 +11,9 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind
+from phoenixd.memory.desks import CLEARED_AFTER
 from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.papers import Papers
-from phoenixd.memory.publication import FOLD_INTERVAL
 from tests.hiding import VALUE, hidings, shows
 from tests.start.places import Room, entry
 
@@ -125,17 +125,17 @@ async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_s
     room.options = {"agents": lambda: tuple(agents)}
     papers = room.restarted()
     for agent in agents:
-        papers.publication.desk_of(agent)
+        papers.publication.desks.desk_of(agent)
         papers.clean(agent.name, "")
     await papers.publish(room.running(agents[2]), [])
     del agents[1:]
     papers.forget_removed(["a-g2", "w"])
-    papers.publication._clear_desks()
-    assert "w" in papers.publication._desks, "somebody may be at it still"
-    room.clock.wall += FOLD_INTERVAL
-    papers.publication._clear_desks()
-    assert set(papers.publication._desks) == {"a"}
-    assert set(papers.publication._known) == {"a"}
+    papers.publication.desks.clear()
+    assert "w" in papers.publication.desks._desks, "somebody may be at it still"
+    room.clock.wall += CLEARED_AFTER
+    papers.publication.desks.clear()
+    assert set(papers.publication.desks._desks) == {"a"}
+    assert set(papers.publication.desks._known) == {"a"}
     assert papers.briefing._agents == {}, "and no brief of it is ever due"
     assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"
 
@@ -144,36 +144,36 @@ async def test_desk_and_secrets_of_a_removed_agent_stay_together_as_long_as_some
     agents = [room.agent(room.spec(name="w", env=(("MY_TOKEN", VALUE),)))]
     room.options = {"agents": lambda: tuple(agents)}
     papers = room.restarted()
-    desk = papers.publication.desk_of(agents[0])
+    desk = papers.publication.desks.desk_of(agents[0])
     papers.clean("w", "")
     agents.clear()
     papers.forget_removed(["w"])
-    room.clock.wall += FOLD_INTERVAL
+    room.clock.wall += CLEARED_AFTER
     async with desk.lock:
-        papers.publication._clear_desks()
-        assert "w" in papers.publication._desks
-        assert papers.publication.known("w").values
-    papers.publication._clear_desks()
-    assert papers.publication._desks == {}
-    assert papers.publication._known == {}
+        papers.publication.desks.clear()
+        assert "w" in papers.publication.desks._desks
+        assert papers.publication.desks.known("w").values
+    papers.publication.desks.clear()
+    assert papers.publication.desks._desks == {}
+    assert papers.publication.desks._known == {}
 
 
 async def test_an_agent_whose_secrets_could_not_be_read_is_asked_for_them_again(room: Room) -> None:
     agent = room.agent(room.spec(name="w", env=(("MY_TOKEN", VALUE),)))
     publication = room.restarted().publication
-    found, publication.secrets_of = publication.secrets_of, lambda agent: ()
-    publication.learn(agent, [LATER])
-    publication._learnt.clear()
+    found, publication.desks.secrets_of = publication.desks.secrets_of, lambda agent: ()
+    publication.desks.learn(agent, [LATER])
+    publication.desks._learnt.clear()
 
     def unreadable(agent: object) -> tuple[str, ...]:
         raise OSError("no file")
 
-    publication.secrets_of = unreadable
+    publication.desks.secrets_of = unreadable
     with pytest.raises(OSError, match="no file"):
-        publication.learn(agent)
-    publication.secrets_of = found
-    publication.learn(agent)
-    assert VALUE in publication.known("w").values
+        publication.desks.learn(agent)
+    publication.desks.secrets_of = found
+    publication.desks.learn(agent)
+    assert VALUE in publication.desks.known("w").values
 
 
 async def test_a_new_agent_under_the_name_of_a_seat_that_is_gone_has_its_own_secrets_hidden(room: Room) -> None:
@@ -183,8 +183,8 @@ async def test_a_new_agent_under_the_name_of_a_seat_that_is_gone_has_its_own_sec
     assert papers.clean("a", VALUE) == "[redacted]"
     agents.clear()
     papers.forget_removed(["a-g2"])
-    room.clock.wall += FOLD_INTERVAL
-    papers.publication._clear_desks()
+    room.clock.wall += CLEARED_AFTER
+    papers.publication.desks.clear()
 
     agents.append(generation(room, 1, LATER))
     assert papers.clean("a", LATER) == "[redacted]"

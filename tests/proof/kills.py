@@ -6,15 +6,18 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
+import os
 import random
 import shutil
+import signal
 import sys
 import tempfile
 import time
 from collections import Counter
 from pathlib import Path
 
-from phoenixd.demo.stage import StageFailed
+from phoenixd.demo.stage import Stage, StageFailed
 from tests.e2e.census import survivors
 from tests.proof.killing.calls import TracedStage
 from tests.proof.killing.fleet import Broken, Fleet
@@ -30,6 +33,8 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--kills", type=int, help="so many in each shard, in place of its own number")
     parser.add_argument("--seed", type=int, default=random.randrange(1 << 32))
     given = parser.parse_args(arguments)
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, _interrupted)
     sums, failed, not_run = Counter[str](), 0, []
     print(f"seed {given.seed}", flush=True)
     for number in range(given.rounds):
@@ -46,12 +51,39 @@ def main(arguments: list[str]) -> int:
     return 1 if failed else 0
 
 
+def _interrupted(number: int, frame: object) -> None:
+    for sign in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(sign, signal.SIG_IGN)
+    raise SystemExit(128 + number)
+
+
 def _run(name: str, seed: str, kills: int | None, sums: Counter[str]) -> bool | None:
     """One shard on a stage of its own; True where all held, None where it could not run here."""
+    stage = TracedStage(Path(tempfile.mkdtemp(prefix="phx-")))
+    try:
+        return _played(stage, name, seed, kills, sums)
+    except SystemExit:
+        _clear(stage)
+        raise
+
+
+def _clear(stage: Stage) -> None:
+    """End all that was started below a stage's directory, and remove it: nobody looks at it any more."""
+    if stage.process is not None and stage.process.poll() is None:
+        stage.kill()
+    # The server takes the shims with it, and each shim its run.
+    stage.down()
+    with contextlib.suppress(TimeoutError):
+        eventually_sync(lambda: not survivors(stage.root), 20)
+    for pid in survivors(stage.root):
+        with contextlib.suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGKILL)
+    shutil.rmtree(stage.root, ignore_errors=True)
+
+
+def _played(stage: TracedStage, name: str, seed: str, kills: int | None, sums: Counter[str]) -> bool | None:
     play, count = SHARDS[name]
-    began = time.monotonic()
-    root = Path(tempfile.mkdtemp(prefix="phx-"))
-    stage = TracedStage(root)
+    began, root = time.monotonic(), stage.root
     dice = random.Random(seed)
     fleet = Fleet(stage, dice)
     try:

@@ -255,7 +255,7 @@ PLANTS = (
         "leaves a dead daemon's client at tmux",
         (
             (
-                "phoenixd/drivers/tmux/terminal.py",
+                "phoenixd/drivers/tmux/commands.py",
                 "            end_clients(await control.run(CLIENTS, timeout=self._timeout), argv)\n",
                 "            pass\n",
             ),

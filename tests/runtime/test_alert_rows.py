@@ -7,7 +7,7 @@ from dataclasses import replace
 from phoenixd.core.actions import Alert
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
-from phoenixd.runtime.supervisor import _alert_entries
+from phoenixd.runtime.turn import alert_entries
 from tests.core.story import Story
 
 
@@ -15,5 +15,5 @@ def test_an_alerts_row_names_the_incarnation_where_the_decision_leaves_an_agent(
     alert, now = Alert("a", "unfenced", "nothing proves that it is gone"), Moment(5.0, 50.0)
     living = Decision(replace(Story().agent, incarnation=7), (alert,))
     removed = Decision(None, (alert,))
-    assert [row.incarnation for row in _alert_entries(living, now)] == [7]
-    assert [row.incarnation for row in _alert_entries(removed, now)] == [0]
+    assert [row.incarnation for row in alert_entries(living, now)] == [7]
+    assert [row.incarnation for row in alert_entries(removed, now)] == [0]

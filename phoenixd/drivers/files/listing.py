@@ -10,7 +10,7 @@ from time import monotonic
 
 from phoenixd.documents.project.addendum import Listing, Signature
 from phoenixd.documents.report.before import Before
-from phoenixd.drivers.files.project import DIRECTORY, _opened
+from phoenixd.drivers.files.workspace import DIRECTORY, opened
 
 MOST, SECONDS, DEPTH = 20_000, 5.0, 64
 """Entries that are looked at, seconds that it takes, and directories below each other: an agent makes as many as it
@@ -32,7 +32,7 @@ def list_files(workspace: str, at: float) -> Listing:
         files[path] = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
     looker = _Looker(monotonic() + SECONDS, note)
-    with _opened(workspace) as top:
+    with opened(workspace) as top:
         looker.look(top, "", 0)
     return Listing(at, files, looker.gap)
 
@@ -49,7 +49,7 @@ def hash_files(workspace: str) -> Before:
         left -= found.st_size if is_read else 0
 
     looker = _Looker(monotonic() + SECONDS, note)
-    with _opened(workspace) as top:
+    with opened(workspace) as top:
         looker.look(top, "", 0)
     return Before(files, looker.gap, LEFT_OUT)
 

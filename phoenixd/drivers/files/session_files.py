@@ -18,7 +18,7 @@ from phoenixd.documents.times import read_time
 from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.files.listing import list_files
 from phoenixd.drivers.files.plain import read_plain, replace
-from phoenixd.drivers.files.project import NEW_FILE, _below, _make, _named, _opened
+from phoenixd.drivers.files.workspace import NEW_FILE, below, make, named, opened
 from phoenixd.errors import BadProject, UnsafeFile
 
 MOST_SESSIONS = 10_000
@@ -28,27 +28,27 @@ MOST_SESSIONS = 10_000
 def read_file(workspace: str, path: str, limit: int) -> bytes:
     """A plain file of at most so many bytes. Raises BadProject, UnsafeFile, and FileNotFoundError."""
     parent, _, name = layout.checked_path(path).rpartition("/")
-    with _opened(workspace) as top, _below(top, parent) as place:
-        return read_plain(_named(place, name), limit)
+    with opened(workspace) as top, below(top, parent) as place:
+        return read_plain(named(place, name), limit)
 
 
 def put_files(workspace: str, writes: Mapping[str, bytes]) -> None:
     """Put each of these whole in the place of whatever plain file stands there. Raises BadProject and OSError."""
-    with _opened(workspace) as top:
+    with opened(workspace) as top:
         for path, content in writes.items():
             parent, _, name = layout.checked_path(path).rpartition("/")
-            _make(top, parent)
-            with _below(top, parent) as place:
-                replace(_named(place, name), content, NEW_FILE)
+            make(top, parent)
+            with below(top, parent) as place:
+                replace(named(place, name), content, NEW_FILE)
 
 
 def sessions_of(workspace: str, project: str) -> tuple[SessionFound, ...]:
     """The sessions whose record says that they were of this project. Raises BadProject and OSError."""
     found = []
-    with _opened(workspace) as top, suppress(FileNotFoundError), _below(top, layout.SESSIONS) as place:
+    with opened(workspace) as top, suppress(FileNotFoundError), below(top, layout.SESSIONS) as place:
         for name in sorted(filter(layout.is_session, os.listdir(place)))[-MOST_SESSIONS:]:
-            with suppress(FileNotFoundError, UnsafeFile, BadProject), _below(place, name) as inside:
-                content = read_plain(_named(inside, layout.SESSION), JSON_LIMIT)
+            with suppress(FileNotFoundError, UnsafeFile, BadProject), below(place, name) as inside:
+                content = read_plain(named(inside, layout.SESSION), JSON_LIMIT)
                 record = read_document(SessionRecord, content, layout.session_paths(name).record)
                 if record.project_name == project and record.session_id == name:
                     created = read_time(record.created_at or "") or 0.0
@@ -59,14 +59,14 @@ def sessions_of(workspace: str, project: str) -> tuple[SessionFound, ...]:
 
 def remove_files(workspace: str, paths: Sequence[str]) -> None:
     """Remove these, and the directories that are empty then; what is not there is gone already. Raises OSError."""
-    with _opened(workspace) as top:
+    with opened(workspace) as top:
         for path in paths:
             parent, _, name = layout.checked_path(path).rpartition("/")
             above, _, directory = parent.rpartition("/")
             # Another hand may have put a directory in its place: what is none of ours stays.
-            with suppress(FileNotFoundError, IsADirectoryError, BadProject), _below(top, parent) as place:
+            with suppress(FileNotFoundError, IsADirectoryError, BadProject), below(top, parent) as place:
                 os.unlink(name, dir_fd=place)
-            with suppress(FileNotFoundError, BadProject), _below(top, above) as place:
+            with suppress(FileNotFoundError, BadProject), below(top, above) as place:
                 try:
                     os.rmdir(directory, dir_fd=place)
                 except OSError as error:

@@ -12,7 +12,6 @@ import sqlite3
 import stat
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Self
 
@@ -34,16 +33,13 @@ from phoenixd.drivers.journal.lives import storable
 from phoenixd.drivers.journal.markers import MarksOf
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
 from phoenixd.drivers.journal.past_lives import LivesOf
+from phoenixd.drivers.journal.reader import READ_LIMIT, HandoffsOf, Query, Question, Reader
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS
 from phoenixd.drivers.journal.rows import (
-    DETAIL_MARK,
-    BatchRows,
     SpecRows,
     batch_rows,
-    past_handoff,
     sealed,
-    stored_entry,
 )
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.samples import SamplesOf
@@ -62,10 +58,7 @@ from phoenixd.drivers.journal.writer import Fact, Touch, Writer
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports.journal import Batch, KeptCase, KeptLife, KeptMark, KeptTreatment, Saved, StoredEntry
 
-READ_LIMIT = 10_000
-"""Entries that one read returns at most."""
 BOOT_KEY = "boot_id"
-NEWEST_HANDOFFS = "SELECT * FROM handoffs WHERE agent = ? ORDER BY began DESC LIMIT ?"
 
 
 class SqliteJournal:
@@ -219,100 +212,6 @@ class SqliteJournal:
         self.close()
 
 
-@dataclass(frozen=True, slots=True)
-class Query:
-    """What a reader asked for; see SqliteJournal.read."""
-
-    agents: tuple[str, ...] | None
-    after: int
-    since_wall: float | None
-    limit: int
-    newest: bool
-    story: bool = False
-    before: int | None = None
-
-    @property
-    def statement(self) -> tuple[str, list[Any]]:
-        conditions = ["seq > ?"]
-        values: list[Any] = [self.after]
-        if self.agents is not None:
-            conditions.append(
-                f"agent IN ({', '.join('?' * len(self.agents))})" if len(self.agents) != 1 else "agent = ?"
-            )
-            values += self.agents
-        if self.since_wall is not None:
-            conditions.append("wall >= ?")
-            values.append(self.since_wall)
-        if self.before is not None:
-            conditions.append("seq < ?")
-            values.append(self.before)
-        if self.story:
-            conditions.append("substr(readings, 1, ?) != ?")
-            values += [len(DETAIL_MARK), DETAIL_MARK]
-        order = "DESC" if self.newest else "ASC"
-        where = " AND ".join(conditions)
-        return f"SELECT * FROM entries WHERE {where} ORDER BY seq {order} LIMIT ?", [*values, self.limit]  # noqa: S608
-
-
-@dataclass(frozen=True, slots=True)
-class HandoffsOf:
-    """The newest handoffs of a seat that are over."""
-
-    seat: str
-    limit: int
-
-
-Question = Query | Treatments | OneCase | MarksOf | LivesOf | SamplesOf | HandoffsOf | str
-
-
-class Reader:
-    """The connection that only reads. Opened at the first question, and again after an error or a salvage."""
-
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        self._connection: sqlite3.Connection | None = None
-        self._inode = -1
-
-    def answer(self, questions: Sequence[Question]) -> list[Any]:
-        """Entries for a query, the value of a fact for its key, rows of Cases and handoffs; raises JournalFailed."""
-        try:
-            connection = self._current()
-            return [self._one(connection, question) for question in questions]
-        except (sqlite3.Error, OSError, Damaged, UnsafeFile) as error:
-            self.close()
-            raise JournalFailed(f"the journal cannot be read: {error}") from error
-
-    def close(self) -> None:
-        connection, self._connection = self._connection, None
-        if connection is not None:
-            connection.close()
-
-    def _one(self, connection: sqlite3.Connection, question: Question) -> Any:
-        match question:
-            case Query():
-                return self._entries(connection, question)
-            case Treatments() | OneCase() | MarksOf() | LivesOf() | SamplesOf():
-                return question.answer(connection)
-            case HandoffsOf(seat=seat, limit=limit):
-                rows = connection.execute(NEWEST_HANDOFFS, (seat, limit)).fetchall()
-                return [one for one in map(past_handoff, rows) if one is not None]
-            case _:
-                return meta(connection, question)
-
-    def _entries(self, connection: sqlite3.Connection, query: Query) -> list[StoredEntry]:
-        # Fetched whole: a cursor left open would keep the log from being emptied.
-        rows = connection.execute(*query.statement).fetchall()
-        entries = [entry for entry in map(stored_entry, rows) if entry is not None]
-        return entries[::-1] if query.newest else entries
-
-    def _current(self) -> sqlite3.Connection:
-        inode = os.stat(self._path).st_ino
-        if self._connection is None or inode != self._inode:
-            self.close()
-            self._connection, self._inode = connect(self._path, readonly=True), inode
-        return self._connection
-
-
 def _saved(connection: sqlite3.Connection) -> Saved:
     saved = json.loads(meta(connection, SAVED_KEY) or "{}")
     return Saved(
@@ -350,6 +249,3 @@ def _require_private_directory(directory: Path) -> None:
         raise UnsafeFile(f"{directory} belongs to uid {found.st_uid}, not to uid {os.geteuid()}")
     if stat.S_IMODE(found.st_mode) & 0o077:
         directory.chmod(0o700)
-
-
-__all__ = ["BatchRows", "Damage", "SqliteJournal"]

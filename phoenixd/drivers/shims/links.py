@@ -1,45 +1,38 @@
-"""The links to the shims: who is there, what they say, what they are told. Whether a shim lives is not known here."""
+"""The links to the shims: who is there, and what they say. Whether a shim lives is not known here."""
 
 from __future__ import annotations
 
 import asyncio
 import os
-import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import structlog
 
 from phoenixd import __version__
 from phoenixd.drivers.shims.link import Link, credentials, dial
+from phoenixd.drivers.shims.orders import Orders
+from phoenixd.drivers.shims.peer import Peer
 from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello, ShimMessage
 
 PROTOCOL = 2
-ARMING = 2
-"""The first protocol whose shims take answers beforehand."""
 HELLO_TIMEOUT = 2.0
 MOST_EARLY = 16
 """Questions that a shim may tell again before its hello."""
-AT_ONCE = 3
-"""How often a link is opened again without a pause, before one has stood for some time."""
-STEADY = 10.0
-"""Seconds for which a link has to stand."""
-SHORTEST_PAUSE, LONG, LONGEST_PAUSE = 0.25, 1.0, 5.0
+LONG, LONGEST_PAUSE = 1.0, 5.0
 FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 5.0, 0.005, 0.1
 """Seconds for which a shim that lives and does not listen is waited for at first, and between two tries."""
 ABILITIES = {"held_again": True, "batches": True, "sweeps": True}
 """What an older daemon cannot: hear of open questions anew, hear batches of evidence, sweep for strays."""
-NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 
 log = structlog.get_logger()
 
 
-class SeqpacketShims:
+class SeqpacketShims(Orders):
     """Connections to `RUNTIME_DIR/agents/<name>/link.sock`; implements ports.ShimLinks.
 
     A link that closes is opened again as long as its shim lives: at once at first, then with pauses that double, and
@@ -65,16 +58,15 @@ class SeqpacketShims:
 
         is_there: whether a shim of the agent seems to live that has never been linked to. It may raise OSError.
         """
+        super().__init__(protocol)
         self._runtime_dir = runtime_dir
         self._sink = sink
-        self._protocol = protocol
         self._hello_timeout = hello_timeout
         self._is_of_a_run = is_of_a_run
         self._owner = {"owner": owner} if owner else {}
         self._lives = lives
         self._is_there = is_there
         self._longest_pause = longest_pause
-        self._peers: dict[str, _Peer] = {}
         self._reconnecting: set[asyncio.Task[None]] = set()
 
     def speak_to(self, sink: Callable[[ShimMessage], None]) -> None:
@@ -100,82 +92,6 @@ class SeqpacketShims:
         if peer.link is None:
             self._reopen_soon(peer, reason)
 
-    def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
-        self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
-
-    def terminate(self, agent: str, incarnation: int) -> None:
-        self._send(agent, {"op": "terminate", "incarnation": incarnation})
-
-    def kill(self, agent: str, incarnation: int) -> None:
-        self._send(agent, {"op": "kill", "incarnation": incarnation})
-
-    def acknowledge(self, agent: str, seq: int) -> None:
-        """Tell the shim that its events up to `seq` are journaled; without a link it will send them again.
-
-        One packet tells all that was acknowledged in a turn of the loop: an agent decides how many events there are.
-        """
-        peer = self._peers.get(agent)
-        if peer is None or peer.link is None:
-            return
-        if peer.acknowledged == 0:
-            asyncio.get_running_loop().call_soon(self._send_acknowledgement, peer)
-        peer.acknowledged = max(peer.acknowledged, seq)
-
-    def _send_acknowledgement(self, peer: _Peer) -> None:
-        seq, peer.acknowledged = peer.acknowledged, 0
-        try:
-            self._send(peer.agent, {"op": "ack", "seq": seq})
-        except ShimFailed as failure:
-            log.info("not_acknowledged", agent=peer.agent, seq=seq, reason=failure.message)
-
-    def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
-        self._send(agent, {"op": "answer", "incarnation": incarnation, "seq": hold, "body": body})
-
-    def arm(self, agent: str, incarnation: int, answer: Mapping[str, object]) -> None:
-        """Tell the shim an answer beforehand. An older shim is not told: it would take it for nonsense."""
-        hello = self._peer(agent).hello
-        if hello is not None and hello.protocol < ARMING:
-            raise ShimFailed(
-                f"{agent}'s shim speaks protocol {hello.protocol}, which knows no armed answers",
-                remedy="phoenixctl down --agents",
-            )
-        self._send(agent, {"op": "arm", "incarnation": incarnation, **answer})
-
-    def disarm(self, agent: str, incarnation: int, id: str) -> None:
-        self._send(agent, {"op": "disarm", "incarnation": incarnation, "id": id})
-
-    def note_use(self, agent: str, id: str, uses: int) -> None:
-        """Tell the shim that so many uses are journaled; one that misses it says them again."""
-        try:
-            self._send(agent, {"op": "armed_noted", "id": id, "uses": uses})
-        except ShimFailed as failure:
-            log.info("use_not_noted", agent=agent, id=id, reason=failure.message)
-
-    def notice(self, agent: str, lines: Sequence[str]) -> None:
-        self._send(agent, {"op": "notice", "lines": list(lines)})
-
-    def tell_epoch(self, number: int) -> None:
-        """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""
-        for peer in tuple(self._peers.values()):
-            if peer.link is None or peer.hello is None or not peer.hello.knows_epochs:
-                continue
-            try:
-                peer.link.send({"op": "epoch", "epoch": number})
-            except ShimFailed as failure:
-                log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
-
-    def swept(self, agent: str, run_ids: Sequence[str]) -> None:
-        """Tell the shim that these ended runs were swept for; one that misses it says them again."""
-        try:
-            self._send(agent, {"op": "swept", "run_ids": list(run_ids)})
-        except ShimFailed as failure:
-            log.info("sweep_not_told", agent=agent, reason=failure.message)
-
-    def quit(self, agent: str) -> None:
-        """Have the shim leave; the end of its link is then no news."""
-        self._send(agent, {"op": "quit"})
-        self._peer(agent).is_leaving = True
-
     def shim_of(self, agent: str) -> ProcessIdentity | None:
         """The shim that last said hello; whether it still lives is for the process table to say."""
         peer = self._peers.get(agent)
@@ -196,26 +112,7 @@ class SeqpacketShims:
                 peer.link.close()
         self._peers.clear()
 
-    def _peer(self, agent: str) -> _Peer:
-        if not NAME.fullmatch(agent):
-            raise ShimFailed(f"no agent's name: {agent!r:.50}")
-        return self._peers.setdefault(agent, _Peer(agent))
-
-    def _send(self, agent: str, message: dict[str, Any]) -> None:
-        peer = self._peer(agent)
-        if peer.link is None or peer.hello is None:
-            raise ShimFailed(f"there is no link to {agent}'s shim")
-        if self._is_too_old(peer.hello):
-            raise ShimFailed(
-                f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",
-                remedy="phoenixctl down --agents, then: phoenixctl up",
-            )
-        peer.link.send(message)
-
-    def _is_too_old(self, hello: ShimHello) -> bool:
-        return hello.protocol < self._protocol - 1
-
-    async def _first_word(self, peer: _Peer) -> ShimHello | None:
+    async def _first_word(self, peer: Peer) -> ShimHello | None:
         """Wait for a shim that lives, was never heard by this daemon, and does not listen."""
         now = asyncio.get_running_loop().time
         until, pause, hello = now() + FIRST_PATIENCE, FIRST_PAUSE, None
@@ -229,7 +126,7 @@ class SeqpacketShims:
             raise ShimFailed(f"whether {peer.agent}'s shim lives cannot be told: {error.strerror}") from error
         return hello
 
-    async def _open(self, peer: _Peer) -> ShimHello | None:
+    async def _open(self, peer: Peer) -> ShimHello | None:
         path = self._runtime_dir / "agents" / peer.agent / "link.sock"
         try:
             connection = dial(path)
@@ -264,9 +161,9 @@ class SeqpacketShims:
             async with asyncio.timeout(self._hello_timeout):
                 return await greeting
         except TimeoutError as error:
-            raise ShimFailed(
-                f"{peer.agent}'s shim does not answer", remedy=f"phoenixctl restart {peer.agent}"
-            ) from error
+            # A restart would need an answer, too: the next start makes another shim once this one is gone.
+            remedy = f"kill -9 {link.peer_pid}"
+            raise ShimFailed(f"{peer.agent}'s shim does not answer; if it stays so: {remedy}", remedy) from error
         finally:
             if peer.hello is None:
                 link.close()
@@ -275,7 +172,7 @@ class SeqpacketShims:
 
     def _received(
         self,
-        peer: _Peer,
+        peer: Peer,
         link: Link,
         greeting: asyncio.Future[ShimHello],
         early: list[ShimMessage],
@@ -302,7 +199,7 @@ class SeqpacketShims:
             return
         self._sink(message)
 
-    def _verified(self, peer: _Peer, link: Link, message: ShimMessage) -> ShimHello:
+    def _verified(self, peer: Peer, link: Link, message: ShimMessage) -> ShimHello:
         """Hold a hello against what the kernel says about the peer; raises Malformed and ShimFailed."""
         if message.event == "error":
             raise ShimFailed(f"{peer.agent}'s shim says: {message.body.get('message')!s:.300}")
@@ -321,7 +218,7 @@ class SeqpacketShims:
             )
         return hello
 
-    def _closed(self, peer: _Peer, greeting: asyncio.Future[ShimHello], reason: str) -> None:
+    def _closed(self, peer: Peer, greeting: asyncio.Future[ShimHello], reason: str) -> None:
         if not greeting.done():
             greeting.set_exception(ShimFailed(f"{peer.agent}'s shim was not accepted: {reason}"))
             return
@@ -331,7 +228,7 @@ class SeqpacketShims:
             return
         self._reopen_soon(peer, reason)
 
-    def _reopen_soon(self, peer: _Peer, reason: str) -> None:
+    def _reopen_soon(self, peer: Peer, reason: str) -> None:
         if peer.is_reopening:
             return
         peer.is_reopening = True
@@ -339,7 +236,7 @@ class SeqpacketShims:
         self._reconnecting.add(task)
         task.add_done_callback(self._reconnecting.discard)
 
-    async def _reopen(self, peer: _Peer, reason: str) -> None:
+    async def _reopen(self, peer: Peer, reason: str) -> None:
         """Try until there is a link, or no shim to link to; tell the sink where that takes some time."""
         is_told, is_up = False, False
         while not is_up:
@@ -365,7 +262,7 @@ class SeqpacketShims:
         if is_up and peer.greeting is not None:
             self._sink(peer.greeting)
 
-    async def _try(self, peer: _Peer) -> str:
+    async def _try(self, peer: Peer) -> str:
         """Open a link unless there is one; why that failed, if it did."""
         if peer.link is not None:
             return ""
@@ -377,35 +274,6 @@ class SeqpacketShims:
 
 def _is_told_again(message: ShimMessage) -> bool:
     return message.event == "hook" and message.body.get("again") is True
-
-
-class _Peer:
-    """What is known about one agent's shim. `link` and `hello` are both there, or the link is not usable."""
-
-    def __init__(self, agent: str) -> None:
-        self.agent = agent
-        self.opening = asyncio.Lock()
-        self.link: Link | None = None
-        self.hello: ShimHello | None = None
-        self.greeting: ShimMessage | None = None
-        self.shim: ProcessIdentity | None = None
-        self.is_leaving = False
-        self.acknowledged = 0
-        """The newest event that the shim is about to be told of as journaled; 0 for none."""
-        self.is_reopening = False
-        self.is_waited_for = False
-        """It was once waited for in vain, though a shim seemed to live."""
-        self.opened_at = 0.0
-        self._tries = 0
-
-    def pause(self, now: float, longest: float) -> float:
-        """Seconds to wait before it is tried again: two daemons on one shim would else never stop to take its link."""
-        if self.opened_at and now - self.opened_at >= STEADY:
-            self._tries = 0
-        self.opened_at = 0.0
-        self._tries += 1
-        beyond = self._tries - AT_ONCE - 1
-        return 0.0 if beyond < 0 else min(longest, SHORTEST_PAUSE * 2.0 ** min(beyond, 10))
 
 
 def _updated(hello: ShimHello, message: ShimMessage) -> ShimHello:

@@ -12,6 +12,7 @@ from abc import abstractmethod
 
 import structlog
 
+from phoenixd.drivers.tmux.commands import Commands
 from phoenixd.drivers.tmux.panes import Pane
 from phoenixd.drivers.tmux.server import ROOMY
 from phoenixd.drivers.tmux.text import pasteable, quote
@@ -25,20 +26,11 @@ SMALL = (20, 6)
 log = structlog.get_logger("phoenixd.tmux")
 
 
-class Keyboard:
+class Keyboard(Commands):
     """The half of the terminal that types. Each method names the agent whose pane is meant."""
 
     @abstractmethod
     async def _pane_of(self, agent: str) -> Pane: ...
-
-    @abstractmethod
-    async def _ask(self, *command: str) -> list[str]: ...
-
-    @abstractmethod
-    async def _run(self, *command: str) -> list[str]: ...
-
-    @abstractmethod
-    async def _call(self, *arguments: str, stdin: bytes = b"") -> bytes: ...
 
     async def paste(self, agent: str, text: str) -> str:
         """Leave copy mode, paste the sanitised text as one bracketed paste, and return it; Enter is not pressed.

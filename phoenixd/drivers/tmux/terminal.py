@@ -12,15 +12,15 @@ from pathlib import Path
 import structlog
 
 from phoenixd.core.seat.names import seat_name
-from phoenixd.drivers.tmux.control import ControlConnection, Lost, Refused
+from phoenixd.drivers.tmux.commands import TIMEOUT
+from phoenixd.drivers.tmux.control import Refused
 from phoenixd.drivers.tmux.keyboard import SMALL, Keyboard
-from phoenixd.drivers.tmux.panes import MARK, OWN_SESSION, Pane, Panes, mark
-from phoenixd.drivers.tmux.server import INERT, TmuxServer, settings
-from phoenixd.drivers.tmux.strays import end_clients, have_socket_made, see_off
+from phoenixd.drivers.tmux.panes import MARK, Pane, Panes, mark
+from phoenixd.drivers.tmux.server import TmuxServer
+from phoenixd.drivers.tmux.strays import have_socket_made
 from phoenixd.drivers.tmux.text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
-TIMEOUT = 10.0
 SIZE_KEPT = 60.0
 """Seconds for which the next pane of an agent is to have a size that was named."""
 STATUS_LINES = 1
@@ -32,12 +32,8 @@ SHOWN_SECONDS = 10
 WORDS = re.compile(r"[A-Za-z0-9 ,.:()-]{1,200}")
 """What is shown on a status line: nothing in it means anything to tmux."""
 REVIVALS = 2
-ENDING_PATIENCE = 2.0
-"""Seconds that a server which ends has for it, before it is killed."""
-CLIENTS = ("list-clients", "-t", f"={OWN_SESSION}", "-F", "#{client_control_mode} #{client_pid}")
 PATIENCE = 4.0
 """Seconds after which a server that says nothing is said to hang; a busy one answers in milliseconds."""
-REMEDY = "phoenixctl doctor"
 
 log = structlog.get_logger("phoenixd.tmux")
 
@@ -45,8 +41,7 @@ log = structlog.get_logger("phoenixd.tmux")
 class TmuxTerminal(Keyboard):
     """The server on RUNTIME_DIR/tmux.sock; implements ports.Terminal.
 
-    Commands go over one control-mode connection, which is made when it is needed and after each loss. Only `revive`
-    ever starts a server, and never with `under_systemd`: there the server is a unit of its own.
+    Only `revive` ever starts a server, and never with `under_systemd`: there the server is a unit of its own.
 
     shim_pid: the process of an agent's shim, by which its pane is known from those that somebody opened by hand.
     """
@@ -60,19 +55,11 @@ class TmuxTerminal(Keyboard):
         timeout: float = TIMEOUT,
         shim_pid: Callable[[str], int | None] = lambda agent: None,
     ) -> None:
-        self.server = TmuxServer(runtime_dir, tmux, timeout)
+        super().__init__(TmuxServer(runtime_dir, tmux, timeout), timeout)
         self._under_systemd = under_systemd
-        self._timeout = timeout
         self._panes = Panes(self._ask, shim_pid)
-        self._control: ControlConnection | None = None
-        self._connecting: asyncio.Task[ControlConnection] | None = None
         self._is_ended = False
         self._sizes: dict[str, tuple[int, int, float]] = {}
-
-    @property
-    def version(self) -> str | None:
-        """The version of tmux, while a connection to the server stands."""
-        return self.server.version if self._control is not None and self._control.is_open else None
 
     async def observe(self) -> bool:
         """Whether the server answers: False when there is none, TerminalFailed when it hangs or cannot be asked."""
@@ -251,14 +238,6 @@ class TmuxTerminal(Keyboard):
             return
         await self._call("kill-server")
 
-    def close(self) -> None:
-        """Drop the connection; the server and all sessions stay."""
-        if self._connecting is not None:
-            self._connecting.cancel()
-        if self._control is not None:
-            self._control.close()
-            self._control = None
-
     async def _pane_of(self, agent: str) -> Pane:
         session_of(agent)
         pane = await self._panes.of(agent)
@@ -275,69 +254,6 @@ class TmuxTerminal(Keyboard):
                 raise
             return
         log.warning("foreign session renamed", session=session, name=name)
-
-    async def _ask(self, *command: str) -> list[str]:
-        """Run a command that may be run twice: once more where the connection turned out to be lost."""
-        try:
-            return await self._run(*command)
-        except Lost:
-            return await self._run(*command)
-
-    async def _run(self, *command: str) -> list[str]:
-        control = await self._connection()
-        return await control.run(command, timeout=self._timeout)
-
-    async def _call(self, *arguments: str, stdin: bytes = b"") -> bytes:
-        ended = await self.server.call(self.server.argv(*arguments), stdin)
-        if ended.status != 0 and not self.server.listens():
-            raise self._no_server()
-        if ended.status != 0:
-            raise Refused(f"tmux: {ended.complaint.strip()[:500] or f'status {ended.status}'}")
-        return ended.output
-
-    def _no_server(self) -> TerminalFailed:
-        return TerminalFailed(f"there is no tmux server on {self.server.socket}", remedy=REMEDY)
-
-    async def _connection(self) -> ControlConnection:
-        """The connection, made if need be. All who ask meanwhile share one attempt, and its failure."""
-        if self._control is not None and self._control.is_open:
-            return self._control
-        if self._connecting is None or self._connecting.done():
-            self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="connect to tmux")
-            # Its failure is nobody's surprise when all who waited for it have gone.
-            self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
-        try:
-            async with asyncio.timeout(self._timeout):
-                return await asyncio.shield(self._connecting)
-        except TimeoutError:
-            raise TerminalFailed(f"tmux did not answer within {self._timeout:g} s") from None
-
-    async def _connect(self) -> ControlConnection:
-        if not self.server.listens():
-            raise self._no_server()
-        await self.server.require_version()
-        try:
-            # Also asks whether the server answers at all, by a process that may be killed while it waits.
-            await self._call("new-session", "-d", "-s", OWN_SESSION, "--", *INERT)
-        except Refused as refusal:
-            if "duplicate session" not in refusal.message:
-                if await see_off(self.server.socket, ENDING_PATIENCE):
-                    raise self._no_server() from refusal
-                raise
-        argv = self.server.argv("-C", "attach-session", "-t", f"={OWN_SESSION}", "-f", "no-output,ignore-size")
-        control = await ControlConnection.open(argv, self.server.environment())
-        # Again, although the server read them at its start: it may be older than this daemon, or not started by it.
-        try:
-            await control.run(*settings(), timeout=self._timeout)
-        except Refused as refusal:
-            log.warning("tmux refused a setting", reason=refusal.message)
-        try:
-            end_clients(await control.run(CLIENTS, timeout=self._timeout), argv)
-        except Refused as refusal:
-            # An agent can give tmux's commands another meaning.
-            log.warning("tmux_clients_not_listed", reason=refusal.message)
-        self._control = control
-        return control
 
 
 def _is_stopped(pid: int) -> bool:

@@ -40,7 +40,7 @@ class Ledgers:
 
         keep: it is the session that goes on, so that the next daemon goes on from here.
         """
-        desk = self._publication.desk_of(agent)
+        desk = self._publication.desks.desk_of(agent)
         found: KeptLedger | None = None
 
         async def kept() -> KeptLedger | None:
@@ -49,7 +49,7 @@ class Ledgers:
 
         try:
             async with desk.lock:
-                await self._publication.write_safely(desk, lambda: self._publication.learn(agent))
+                await self._publication.write_safely(desk, lambda: self._publication.desks.learn(agent))
             found = await self._look(agent, kept, self._cleaners.of(desk))
             if found is not None and keep:
                 content = render_kept(found)
@@ -58,7 +58,7 @@ class Ledgers:
         except (PhoenixdError, OSError) as failure:
             # A brief there always is, and the next reading begins where the last kept one stopped.
             log.warning("ledger_unkept", agent=agent.name, reason=str(failure))
-        desk.take_ledger(found.ledger if found is not None else None, goes_on=keep)
+        desk.session.take(found.ledger if found is not None else None, goes_on=keep)
         return found.ledger if found is not None else None
 
     def _keep(self, desk: Desk, agent: Agent, content: bytes) -> None:

@@ -80,7 +80,7 @@ class BriefRuns:
 
     async def look(self, agent: Agent) -> tuple[StateDocument, BriefRecord]:
         """An agent's state and what is on record of its runs, from memory where it was read before."""
-        desk = self._publication.desk_of(agent)
+        desk = self._publication.desks.desk_of(agent)
         if desk.shelf.state is not None and desk.has_record and desk.brief_record().ledger.since > 0:
             return desk.shelf.state, desk.brief_record()
         async with desk.lock:
@@ -92,7 +92,7 @@ class BriefRuns:
         None where there is nothing to be read of a session that was left; its agent is the one of before.
         """
         self._publication.require_papers(agent)
-        desk, began = self._publication.desk_of(agent), self._now()
+        desk, began = self._publication.desks.desk_of(agent), self._now()
         _, record = await self.look(agent)
         held = self._held(self._newest(agent))
         able = agent.spec.brief.writer is not WriterKind.AUTO or traits_of(agent.spec.harness).writes_briefs
@@ -106,7 +106,7 @@ class BriefRuns:
         stands = await self._ledgers.heard(agent, keep=due.cause is not Cause.LEFT)
         if due.cause is not Cause.DEATH:
             # A start waits for no repository; what it was found to be last has to do.
-            await self._publication.newest_git(desk, agent)
+            await self._publication.repositories.newest(desk, agent)
         async with desk.lock:
             material, counted, read = await self._publication.write_safely(
                 desk, lambda: self._gather(desk, agent, record, ledger, conversation, stands)
@@ -154,7 +154,7 @@ class BriefRuns:
     ) -> tuple[BriefMaterial, BriefRecord, int]:
         """The material of a run, the record with the run counted, which is paid for before it begins; and how far
         resolved.jsonl was read for it."""
-        self._publication.learn(agent)
+        self._publication.desks.learn(agent)
         moment = self._clock.now()
         state = desk.consult_clean(moment.wall)
         held = {

@@ -59,7 +59,8 @@ class MarkerKeeping:
         self._planted: dict[str, tuple[int, Planting | None]] = {}
         """The newest run of each agent that codes were ordered for, and what it was given; None: that failed."""
         self._news = anyio.Event()
-        publication.front_of, publication.crew_of, publication.codes_of = self.told_to, self.crew_of, self.codes_of
+        desks = publication.desks
+        desks.front_of, desks.crew_of, desks.codes_of = self.told_to, self.crew_of, self.codes_of
 
     async def plant(self, agent: Agent, action: PlantCodes) -> CodesPlanted | PlantingFailed:
         """Mint, and write ledger, anchor and seed; the event is told when all of them stand."""
@@ -118,7 +119,7 @@ class MarkerKeeping:
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         """Bring anchor, seed and ops.jsonl up to date with what became of the marker; raises OSError."""
         known = agent.resonance
-        if known is None or not self._publication.holds(agent):
+        if known is None or not self._publication.desks.holds(agent):
             return
         noted = [(one, fact) for one in entries for fact in one.facts if isinstance(fact, MarkerNoted)]
         ends = [(one, fact) for one in entries for fact in one.facts if isinstance(fact, RunEnded)]
@@ -127,7 +128,7 @@ class MarkerKeeping:
         if not (noted or ends or turned or began):
             return
         seed = await self._seed_now(agent) if ends or turned else None
-        desk, name, now = self._publication.desk_of(agent), self._name(agent), self._clock.now().wall
+        desk, name, now = self._publication.desks.desk_of(agent), self._name(agent), self._clock.now().wall
         marker = known.planting.marker if known.planting is not None else None
 
         def write() -> None:
@@ -137,7 +138,7 @@ class MarkerKeeping:
                 before = self.papers.seed(name)
                 bearing = marker or (before.marker if before is not None else None)
                 self.papers.checkpoint(name, replace(seed, marker=bearing), now)
-            desk.shelf.record([*_lines(noted), *(_summary(agent, one, known.state) for one, _ in ends)], desk.clean)
+            desk.shelf.ops.record([*_lines(noted), *(_summary(agent, one, known.state) for one, _ in ends)], desk.clean)
 
         async with desk.lock:
             await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory)
@@ -229,12 +230,12 @@ class MarkerKeeping:
 
     async def _seed_now(self, agent: Agent) -> SessionSeed:
         """The seed as things stand, without secrets and without codes."""
-        desk, now = self._publication.desk_of(agent), self._clock.now().wall
+        desk, now = self._publication.desks.desk_of(agent), self._clock.now().wall
 
         def read() -> SessionSeed:
             state = desk.consult_clean(now)
             told = desk.brief_record().narrative
-            said = [agent.last_prompt or "", desk.shelf.spoken[1] if desk.shelf.spoken is not None else ""]
+            said = [agent.last_prompt or "", desk.shelf.ops.spoken[1] if desk.shelf.ops.spoken is not None else ""]
             decisions = told.decisions if told is not None else ()
             return seed_of(agent, state, decisions, said, desk.clean, self.papers.hexes(self._name(agent)))
 
@@ -244,7 +245,7 @@ class MarkerKeeping:
 
     def _name(self, agent: Agent) -> str:
         """Under which name its papers stand: the seat's; a successor that does not hold it yet has its own."""
-        return agent.spec.role if self._publication.holds(agent) else agent.name
+        return agent.spec.role if self._publication.desks.holds(agent) else agent.name
 
     def _told(self, name: str) -> list[str]:
         told = self.papers.take_notes()

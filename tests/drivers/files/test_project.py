@@ -16,6 +16,7 @@ from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, artifact_publisher
 from phoenixd.drivers.files import project as driver
+from phoenixd.drivers.files import project_reader
 from phoenixd.drivers.files.project import edit_project, projects_of, read_project
 from phoenixd.errors import BadProject
 from tests.documents.project.projects import NOW, PLANNING, plan_of
@@ -149,7 +150,7 @@ def _overwrite(workspace: Path, path: str) -> None:
 def test_artifacts_that_are_no_files_are_named_and_large_ones_have_no_hash(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "HASH_LIMIT", 10)
+    monkeypatch.setattr(project_reader, "HASH_LIMIT", 10)
     artifacts = place(workspace) / "artifacts"
     (artifacts / "large").write_bytes(b"x" * 11)
     os.mkfifo(artifacts / "fifo")
@@ -169,7 +170,7 @@ def test_artifacts_that_are_no_files_are_named_and_large_ones_have_no_hash(
 def test_the_hashes_of_one_reading_are_bounded_and_the_manifest_says_which_lack(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "HASH_TOTAL", 10)
+    monkeypatch.setattr(project_reader, "HASH_TOTAL", 10)
     for number in range(4):
         (place(workspace) / "artifacts" / f"part-{number}").write_bytes(b"x" * 4)
 
@@ -181,14 +182,14 @@ def test_the_hashes_of_one_reading_are_bounded_and_the_manifest_says_which_lack(
     assert written.count(b'"notHashed": "too large') == 2
     plain = read_project(str(workspace), "shop", hashed=False).artifacts
     assert all(one.sha256 is None and one.not_hashed is None for one in plain)
-    monkeypatch.setattr(driver, "HASH_SECONDS", 0.0)
+    monkeypatch.setattr(project_reader, "HASH_SECONDS", 0.0)
     assert all(one.sha256 is None and one.not_hashed for one in read_project(str(workspace), "shop").artifacts)
 
 
 def test_archives_are_read_from_the_newest_revision_on_and_no_further_than_their_bound(
     workspace: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(driver, "ARCHIVE_TOTAL", 15)
+    monkeypatch.setattr(project_reader, "ARCHIVE_TOTAL", 15)
     for number in (8, 9, 10, 998, 999, 1000):
         revision = place(workspace) / "archive" / f"{number:03d}-split"
         revision.mkdir(parents=True)

@@ -148,8 +148,11 @@ async def test_a_shim_that_does_not_answer_is_given_up(short_tmp: Path) -> None:
     links = Links(short_tmp, hello_timeout=0.05)
     async with FakeShim(short_tmp) as shim:
         shim.hello = None
-        with pytest.raises(ShimFailed, match="does not answer"):
+        with pytest.raises(ShimFailed, match="does not answer") as silent:
             await links.shims.connect("a")
+    # A restart is ordered of that very shim.
+    assert silent.value.remedy == f"kill -9 {os.getpid()}"
+    assert silent.value.remedy in silent.value.message
 
 
 async def test_promise_2_a_shim_that_lives_is_waited_for_until_it_listens_again(short_tmp: Path) -> None:

@@ -11,9 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from phoenixd.drivers.tmux.panes import OWN_SESSION
 from phoenixd.drivers.tmux.server import TmuxServer
 from phoenixd.drivers.tmux.strays import have_socket_made
-from phoenixd.drivers.tmux.terminal import OWN_SESSION
 from tests.drivers.tmux.terminals import a_terminal, recorder, tmux
 from tests.waiting import eventually, eventually_sync
 

@@ -1,0 +1,88 @@
+"""Deaths of shims and agents: the processes that were named are watched, and each end is told once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import structlog
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.events.runs import AgentVanished, ShimLost
+from phoenixd.errors import PhoenixdError
+from phoenixd.ports.processes import ProcessIdentity, ProcessTable
+from phoenixd.ports.shims import ShimHello
+
+EXIT_WORD_GRACE = 0.25
+"""Seconds between a process's death and the report of it as vanished: its shim's word nearly always comes first."""
+
+LOOK_AGAIN = 1.0
+"""Seconds after which is looked again where the host could not look, as without descriptors."""
+
+log = structlog.get_logger()
+
+Tell = Callable[[Event, Callable[[], None] | None], None]
+Later = Callable[[float, Callable[[], None]], object]
+
+
+class Deaths:
+    """Watches processes; it holds which process is the shim of which agent."""
+
+    def __init__(self, processes: ProcessTable, find: Callable[[str], Agent | None], tell: Tell, later: Later) -> None:
+        self._processes = processes
+        self._find = find
+        self._tell = tell
+        self._later = later
+        self._shim_of: dict[str, ProcessIdentity] = {}
+
+    def watch_shim(self, hello: ShimHello) -> None:
+        """Report the shim's death once, for whatever run the agent has then."""
+        name = hello.agent
+        self._shim_of[name] = hello.shim
+
+        def died() -> None:
+            agent = self._find(name)
+            # The death of a shim that a newer one has followed is no news about the newer one's run.
+            if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:
+                self._tell(ShimLost(name, agent.run.incarnation), None)
+
+        self._watch(hello.shim, died)
+
+    def let_go(self, agent: str) -> None:
+        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
+        self._shim_of.pop(agent, None)
+
+    def owns(self, agent: str, pid: int, start_time: int) -> bool:
+        """Whether the agent's shim may call this process its agent: it is below it, or gone, and then nobody's.
+
+        A shim's word alone is not believed, for what it names is what is killed when the run is to end.
+        """
+        shim = self._shim_of.get(agent)
+        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
+        if shim is not None and self._processes.is_below(identity, shim) is not False:
+            return True
+        log.warning("not_the_shims_process", agent=agent, pid=pid, shim=shim.pid if shim else None)
+        return False
+
+    def watch_child(self, agent: str, incarnation: int, pid: int, start_time: int) -> None:
+        """Report its death, unless the word of its shim comes first."""
+
+        def vanished() -> None:
+            known = self._find(agent)
+            if known is not None and known.run is not None and known.run.incarnation == incarnation:
+                self._tell(AgentVanished(agent, incarnation), None)
+
+        def died() -> None:
+            self._later(EXIT_WORD_GRACE, vanished)
+
+        identity = ProcessIdentity(self._processes.boot_id(), pid, start_time)
+        self._watch(identity, died)
+
+    def _watch(self, identity: ProcessIdentity, died: Callable[[], None]) -> None:
+        """Have its death reported once; where it cannot be watched now, as soon as it can."""
+        try:
+            if not self._processes.watch(identity, died):
+                died()
+        except PhoenixdError as failure:
+            log.warning("not_watched", pid=identity.pid, reason=failure.message)
+            self._later(LOOK_AGAIN, lambda: self._watch(identity, died))
