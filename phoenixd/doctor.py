@@ -11,7 +11,7 @@ from typing import TypeVar
 from anyio import create_task_group, to_thread
 
 from phoenixd import doctor_fences, doctor_versions, hidden, packages
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH

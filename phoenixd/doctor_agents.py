@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import assert_never
 
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import tokens_of_a_run
 from phoenixd.core.moment import Moment, in_words

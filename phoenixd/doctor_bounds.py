@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import anyio
 
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 
 T = TypeVar("T")
 WITHIN = 6.0

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from importlib.util import find_spec
 
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
 
 PACKAGE, REMEDY = "pydantic_ai", "uv tool install '.[clinic]' in the checkout"

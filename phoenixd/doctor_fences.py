@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 
 HOSTILE = (

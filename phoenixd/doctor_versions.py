@@ -18,7 +18,7 @@ from typing import Literal, NamedTuple
 import anyio
 from anyio.abc import ByteReceiveStream
 
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 from phoenixd.doctor_agents import version_finding
 
 AT_ONCE = 4

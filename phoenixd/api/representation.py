@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
 from phoenixd.api.row import acknowledged, alert, document, row_of
-from phoenixd.api.service import Change, Facts, Finding, LoopCounts
+from phoenixd.api.service import Change, Facts, LoopCounts
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import OpenCall

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
+from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.decision import Refusal
@@ -120,16 +121,6 @@ class RebuiltMarker:
     role: str
     state: str
     phrase_lost: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """One thing that doctor looked at. A remedy is a command, or a sentence; every finding that is not ok has one."""
-
-    level: Literal["ok", "warning", "problem"]
-    title: str
-    detail: str = ""
-    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from phoenixd import hidden, packages
 from phoenixd.api import exits
-from phoenixd.api.service import Finding
+from phoenixd.api.finding import Finding
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.directories import check_socket_paths, find_directories

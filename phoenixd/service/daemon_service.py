@@ -11,13 +11,13 @@ from typing import Any, TypeVar
 
 import anyio
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import (
     Attendant,
     BriefPage,
     Change,
     Facts,
-    Finding,
     LogReader,
     LoopCounts,
     MarkerFace,

@@ -9,13 +9,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import (
     Attendant,
     BriefPage,
     Change,
     Facts,
-    Finding,
     LoopCounts,
     MarkerFace,
     MemoryFace,

@@ -16,11 +16,12 @@ from openapi_spec_validator import validate
 
 from phoenixd.api import arguments, examples, openapi
 from phoenixd.api.application import HANDLERS
+from phoenixd.api.finding import Finding
 from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
 from phoenixd.api.operations.operation import SEND_LIMIT
 from phoenixd.api.schemas import SCHEMAS
-from phoenixd.api.service import BriefPage, Change, Finding
+from phoenixd.api.service import BriefPage, Change
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested

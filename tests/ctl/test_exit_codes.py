@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.handlers import commands
-from phoenixd.api.service import Change, Finding
+from phoenixd.api.service import Change
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, Ran

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from phoenixd.api.finding import Finding
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, wrap
 from phoenixd.api.pages.status import call, next_commands
-from phoenixd.api.service import Change, Finding, LoopCounts, Rechecked
+from phoenixd.api.service import Change, LoopCounts, Rechecked
 from phoenixd.api.times import ago
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent import Agent
