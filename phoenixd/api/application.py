@@ -16,7 +16,7 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
-from phoenixd.api import arguments, idempotency, openapi, problems, rights
+from phoenixd.api import arguments, idempotency, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here
@@ -167,6 +167,9 @@ class Api:
             partial(self.replies.once, caller),
         )
         if operation.name == "openapi":
+            # All schemas come with it, for a question that hardly anybody asks.
+            from phoenixd.api import openapi
+
             return _json(openapi.document(self.service.facts().version))
         if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
             return await self._stream(operation, ask, request)

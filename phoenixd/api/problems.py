@@ -8,8 +8,8 @@ from typing import Any, Literal
 
 from phoenixd.api import exits
 from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
-from phoenixd.core.decision import Refusal
 from phoenixd.core.nearest import nearest
+from phoenixd.core.refusal import Refusal
 from phoenixd.errors import ConfigurationError, PhoenixdError
 
 Code = Literal["not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"]

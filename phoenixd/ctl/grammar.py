@@ -83,7 +83,7 @@ def parse(arguments: Sequence[str]) -> Command:
     if "--" in words and _takes_command(words):
         place = words.index("--")
         words, rest = words[:place], words[place + 1 :]
-    grammar = parser()
+    grammar = parser(_verb(words))
     found, left = grammar.parse_known_args(words)
     namespace = vars(found)
     spoken: tuple[str, ...] = namespace.pop("words", ("status",))
@@ -132,8 +132,19 @@ def _fits(text: str) -> bool:
     return len(text) <= LONGEST_TEXT and text.isprintable()
 
 
-def parser() -> Parser:
-    """The whole grammar."""
+def _verb(words: Sequence[str]) -> str | None:
+    """The first word of the verb, where nothing stands before it but options of every verb; None for whatever else."""
+    rest = iter(words)
+    for word in rest:
+        if word in ("--socket", "--color"):
+            next(rest, None)
+        elif word.partition("=")[0] not in COMMON:
+            return word if any(spoken[0] == word for spoken in verbs()) else None
+    return None
+
+
+def parser(only: str | None = None) -> Parser:
+    """The whole grammar; only: of the verbs that begin with this word alone, which is most of what a verb costs."""
     common = Parser(add_help=False)
     common.add_argument("--socket", metavar="PATH", default=argparse.SUPPRESS, help=COMMON["--socket"])
     common.add_argument("--json", action="store_true", default=argparse.SUPPRESS, help=COMMON["--json"])
@@ -149,6 +160,8 @@ def parser() -> Parser:
     branches = root.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
     groups: dict[str, Any] = {}
     for words, operations in verbs().items():
+        if only not in (None, words[0]):
+            continue
         if len(words) == 1:
             leaf = branches.add_parser(words[0], parents=[common], **_help(operations))
         else:

@@ -12,7 +12,6 @@ import shlex
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 from phoenixd.api import exits
@@ -21,7 +20,7 @@ from phoenixd.api.pages import phases as pages
 from phoenixd.api.problems import Problem
 from phoenixd.config import read_configuration
 from phoenixd.core.spec import PhaseRules
-from phoenixd.ctl import calls, face
+from phoenixd.ctl import face, projects
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.ctl.unattended import become_owner_of
@@ -40,22 +39,8 @@ from phoenixd.runs import ASK, surroundings
 
 
 def look(command: Command) -> int:
-    """`phase list|check`: the daemon's answer; without one, what its files say."""
-    given = dict(command.given)
-    if "workspace" in given or "PHOENIX_AGENT" not in os.environ:
-        given["workspace"] = _workspace(command)
-    answer = calls.ask(command, command.operation, given)
-    if answer is not None:
-        return calls.tell(command, answer)
+    """`phase list|check`, as the files say it."""
     return _refusing(lambda: _look(command))
-
-
-def remember(command: Command) -> int:
-    """`memory list|share`: of the project of this directory, as far as nothing else is said; the daemon answers."""
-    given = dict(command.given)
-    if "workspace" in given or "PHOENIX_AGENT" not in os.environ:
-        given["workspace"] = _workspace(command)
-    return calls.call(replace(command, given=given))
 
 
 def init(command: Command) -> int:
@@ -129,7 +114,7 @@ def export(command: Command) -> int:
 
 
 def _look(command: Command) -> int:
-    workspace = _workspace(command)
+    workspace = projects.workspace(command)
     project = command.given.get("project") or answers.only(projects_of(workspace), workspace)
     tree = answers.require_there(read_project(workspace, project), workspace, projects_of(workspace))
     if command.operation.name == "phase_list":
@@ -163,17 +148,13 @@ def _writable(command: Command) -> tuple[str, str]:
     if inside:
         why = f"this is inside the run of {inside[0].agent}: phoenixd keeps a project's files, and agents report to it"
         raise Problem("conflict", why, ASK)
-    workspace = _workspace(command)
+    workspace = projects.workspace(command)
     if os.path.isdir(workspace):
         become_owner_of(Path(workspace))
     named = command.given.get("project")
     if named is None and command.operation.name in ("phase_init", "phase_import") and not projects_of(workspace):
         raise Problem("invalid", f"{workspace} has no project yet", "name it: --project NAME")
     return workspace, layout.project_name(named or answers.only(projects_of(workspace), workspace))
-
-
-def _workspace(command: Command) -> str:
-    return os.path.abspath(os.path.expanduser(str(command.given.get("workspace") or ".")))
 
 
 def _rules(workspace: str, project: str) -> PhaseRules:

@@ -9,8 +9,7 @@ import time
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import BODY_LIMIT
-from phoenixd.api.problems import Problem
-from phoenixd.ctl import absence, calls, unattended, wire
+from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.errors import AlreadyRunning, PhoenixdError
@@ -50,6 +49,10 @@ def resolve(command: Command) -> int:
 
 def _without_daemon(command: Command) -> int | None:
     """Do it here; None when a daemon is there after all."""
+    # It reads an agent's documents, which no question to a daemon has to load.
+    from phoenixd.api.problems import Problem
+    from phoenixd.ctl import unattended
+
     places = calls.places(command)
     try:
         connection = wire.connect(places, 5.0)

@@ -98,11 +98,24 @@ def test_phoenixctl_starts_on_the_standard_library_alone() -> None:
 
 
 def test_a_daemon_loads_what_it_may_never_use_when_it_first_uses_it() -> None:
-    """libtmux sets the server up, psutil looks for who listens on a port; rich colours what no daemon prints."""
-    seldom = {"libtmux", "psutil", "rich"}
-    said = "import sys, phoenixd.__main__; print(*{name.partition('.')[0] for name in sys.modules})"
+    """libtmux sets the server up, psutil looks for who listens on a port, the schemas describe the control API; rich
+    colours what no daemon prints."""
+    seldom = {"libtmux", "psutil", "rich", "phoenixd.api.openapi", "phoenixd.api.schemas"}
 
-    loaded = subprocess.run([sys.executable, "-c", said], capture_output=True, text=True, check=True).stdout.split()
+    loaded = said_by("import sys, phoenixd.__main__; print(*sys.modules)").split()
 
     assert "structlog" in loaded
     assert seldom & set(loaded) == set()
+
+
+def test_what_a_daemon_imports_is_never_looked_through_for_garbage() -> None:
+    enabled, kept, looked_through = said_by(
+        "import gc, phoenixd.__main__; print(gc.isenabled(), gc.get_freeze_count(), len(gc.get_objects()))"
+    ).split()
+
+    assert enabled == "True"
+    assert int(kept) > 10 * int(looked_through)
+
+
+def said_by(script: str) -> str:
+    return subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True).stdout

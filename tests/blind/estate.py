@@ -21,7 +21,7 @@ class JournalCopy:
 
     at: float = 0.0
     saved: Saved = field(default_factory=Saved)
-    snapshots: dict[str, str] = field(default_factory=dict)
+    snapshots: dict[str, tuple[str, str]] = field(default_factory=dict)
     remembered: dict[str, str] = field(default_factory=dict)
     retired: dict[str, int] = field(default_factory=dict)
     rows: int = 0

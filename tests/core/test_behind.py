@@ -43,6 +43,7 @@ OLD = SeenRun(2, "run-2", "s", "fresh", 20, 1, 9e8, 10, "boot")
 NEW = SeenRun(3, "run-3", "s", "resume", 30, 1, 9e8, 20, "boot")
 
 
+@pytest.mark.slow
 def test_promise_9_lost_journals_in_a_virtual_world() -> None:
     met = play_many(ROUNDS)
     assert len(met) == 5, met

@@ -351,6 +351,7 @@ def test_a_marker_that_was_lost_opens_a_case(story: Story) -> None:
     assert (found.detail, found.cause) == ("lost_marker", None)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("seed", range(40))
 def test_in_any_storm_no_treatment_is_of_an_older_run_and_none_is_open_after_a_stop(seed: int) -> None:
     """F-CL-7: quarantine ends what it ended before, and what is known to have failed is never counted as held."""

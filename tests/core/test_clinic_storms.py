@@ -146,6 +146,7 @@ def play(seed: int) -> Counter[str]:
     return found
 
 
+@pytest.mark.slow
 def test_the_clinic_keeps_its_bounds_in_the_storms_of_the_gate() -> None:
     found: Counter[str] = sum((play(seed) for seed in range(GATE)), Counter())
 

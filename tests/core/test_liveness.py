@@ -383,6 +383,7 @@ def test_f_proc_13_a_busy_iteration_ends_at_its_maximum() -> None:
     assert story.agent.last_exit.code == 125
 
 
+@pytest.mark.slow
 def test_f_proc_13_zero_means_no_maximum() -> None:
     story = Story(claude(kind=Kind.LOOP, loop=LoopRules(max_runtime=0))).works()
     for _ in range(1000):

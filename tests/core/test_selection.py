@@ -175,6 +175,7 @@ def test_an_exclusion_may_name_an_agent_that_cannot_be_chosen() -> None:
     assert isinstance(choose(understood("shop-* !docs"), FLEET[:2]), Refusal)
 
 
+@pytest.mark.slow
 def test_a_thousand_agents_and_as_many_exclusions_are_judged_one_by_one() -> None:
     fleet = [
         Subject(f"agent-{number:04}-of-a-thousand-of-them", "loop", "codex", ("running",)) for number in range(1000)

@@ -17,6 +17,8 @@ from phoenixd.core.spec import AgentSpec, FleetLimits, LivenessRules
 from phoenixd.core.turn.liveness import was_told
 from tests.core.story import Story, claude, spec
 
+pytestmark = pytest.mark.slow
+
 MINUTE, HOUR = 60.0, 3600.0
 TWO_DAYS = 48 * HOUR
 PERIODS = (10, 30, 60, 100, 299, 301, 6 * MINUTE, 10 * MINUTE, 20 * MINUTE, 37 * MINUTE, HOUR, 1.5 * HOUR, 2 * HOUR)

@@ -439,6 +439,7 @@ def test_a_call_is_asked_and_its_answer_alone_makes_it_so() -> None:
     assert list(ledger.pending) == ["t-1"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", RECORDED)
 def test_every_value_of_a_recorded_line_may_be_anything(name: str) -> None:
     """No line raises, whatever stands where the CLI writes something else."""

@@ -14,13 +14,17 @@ from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.mutes.state import Mutes
 from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Tasks
 from phoenixd.core.treatment.case import Cases
-from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
+from phoenixd.documents.codec import decode, dump_snapshot, dump_spec, encode, load_snapshot
 from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Batch, KeptCase, KeptIncident, KeptLife, KeptMark, KeptTreatment, Saved, StoredEntry
 from tests.simulate.host import Host
 from tests.simulate.promises import Facts, facts_of
+
+SPEC = 1
+"""The number under which a snapshot says that its specification stands."""
 
 
 class MemoryJournal:
@@ -28,7 +32,10 @@ class MemoryJournal:
 
     def __init__(self, host: Host) -> None:
         self._host = host
-        self._snapshots: dict[str, str] = {}
+        self._snapshots: dict[str, tuple[str, str]] = {}
+        """Each agent's specification, which seldom changes and is most of it, and the rest."""
+        self._specs: dict[str, tuple[AgentSpec, str]] = {}
+        """The newest specification of each agent, and how it is rendered."""
         self._remembered: dict[str, str] = {}
         self._retired: dict[str, int] = {}
         self._saved = Saved()
@@ -57,7 +64,7 @@ class MemoryJournal:
         return self._digest.hexdigest()[:16]
 
     def load(self) -> Saved:
-        agents = tuple(load_agent(text) for _, text in sorted(self._snapshots.items()))
+        agents = tuple(load_snapshot(text, SPEC, spec) for _, (spec, text) in sorted(self._snapshots.items()))
         saved = self._saved
         boot_id = self._remembered.get("boot_id", "")
         retired = dict(self._retired)
@@ -179,7 +186,12 @@ class MemoryJournal:
         return tuple(range(first, len(self.entries) + 1))
 
     def _keep(self, agent: Agent) -> None:
-        text = dump_agent(agent)
-        self._snapshots[agent.name] = text
+        spec, rendered = self._specs.get(agent.name, (None, ""))
+        if spec is not agent.spec:
+            rendered = dump_spec(agent.spec)
+            self._specs[agent.name] = agent.spec, rendered
+            self._digest.update(rendered.encode())
+        text = dump_snapshot(agent, SPEC)
+        self._snapshots[agent.name] = rendered, text
         self.facts[agent.name] = facts_of(agent)
         self._digest.update(text.encode())

@@ -47,7 +47,10 @@ Mark = Annotated[Text, Field(min_length=3, max_length=64)]
 
 
 class Table(BaseModel):
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False)
+    # The tables that hold others build them along: each by itself would be built twice.
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, allow_inf_nan=False, validate_default=False, defer_build=True
+    )
 
 
 class CredentialTable(Table):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from phoenixd.core.decision import Refusal
+from phoenixd.core.refusal import Refusal
 
 LONGEST = 26
 """Characters of an orchestrator's name, so that those of its generations stay within 32."""

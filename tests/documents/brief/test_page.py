@@ -234,6 +234,7 @@ WARNING = re.compile(
 )
 
 
+@pytest.mark.slow
 def test_p32_x1_nothing_that_an_agent_is_told_warns_of_its_context() -> None:
     """No text of the package says how full a context is: an agent can do nothing about it, and hurries."""
     assert WARNING.search("context at 85 %")

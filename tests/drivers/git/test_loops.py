@@ -17,7 +17,10 @@ from tests.agents import an_agent
 from tests.drivers.git.loops import Loop, Town, sh
 from tests.drivers.git.repositories import git
 
-pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
+pytestmark = [
+    pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed"),
+    pytest.mark.slow,  # Hundreds of gits, which are the same whoever asks them.
+]
 
 NOTES = BreakerRules(notes=("PROGRESS.md", "*.log2"), notes_stop=4, warn=1, stop=3)
 

@@ -154,6 +154,7 @@ def test_a_long_transcript_is_heard_in_slices(tmp_path: Path, monkeypatch: pytes
     assert tail.kept(as_it_is).is_whole
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("content", CONTENTS)
 @pytest.mark.parametrize("form", FORMS)
 def test_whatever_stands_in_it_a_ledger_is_made_kept_and_read_again(tmp_path: Path, content: str, form: str) -> None:

@@ -17,6 +17,7 @@ from tests.transcripts.samples import HERE, answer, prompt, tool_result, tool_us
 RECORDED = sorted(path.stem for path in HERE.glob("*.jsonl"))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [300, 3000, 200_000])
 @pytest.mark.parametrize("name", RECORDED)
 def test_line_by_line_it_says_what_a_reading_from_the_end_says(name: str, budget: int, tmp_path: Path) -> None:

@@ -1,0 +1,39 @@
+"""`phase list|check` and `memory`: the daemon answers for the project of this directory."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any
+
+from phoenixd.ctl import calls
+from phoenixd.ctl.grammar import Command
+
+
+def look(command: Command) -> int:
+    """`phase list|check`: the daemon's answer; without one, what its files say."""
+    answer = calls.ask(command, command.operation, _here(command))
+    if answer is not None:
+        return calls.tell(command, answer)
+    # It reads the files of a project, which no question to a daemon has to load.
+    from phoenixd.ctl import phases
+
+    return phases.look(command)
+
+
+def remember(command: Command) -> int:
+    """`memory list|share`: of the project of this directory, as far as nothing else is said."""
+    return calls.call(replace(command, given=_here(command)))
+
+
+def _here(command: Command) -> dict[str, Any]:
+    """The arguments; an agent's workspace is the daemon's to know, anybody else's is this directory."""
+    given = dict(command.given)
+    if "workspace" in given or "PHOENIX_AGENT" not in os.environ:
+        given["workspace"] = workspace(command)
+    return given
+
+
+def workspace(command: Command) -> str:
+    """The directory that is meant, absolute."""
+    return os.path.abspath(os.path.expanduser(str(command.given.get("workspace") or ".")))
