@@ -185,7 +185,9 @@ class Api:
                 handling = _handle(operation, ask)
             if operation.method == "POST":
                 handling = self.unfinished.within(operation, ask, request.headers.get("prefer"), handling)
-            reply = await _unless_gone(request, handling)
+            # A look is over in a moment: there is no waiting to be given up where the caller goes meanwhile.
+            is_look = operation.method == "GET" and not operation.lasts
+            reply = await (handling if is_look else _unless_gone(request, handling))
         return _response(reply, ask, as_text=_wants_text(request, operation))
 
     async def _stream(self, operation: Operation, ask: Ask, request: Request) -> Response:

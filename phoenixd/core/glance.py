@@ -73,17 +73,22 @@ def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
 
 def whole(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight]) -> Callable[[Seen], Row]:
     """How a glance of this fleet becomes the row of its agent."""
+    told = projection.open_cases(fleet)
 
     def row(one: Seen) -> Row:
         if isinstance(one, Row):
             return one
         agent = fleet.agents[one.name]
-        return projection.row_of(fleet, agent, now, sight(agent))
+        return projection.row_of(fleet, agent, now, sight(agent), told)
 
     return row
 
 
 def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
-    """How many agents each group has."""
-    found = Counter(one.group for one in glances(fleet, now))
+    """How many agents each group has: all that a shell's prompt is told, at every line that is typed."""
+    found = Counter(
+        projection.row_of(fleet, agent, now).group if agent.spec.seat else condition.group(agent)
+        for agent in fleet.agents.values()
+        if not finding.is_other(fleet, agent)
+    )
     return {group: found[group] for group in condition.SIGNS}

@@ -12,6 +12,7 @@ from typing import Any
 import jsonschema
 import pytest
 
+from phoenixd.api.feed import live as noticing
 from phoenixd.api.feed import notes
 from phoenixd.api.feed.following import Follower
 from phoenixd.api.feed.ledger import subject_of
@@ -222,6 +223,37 @@ async def test_a_row_of_the_story_is_read_and_written_down_once_for_all_follower
         texts = [[text for text in await follower._next() if "event: note" in text] for follower in followers]
         assert all(one == texts[0] and one for one in texts)
     assert made == sorted(set(made))
+
+
+@pytest.mark.parametrize(
+    ("followers", "told", "gathers"),
+    [
+        (1, -1.0, 0.0),
+        (1, 0.0, noticing.LEAST_GATHER),
+        (50, -1.0, 49 * noticing.EACH_GATHER),
+        (1000, 0.0, noticing.MOST_GATHER),
+    ],
+)
+async def test_who_follows_alone_is_told_at_once_and_many_let_news_gather(
+    followers: int, told: float, gathers: float, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    daemon = standing()
+    feed = Feed(daemon)
+    await feed.begin()
+    feed.followers = followers
+    slept: list[float] = []
+
+    async def sleep(seconds: float) -> None:
+        slept.append(seconds)
+
+    daemon.declare("a")
+    loop = asyncio.get_running_loop()
+    now = loop.time()
+    monkeypatch.setattr(loop, "time", lambda: now)
+    monkeypatch.setattr(asyncio, "sleep", sleep)
+    assert await feed.news(0, 0, 60.0, told=now + told)
+
+    assert slept == ([pytest.approx(gathers)] if gathers else [])
 
 
 async def test_who_is_far_behind_has_the_rows_read_for_him_alone() -> None:

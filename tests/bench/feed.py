@@ -25,7 +25,10 @@ from tests.ctl.cost import ROOT, installed
 from tests.e2e.puppet import Puppet
 from tests.e2e.test_canaries import TELL
 
-RATE, PUPPETS = 100, 10
+RATE, PUPPETS = 100, 20
+"""Events a second of all agents together: prompts, which are marked, and ends of turns. Tool calls are evidence, which
+a shim sends ten times a second at most. So many agents that none fills its bucket (`runtime/throttle.py`): what one
+tells beyond that waits for a second, and is no delay of the feed's."""
 NEAR = 20.0
 """Milliseconds from an event to its client, for 95 of 100."""
 AGENTS, FOLLOWERS = 1000, 50

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phoenixd.core import requests
+from phoenixd.core import glance, requests
 from phoenixd.core.actions import Alert, Deliver, Release, Spawn, TakeSession, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
@@ -470,6 +470,8 @@ def test_status_and_inbox_show_one_row_under_the_seats_name() -> None:
     assert [(one.name, one.generation) for one in project(story.fleet, story.now)] == [("boss", 1), ("other", 0)]
     assert [one.agent for one in inbox(story.fleet)] == ["boss-g2"], "a successor's question is shown as such"
     assert project(story.fleet, story.now)[0].group == "needs_you"
+    told = glance.counts(story.fleet, story.now)
+    assert (told["needs_you"], sum(told.values())) == (1, 2), "a shell's prompt counts the seat once, and what it asks"
     assert row_of(story.fleet, asked, story.now).name == "boss-g2"
 
     story.passes(succession.succeed(story.fleet, "boss", story.now))

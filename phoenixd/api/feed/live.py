@@ -24,7 +24,8 @@ from phoenixd.ports.journal import Entry, StoredEntry
 LEAST_GATHER = 0.005
 EACH_GATHER = 0.002
 MOST_GATHER = 0.25
-"""Seconds for which news gather before they are told: some for each follower, so that many cost no more than few."""
+"""Seconds for which news gather: some for each other follower before they are told, so that many cost no more than
+few; and between two tellings. Who follows alone is told at once of what comes after a quiet moment."""
 
 AUDITS = 8
 """Looks in which every agent is looked at once, also where nothing was heard: papers grow, and hooks do not come."""
@@ -126,8 +127,11 @@ class Feed:
             self._audited = (self._audited + 1) % AUDITS
         self.refresh()
 
-    async def news(self, after: int, row: int, patience: float) -> bool:
-        """Wait until there is something after that change, or a row after that one, and until more has gathered."""
+    async def news(self, after: int, row: int, patience: float, told: float = 0.0) -> bool:
+        """Wait until there is something after that change, or a row after that one, and until more has gathered.
+
+        told: when the follower was told of something last, in the loop's time.
+        """
         try:
             async with asyncio.timeout(patience):
                 while not self._dirty and self.ledger.number <= after and self.ledger.row <= row:
@@ -136,7 +140,10 @@ class Feed:
                     await self._news.wait()
         except TimeoutError:
             return False
-        await asyncio.sleep(min(MOST_GATHER, max(LEAST_GATHER, EACH_GATHER * self.followers)))
+        rest = told + LEAST_GATHER - asyncio.get_running_loop().time()
+        gather = min(MOST_GATHER, max(rest, EACH_GATHER * (self.followers - 1)))
+        if gather > 0:
+            await asyncio.sleep(gather)
         return True
 
     def changes(self, after: int) -> list[Change] | None:

@@ -174,8 +174,11 @@ def sealed_entry(seq: int, columns: Row) -> Row:
 def stored_entry(row: Row) -> StoredEntry | None:
     """The entry of a row; None when it is damaged."""
     columns = unsealed("entries", row)
-    if columns is None:
-        return None
+    return read_entry(columns) if columns is not None else None
+
+
+def read_entry(columns: Row) -> StoredEntry:
+    """The entry of a row without its checksum."""
     seq, at, wall, agent, incarnation, event, detail, state, reason, readings, actions = columns
     pairs = json.loads(readings)
     own = {name: value for name, value in pairs if name in (WEIGHT_KEY, FACTS_KEY)}

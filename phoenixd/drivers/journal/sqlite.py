@@ -32,6 +32,7 @@ from phoenixd.drivers.journal.case_rows import OneCase, Treatments
 from phoenixd.drivers.journal.lives import storable
 from phoenixd.drivers.journal.markers import MarksOf
 from phoenixd.drivers.journal.migration import Migrated, raised_copy
+from phoenixd.drivers.journal.newest import MOST_ROWS, Newest
 from phoenixd.drivers.journal.past_lives import LivesOf
 from phoenixd.drivers.journal.reader import READ_LIMIT, HandoffsOf, Query, Question, Reader
 from phoenixd.drivers.journal.reserve import RESERVE_BYTES, Reserve
@@ -82,6 +83,7 @@ class SqliteJournal:
         self._writer = Writer(path, self._reserve, entries_per_agent, keep_seconds)
         self._reader = Reader(path)
         self._specs = SpecRows()
+        self._newest = Newest(min(MOST_ROWS, entries_per_agent))
         self._writing = DatabaseThread("journal-writer", self._writer.write, self._writer.rest)
         self._reading = DatabaseThread("journal-reader", self._reader.answer, largest_group=1)
 
@@ -117,7 +119,10 @@ class SqliteJournal:
 
         A batch that failed, or whose commit was cancelled, may still be there after a restart: whole, never half.
         """
-        return await self._writing.ask(batch_rows(batch, self._specs))
+        rows = batch_rows(batch, self._specs)
+        numbers = await self._writing.ask(rows)
+        self._newest.wrote(numbers, rows.entries)
+        return numbers
 
     async def read(
         self,
@@ -135,6 +140,10 @@ class SqliteJournal:
         agent: whose, of several names where it is a seat's. story: only rows of that weight. before: only rows below
         that number.
         """
+        if agent is None and before is None and not newest:
+            known = self._newest.read(after, since_wall, min(limit, READ_LIMIT), story=story)
+            if known is not None:
+                return known
         named = (agent,) if isinstance(agent, str) else tuple(agent) if agent is not None else None
         found: list[StoredEntry] = await self._ask(
             Query(named, after, since_wall, min(limit, READ_LIMIT), newest, story, before)
