@@ -453,9 +453,7 @@ class TestTruncated:
 
         model = Script([says("half an ans", "length"), says("whole")])
 
-        result = await recoverable_run(
-            model.agent(output_type=TextOutput(split)), "tell me", config=Watched().config()
-        )
+        result = await recoverable_run(model.agent(output_type=TextOutput(split)), "tell me", config=Watched().config())
 
         assert (result.output, len(model.requests)) == (["whole"], 2)
 
