@@ -72,6 +72,8 @@ class Doctor:
     ) -> Verdict:
         try:
             answer = await clinic.examine(trauma, tools, self._clean)
+            if by_rules.cause == "logic_error" and not answer.diagnosis.is_sure:
+                return replace(by_rules, by=f"{by_rules.by} (the model only guesses)")
             return replace(by_rules, by=MODEL, diagnosis=answer.diagnosis, remedy=self._taken(answer, trauma))
         except ClinicFailed as failure:
             LOG.warning("clinic.down: %s; the rules decide alone", failure)

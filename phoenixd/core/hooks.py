@@ -20,11 +20,19 @@ Failure = Literal["limit", "overload", "login", "billing", "full", "request", "l
 cannot hold what was asked, in so many words. request: the request was refused; length: the answer was cut; either may
 be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
 
+PASSING = frozenset({408, 409, 425, 429})
+"""Statuses of HTTP by which a request is refused for a moment alone."""
+
 Notice = Literal["idle", "permission", "question", "dialog", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""
 
 Compaction = Literal["auto", "manual", "other"]
 """Who has a context shortened: the harness by itself, a person, or a word that we do not know."""
+
+
+def is_refusal(status: int | None) -> bool:
+    """Whether the API said by this status of HTTP that the request itself is wrong, so that no wait mends it."""
+    return status is not None and 400 <= status < 500 and status not in PASSING
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ class Diagnosis(Record):
 
     root_cause: RootCause
     explanation: Annotated[str, AfterValidator(_with_its_beginning), Field(min_length=1)]
-    confidence: Annotated[float, Field(ge=0.0, le=1.0)]
+    confidence: Annotated[float, Field(ge=0.0, le=1.0, strict=True)]
     detail: Word | None = None
 
     @property

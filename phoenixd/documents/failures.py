@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 
-from phoenixd.core.hooks import Failure
+from phoenixd.core.hooks import Failure, is_refusal
 
 WORDS: dict[str, Failure] = {
     "rate_limit": "limit",
     "server_error": "overload",
     "overloaded": "overload",
-    # What Claude Code calls a connection that breaks, among others.
+    # What Claude Code calls a failure for which it has no class.
     "unknown": "overload",
     "authentication_failed": "login",
     "oauth_org_not_allowed": "login",
@@ -26,11 +26,18 @@ FULL = re.compile(
     re.IGNORECASE,
 )
 """What CLIs and APIs say of a request that the window cannot hold."""
+STATUS = re.compile(r"API Error: (\d{3})\b")
+"""How Claude Code's sentence begins where the API has answered."""
 SAID_LIMIT = 4096
 
 
-def failure_of(word: str | None, text: str) -> Failure:
-    """What a failed turn failed for. text: the CLI's own, and never what an agent or a tool has said."""
+def failure_of(word: str | None, text: str, *, resets: bool) -> Failure:
+    """What a failed turn failed for. text: the CLI's own, and never what an agent or a tool has said.
+
+    resets: it names a time at which a limit is over, as that of a workspace does, which comes as a refused request.
+    """
     found = WORDS.get(word or "", "other")
+    if word == "unknown" and not resets and (told := STATUS.match(text)) is not None and is_refusal(int(told[1])):
+        found = "request"
     is_full = found in ("request", "length") and FULL.search(text[:SAID_LIMIT]) is not None
     return "full" if is_full else found

@@ -72,7 +72,8 @@ def _meaning(word: type[Hook], kind: str, said: dict[str, Any]) -> dict[str, Any
     if word is CompactionBegun:
         return {"trigger": COMPACTIONS.get(said.get("source") or "", "other")}
     if word is TurnFailed:
-        return {"failure": failure_of(said.get("error"), said.get("text") or "")}
+        resets = said.get("reset_wall") is not None
+        return {"failure": failure_of(said.get("error"), said.get("text") or "", resets=resets)}
     return {"word": kind} if word is OtherHook else {}
 
 

@@ -27,7 +27,8 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     if not isinstance(state, Running) or failed is None:
         return None
     word = failure_word(failed)
-    failure = failure_of(word, failed.text)
+    resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
+    failure = failure_of(word, failed.text, resets=resets is not None)
     if harness.tells_failures and not (failure in REFUSED_UNTOLD and state.activity.turn_open):
         return None
     if agent.parking is not None or state.activity.waiting is not None:
@@ -35,7 +36,6 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     run, asked_at = state.run, facts.prompt.at if facts.prompt is not None else None
     if failed.at is None or failed.at < max(run.began_wall, asked_at or 0.0) or facts.turn_open:
         return None
-    resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
     return TurnFailed(
         agent.name,
         run.incarnation,

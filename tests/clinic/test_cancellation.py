@@ -44,7 +44,7 @@ def for_ever(reached: anyio.Event) -> Callable[[list[ModelMessage], AgentInfo], 
     return answers
 
 
-async def test_in_a_run() -> None:
+async def test_f_cl_10_in_a_run() -> None:
     reached, watched = anyio.Event(), Watched()
     agent = Script([]).agent()
     agent.model = FunctionModel(for_ever(reached))
@@ -53,7 +53,7 @@ async def test_in_a_run() -> None:
     assert (watched.slept, watched.cases) == ([], [])
 
 
-async def test_in_a_pause() -> None:
+async def test_f_cl_10_in_a_pause() -> None:
     reached = anyio.Event()
 
     async def pausing() -> None:
@@ -67,7 +67,7 @@ async def test_in_a_pause() -> None:
     assert [case.outcome for case in watched.cases] == ["moot"], "it has neither held nor failed"
 
 
-async def test_in_the_clinic() -> None:
+async def test_f_cl_10_in_the_clinic() -> None:
     reached, watched = anyio.Event(), Watched()
     model = Script([RuntimeError("unknown"), says("too late")])
     clinic = FunctionModel(for_ever(reached))

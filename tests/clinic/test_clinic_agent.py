@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 import pytest
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, UserPromptPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, TextPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from phoenixd.clinic import ClinicAgent, recoverable_run
@@ -87,6 +87,21 @@ class TestAnswers:
         assert len(model.requests) == 1
         assert "because" in "".join(failed.value.__notes__)
 
+    async def test_c24_summarize_history_shortens_it(self) -> None:
+        said = [ModelResponse(parts=[TextPart(f"answer {turn}")]) for turn in range(30)]
+        asked = [ModelRequest(parts=[UserPromptPart(f"turn {turn}")]) for turn in range(30)]
+        history: list[ModelMessage] = [one for turn in zip(asked, said, strict=True) for one in turn]
+        clinic, model = Clinic(answer("context_length_exceeded", action="summarize_history")), failing_once()
+
+        await recoverable_run(
+            model.agent(), "say", clinic=clinic.model, message_history=history, config=Watched().config()
+        )
+
+        first, second = model.requests
+        assert len(first) == len(history) + 1
+        assert len(second) < len(first)
+        assert second[-1].parts[-1].content == "say"  # type: ignore[union-attr]
+
     async def test_summarize_history_without_a_history_ends(self) -> None:
         clinic, model = Clinic(answer("context_length_exceeded", action="summarize_history")), failing_once()
 
@@ -103,6 +118,30 @@ class TestAnswers:
             except ZeroDivisionError:
                 assert runs == 1
             assert len(model.requests) == runs
+
+    @pytest.mark.parametrize(
+        ("error", "guess", "runs"),
+        [
+            (ZeroDivisionError("in a tool"), "logic_error", 1),
+            (ZeroDivisionError("in a tool"), "transient_error", 1),
+            (RuntimeError("nobody knows this one"), "logic_error", 1),
+            (RuntimeError("nobody knows this one"), "transient_error", 2),
+        ],
+    )
+    async def test_c15_c29_a_guess_is_one_plain_retry_but_where_it_or_a_rule_says_logic_error_the_end(
+        self, error: Exception, guess: str, runs: int
+    ) -> None:
+        model, watched = Script([error]), Watched()
+        clinic = Clinic(answer(guess, 0.49, modified_prompt="Something else entirely."))
+
+        with pytest.raises(type(error)):
+            await recoverable_run(model.agent(), "say", 5, clinic=clinic.model, config=watched.config())
+
+        assert len(model.requests) == runs
+        assert {sent[0].parts[0].content for sent in model.requests} == {"say"}  # type: ignore[union-attr]
+        told = watched.cases[0].diagnosis
+        assert told is not None
+        assert told.root_cause == ("logic_error" if isinstance(error, ZeroDivisionError) else guess)
 
     async def test_c15_below_half_it_guesses_one_plain_retry_and_no_more(self) -> None:
         model = Script([RuntimeError("nobody knows this one")])
@@ -163,7 +202,11 @@ class TestBadAnswers:
             answer(),
             answer(confidence=7, modified_prompt="x"),
             answer(confidence="NaN", modified_prompt="x"),
+            answer(confidence=float("nan"), modified_prompt="x"),
+            answer(confidence="0.9", modified_prompt="x"),
+            answer(confidence=True, modified_prompt="x"),
             answer(confidence=-0.1, modified_prompt="x"),
+            {"diagnosis": answer()["diagnosis"]},
             answer(modified_prompt="x", tools=["Bash"]),
             answer(modified_prompt="y" * 30_000),
             answer(modified_prompt=f"Use the key {SECRET}."),
@@ -177,14 +220,18 @@ class TestBadAnswers:
             "modify_prompt without a prompt",
             "a confidence of 7",
             "a confidence that is no number",
+            "a confidence of NaN",
+            "a confidence as a word",
+            "a confidence of true",
             "a confidence below nothing",
+            "a diagnosis without a prescription",
             "a tool beside it",
             "too long",
             "the secret that it was shown",
             "down",
         ],
     )
-    async def test_it_is_reduced_to_the_rules(self, answered: Any, caplog: pytest.LogCaptureFixture) -> None:
+    async def test_f_cl_6_it_is_reduced_to_the_rules(self, answered: Any, caplog: pytest.LogCaptureFixture) -> None:
         clinic, model, watched = Clinic(answered), failing_once(), Watched()
 
         result = await recoverable_run(model.agent(), "say", clinic=clinic.model, config=watched.config())
@@ -196,7 +243,7 @@ class TestBadAnswers:
         assert "clinic.down" in caplog.text
         assert SECRET not in caplog.text + watched.cases[0].model_dump_json()
 
-    async def test_one_that_never_answers(self) -> None:
+    async def test_f_cl_6_one_that_never_answers(self) -> None:
         import anyio
 
         async def never(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:

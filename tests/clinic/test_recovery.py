@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel
-from pydantic_ai import Agent, ImageUrl, RunContext
+from pydantic_ai import Agent, ImageUrl, PromptedOutput, RunContext, TextOutput
 from pydantic_ai.exceptions import (
     ContentFilterError,
     ModelHTTPError,
@@ -434,6 +434,28 @@ class TestTruncated:
         result = await recoverable_run(model.agent(output_type=City), "which?", config=Watched().config())
 
         assert (result.output, len(model.requests)) == (City(name="Lisbon"), 1)
+
+    async def test_a_typed_answer_that_is_read_from_a_text_is_whole_if_it_could_be_read(self) -> None:
+        class City(BaseModel):
+            name: str
+
+        model = Script([says('{"name": "Lisbon"}', "length")])
+
+        result = await recoverable_run(
+            model.agent(output_type=PromptedOutput(City)), "which?", config=Watched().config()
+        )
+
+        assert (result.output, len(model.requests)) == (City(name="Lisbon"), 1)
+
+    async def test_a_text_that_the_callers_function_takes_is_cut_like_any_other(self) -> None:
+        def split(text: str) -> list[str]:
+            return text.split()
+
+        model = Script([says("half an ans", "length"), says("whole")])
+
+        result = await recoverable_run(model.agent(output_type=TextOutput(split)), "tell me", config=Watched().config())
+
+        assert (result.output, len(model.requests)) == (["whole"], 2)
 
     async def test_a_text_that_a_filter_stopped_is_not_tried_again(self) -> None:
         model = Script([says("how to build a", "content_filter")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import anyio
 from pydantic_ai.messages import (
     ModelMessage,
     ModelRequest,
@@ -59,6 +60,16 @@ async def test_a_model_that_fails_costs_nothing_but_the_better_summary() -> None
         raise RuntimeError("down")
 
     shorter = await Summarizer(FunctionModel(fails)).shorten(long_history(20), CLEAN)
+
+    assert "assistant: answer 3" in user_words(shorter)
+
+
+async def test_a_model_that_never_answers_is_not_waited_for() -> None:
+    async def never(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    shorter = await Summarizer(FunctionModel(never), timeout=0).shorten(long_history(20), CLEAN)
 
     assert "assistant: answer 3" in user_words(shorter)
 

@@ -10,13 +10,16 @@ from collections import Counter
 
 import pytest
 
+from phoenixd.api.cases import trials
 from phoenixd.core.agent.state import Desired, Quarantined, Starting
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.facts import Treating
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AGENT_PERIOD, FLEET_PERIOD, AuthorityRules, Caps, ClinicRules
+from phoenixd.core.treatment.outcome import Figure
 from phoenixd.core.treatment.words import ACTION_OF
+from phoenixd.runtime.cases import treatments
 from tests.core.story import Story, claude
 
 GATE, ALL = 20, 1000
@@ -153,6 +156,58 @@ def test_the_clinic_keeps_its_bounds_in_the_storms_of_the_gate() -> None:
     expected = {"acting advise", "acting abort", "asking advise"}
     assert expected <= found.keys(), "a treatment that never came proves nothing"
     assert not any(one.startswith("watching") for one in found)
+
+
+FAILURES = 40
+"""Failures of one agent, hours apart where it is helped."""
+
+
+def efficacy(helps: bool) -> tuple[dict[str, Figure], Story]:
+    """What `clinic list` says of each treatment in a world where every one helps, or none ever does."""
+    story = Story(claude()).works()
+    story.work = "new" if helps else "same"
+    for _ in range(FAILURES):
+        story.pass_over(400)
+        story.exited(1)
+        if isinstance(story.state, Quarantined):
+            story.wait(7 * 3600)
+            story.start()
+        else:
+            story.respawned()
+        story.works()
+        if helps:
+            for text in ("one", "two", "three", "four", "five", "six", "seven"):
+                story.hook("tool-start", tool="Bash", tool_use_id="t")
+                story.hook("tool-end", tool="Bash", tool_use_id="t")
+                story.hook("stop")
+                story.pass_over(30)
+                story.hook("prompt-submit", text=text)
+            story.pass_over(2 * 3600)
+    newest = {(one.case_id, one.number): one for one in treatments(story.kept)}
+    figures, _ = trials(newest.values())
+    return {one.group[3]: one for one in figures}, story
+
+
+def test_treatments_that_never_help_are_said_to_have_held_0_of_n_within_the_caps() -> None:
+    found, story = efficacy(helps=False)
+
+    assert {name for name, one in found.items() if one.tried} >= {"resume", "advise"}
+    assert {one.held for one in found.values()} == {0}
+    assert {one.low for one in found.values() if one.tried} == {0.0}
+    own = Counter(one.case_id for one in {(t.case_id, t.number): t for t in treatments(story.kept)}.values()
+                  if one.by == "clinic")  # fmt: skip
+    assert max(own.values()) <= Caps().per_case
+    assert found["resume"].tried <= FAILURES
+
+
+def test_a_treatment_that_always_helps_is_not_reported_above_its_interval() -> None:
+    found, _ = efficacy(helps=True)
+
+    resume = found["resume"]
+    assert (resume.held, resume.tried) == (FAILURES, FAILURES)
+    assert resume.low is not None
+    assert 0.9 < resume.low < 0.95, "40 of 40 prove no more"
+    assert resume.high == 1.0
 
 
 @pytest.mark.proof

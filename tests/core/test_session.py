@@ -9,6 +9,7 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
+from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.spec import Kind
 from phoenixd.core.turn.calls import MAX_LEASES
 from phoenixd.core.waiting import MAX_TEXT
@@ -480,10 +481,26 @@ def test_a_run_that_dies_after_a_failed_turn_is_gone_on_with_and_not_left_idle()
 
 
 @pytest.mark.parametrize("error", ["unknown", "server_error", "overloaded", "rate_limit"])
-def test_claudes_own_unknown_is_a_broken_connection_and_parks(error: str) -> None:
+def test_claudes_own_unknown_parks_where_nothing_more_is_known(error: str) -> None:
     story = Story(claude()).works()
     story.hook("stop-failure", error=error)
     assert (story.agent.state_name, story.agent.item) == ("parked", None)
+
+
+def test_f_proc_26_claudes_own_unknown_parks_nobody_where_the_api_refused_the_request_and_a_person_is_asked() -> None:
+    """As recorded of 2.1.197: the same request would be refused again, after however long a wait."""
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="unknown", text="API Error: 400 tools.14.custom.input_schema: it is invalid.")
+    assert (waits(story), story.alerts(), story.agent.parking) == ("failed turn", ["failed turn"], None)
+
+
+def test_f_proc_26_claudes_own_unknown_parks_until_the_end_of_a_limit_that_its_sentence_names() -> None:
+    """As recorded of 2.1.330: the limit of a workspace has HTTP status 400, and no class."""
+    story = Story(claude()).works()
+    until = story.wall + 7200
+    story.hook("stop-failure", error="unknown", text="API Error: 400 You will regain access.", reset_wall=until)
+    assert story.agent.parking is not None
+    assert (story.agent.parking.kind, story.agent.parking.until_wall > until) == (ParkingKind.LIMIT, True)
 
 
 def test_f_proc_26_a_login_is_still_asked_for_when_the_prompt_is_idle() -> None:

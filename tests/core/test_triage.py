@@ -29,6 +29,8 @@ CASES = [
     (replace(TURN, failure="request", reset=True), "transient_error", "limit"),
     (replace(TURN, failure="overload", reset=True, status=400), "transient_error", "limit"),
     (replace(TURN, failure="overload", word="unknown", status=400), "logic_error", "request"),
+    (replace(TURN, failure="overload", word="unknown", status=429), "transient_error", "limit"),
+    (replace(TURN, failure="overload", word="unknown", status=408), "transient_error", "overload"),
     (replace(TURN, failure="request", status=413), "context_length_exceeded", "window"),
     (replace(TURN, failure="login", word="authentication_failed"), "logic_error", "login"),
     (replace(TURN, failure="billing"), "logic_error", "billing"),

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.documents.cleaner import MARGIN
 from phoenixd.documents.hooks import MAX_WORDS, hook_event, permission_answer
 from phoenixd.documents.redact import REDACTED
@@ -46,6 +47,37 @@ def test_what_ends_with_the_process_is_read_from_a_turns_end_and_from_the_call_t
     kind: str, payload: dict[str, Any], jobs: tuple[str, ...] | None
 ) -> None:
     assert getattr(hook_event("a", 1, kind, payload), "jobs", None) == jobs
+
+
+SCHEMA = "API Error: 400 tools.14.custom.input_schema: JSON schema is invalid."
+REGAINS = (
+    "API Error: 400 You have reached your specified API usage limits. "
+    "You will regain access on 2026-12-01 at 00:00 UTC."
+)
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "failure"),
+    [
+        ("unknown", SCHEMA, "request"),
+        ("unknown", "API Error: 413 prompt is too long: 208310 tokens > 200000 maximum", "full"),
+        ("unknown", REGAINS, "overload"),
+        ("unknown", "API Error: 429 slow down", "overload"),
+        ("unknown", "API Error: 408 Request Timeout", "overload"),
+        ("unknown", "API Error: 529 Overloaded", "overload"),
+        ("unknown", "API Error: Connection dropped (ECONNRESET)", "overload"),
+        ("unknown", f"The proxy said: {SCHEMA}", "overload"),
+        ("unknown", "", "overload"),
+        ("server_error", SCHEMA, "overload"),
+    ],
+)
+def test_f_proc_26_a_failure_without_a_class_is_a_refused_request_where_the_cli_says_so_and_no_reset_is_named(
+    word: str, text: str, failure: str
+) -> None:
+    event = hook_event("a", 1, "stop-failure", {"error": word, "last_assistant_message": text}, now=1.79e9)
+
+    assert isinstance(event, TurnFailed)
+    assert event.failure == failure
 
 
 SECRET = "sk-ant-api03-" + "a1B2c3D4" * 12

@@ -83,11 +83,15 @@ def report(kind, **payload):
     told = {"session_id": os.environ["PHOENIX_SESSION_ID"], **payload}
     subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
 report("session-start", source="startup")
-report("prompt-submit", prompt="go on")
 if os.environ["PHOENIX_INCARNATION"] == "3":
+    report("prompt-submit", prompt="go on")
     report("stop")
     sys.stdin.read()
-print("the maximum context length was " + os.environ["SHOP_PASSWORD"], flush=True)
+secrets = "".join(sys.argv[1:]) + " and " + os.environ["SHOP_PASSWORD"]
+report("prompt-submit", prompt="go on with " + secrets)
+report("tool-start", tool_name="Bash", tool_use_id="t", tool_input={"command": "curl -H " + secrets})
+print("the maximum context length was " + os.environ["SHOP_PASSWORD"])
+print("x" * 100 + " " + secrets, flush=True)
 sys.exit(1)
 """
 READS = """
@@ -100,17 +104,21 @@ print(json.dumps({"diagnosis": says, "prescription": prescribed}))
 """
 
 
-def test_c41_the_end_of_the_terminal_is_read_by_a_program_and_the_run_after_is_told(stage: Stage) -> None:
-    """It decides nothing: the restarts go on meanwhile, and what it says stands in the Case."""
+def test_c36_c41_the_end_of_the_terminal_is_read_by_a_program_without_secrets_and_the_run_after_is_told(
+    stage: Stage,
+) -> None:
+    """It decides nothing: the restarts go on meanwhile, and what it says stands in the Case.
+
+    Secrets stand in the prompt, in the arguments of the open call, in the error and in the environment.
+    """
     program, read = stage.root / "reader.py", stage.root / "read"
     program.write_text(READS)
     words = json.dumps([sys.executable, "-I", str(program), str(read)])
     stage.declare("phoenixd", f"[clinic]\ncommand = {words}\nquestions_per_day = 5\n")
     stage.up()
     secret = "battery-staple-7"
-    stage.ask(
-        "add", "dies", "--cwd", str(stage.root), "--env", f"SHOP_PASSWORD={secret}", "--", sys.executable, "-c", CRASHES
-    )
+    told = (sys.executable, "-c", CRASHES, SECRET[:14], SECRET[14:])
+    stage.ask("add", "dies", "--cwd", str(stage.root), "--env", f"SHOP_PASSWORD={secret}", "--", *told)
     stage.ask("start", "dies")
     stage.until("its third run works", lambda: stage.row("dies")["incarnation"] == 3)
     stage.until("the answer is there", lambda: (case(stage, "c1")["reading"] or {}).get("diagnosis") is not None)
@@ -127,6 +135,10 @@ def test_c41_the_end_of_the_terminal_is_read_by_a_program_and_the_run_after_is_t
     assert f"failures that no rule knows are read by the command {sys.executable}" in " ".join(doctor.split())
     asked = read.read_text()
     assert "the maximum context length was [redacted]" in asked
-    journal = b"".join(path.read_bytes() for path in stage.state.glob("journal*"))
-    assert secret not in asked + page + json.dumps(shown)
-    assert secret.encode() not in journal
+    assert "Bash(curl -H [redacted] and [redacted])" in asked
+    incidents = list((stage.state / "agents" / "dies" / "incidents").iterdir())
+    assert incidents
+    written = [path.read_bytes() for path in (*incidents, *stage.state.glob("journal*"))]
+    for one in (secret, SECRET):
+        assert one not in asked + page + json.dumps(shown)
+        assert not [text for text in written if one.encode() in text]

@@ -148,7 +148,8 @@ def _read(found: Evidence, facts: SessionFacts) -> Evidence:
         return found
     word = failure_word(failed)
     if not found.failure:
-        found = replace(found, failure=failure_of(word, failed.text), word=word, said=failed.text[-SAID_LIMIT:])
+        failure = failure_of(word, failed.text, resets=failed.resets is not None)
+        found = replace(found, failure=failure, word=word, said=failed.text[-SAID_LIMIT:])
     return replace(
         found, status=failed.status, ended_well=False, turn_open=False,
         reset=found.reset or failed.resets is not None,

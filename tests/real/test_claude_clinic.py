@@ -62,6 +62,33 @@ def test_c10_a_prompt_too_long_comes_back_fresh_with_a_summary_and_works(stage: 
 
 
 @pytest.mark.proof
+def test_a_refused_login_is_not_restarted_and_is_one_item_of_one_case(stage: ClaudeStage) -> None:
+    stage.scenario.add(Step(error=Rejection(401, "authentication_error", "invalid x-api-key"), times=None))
+    stage.up()
+    eventually_sync(lambda: stage.inbox() and cases(stage), PATIENCE, "a person is asked")
+
+    assert [item["kind"] for item in stage.inbox()] == ["login"]
+    assert (stage.row()["incarnation"], stage.row()["restarts"]) == (1, 0)
+    (case,) = cases(stage)
+    assert (case["cause"], case["detail"], case["incidents"]) == ("logic_error", "login", 1)
+    assert treatments(stage, case["id"]) == ["ask"]
+
+
+@pytest.mark.proof
+def test_a_request_that_the_api_refuses_without_a_class_parks_nobody_and_a_person_is_asked(stage: ClaudeStage) -> None:
+    """Claude Code calls it `unknown`, as it does what it cannot name."""
+    said = "tools.14.custom.input_schema: JSON schema is invalid. It must match JSON Schema draft 2020-12."
+    stage.scenario.add(Step(error=Rejection(400, "invalid_request_error", said), times=None))
+    stage.up()
+    eventually_sync(lambda: stage.inbox() and cases(stage), PATIENCE, "a person is asked")
+
+    assert [item["kind"] for item in stage.inbox()] == ["failed turn"]
+    assert stage.inbox()[0]["text"].startswith("unknown: API Error: 400")
+    assert (stage.row()["state"], stage.row()["restarts"]) == ("running", 0)
+    assert [(one["cause"], one["detail"]) for one in cases(stage)] == [("logic_error", "request")]
+
+
+@pytest.mark.proof
 def test_an_output_limit_for_ever_is_gone_on_with_once_and_then_asked_about(stage: ClaudeStage) -> None:
     stage.scenario.add(Step(text="x" * 200, stop="output_limit", times=None))
     stage.up(keys='liveness = { check_interval = "1s" }')

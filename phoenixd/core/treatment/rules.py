@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from phoenixd.core.causes import BLAMELESS
+from phoenixd.core.hooks import is_refusal
 from phoenixd.core.traits import traits_of
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.words import RootCause, Treatment
@@ -77,11 +78,6 @@ def _is_status(e: Evidence, *statuses: int) -> bool:
     return e.failure == "" and e.status in statuses
 
 
-def _is_refused(e: Evidence) -> bool:
-    """The API answered that the request itself is wrong, whatever the harness calls that."""
-    return e.status is not None and 400 <= e.status < 500
-
-
 def _is_ended_by(e: Evidence, signals: frozenset[int]) -> bool:
     by_code = e.signal is None and e.code is not None and e.code - BY_SIGNAL in signals
     return _is_unexplained_end(e) and (e.signal in signals or by_code)
@@ -114,18 +110,18 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.status == 404 or (e.failure != "" and e.word in NO_SUCH_MODEL)),
     Rule("a limit of the account", TRANSIENT, "limit", 0.95, ("park", "ask"), ("failure", "word", "status", "reset"),
          lambda e: e.failure == "limit" or _is_status(e, 429) or e.screen == "limit"
-         or (e.failure in ("request", "overload") and e.reset)),
+         or (e.failure in ("request", "overload") and e.reset) or (e.failure == "overload" and e.status == 429)),
     Rule("a filter of the model's vendor", LOGIC, "content_filter", 0.9, ("ask", "abort"), ("cut",),
          lambda e: _is_cut(e, "filtered")),
     Rule("the stream of an answer broke off", TRANSIENT, "stream", 0.9, ("go_on", "resume", "ask"), ("cut", "failure"),
          lambda e: _is_cut(e, "stream")),
     Rule("the service is overloaded or out of reach", TRANSIENT, "overload", 0.9, ("park", "resume", "ask"),
          ("failure", "word", "status"),
-         lambda e: _is_status(e, 500, 502, 503, 504, 529) or (e.failure == "overload" and not _is_refused(e))),
+         lambda e: _is_status(e, 500, 502, 503, 504, 529) or (e.failure == "overload" and not is_refusal(e.status))),
     Rule("the limit of an answer's length", LOGIC, "output_limit", 0.9, ("go_on", "ask"), ("failure", "cut"),
          lambda e: e.failure == "length" or _is_cut(e, "output_limit")),
     Rule("the API refuses the request", LOGIC, "request", 0.6, ("ask", "fresh", "abort"), ("failure", "word", "status"),
-         lambda e: e.failure == "request" or (e.failure == "overload" and _is_refused(e))),
+         lambda e: e.failure == "request" or (e.failure == "overload" and is_refusal(e.status))),
     # What stood in the way of a start.
     Rule("the command cannot be executed", LOGIC, "configuration", 0.95, ("abort",), ("code", "worked"),
          lambda e: e.code in NOT_EXECUTABLE and not e.worked and not e.is_alive),
