@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -28,7 +29,7 @@ from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import StateDocument, without_secrets
 from phoenixd.documents.state_merge import later
-from phoenixd.documents.times import timestamp, utc_date
+from phoenixd.documents.times import read_time, timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.aside import AsideFiles
@@ -48,6 +49,10 @@ from phoenixd.memory.told_runs import ToldRuns, told_to
 
 SKEW = 60.0
 """Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
+
+BEAT_SPACING = 300.0
+"""Seconds by which state.json may be behind a heartbeat: each writing waits for the disk, for every agent that beats.
+heartbeat.json beside it is always the newest."""
 
 BRIEF_SPACING = 1800.0
 """Seconds for which a brief may name an older sign of life than state.json does."""
@@ -320,8 +325,9 @@ class Desk:
             return False
         if shelf.owes or now >= self.brief_due:
             return True
-        # A publication of all documents costs many times that, and every agent with heartbeats would have one a minute.
-        shelf.touch(newest)
+        # A publication of all documents costs many times that, and every agent with heartbeats would have one.
+        if now - (read_time(shelf.state.last_active) or -math.inf) >= BEAT_SPACING:
+            shelf.touch(newest)
         return False
 
     def _task(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:

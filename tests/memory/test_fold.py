@@ -1,4 +1,4 @@
-"""What becomes of the documents while nothing happens but heartbeats: state.json follows each minute, cheaply."""
+"""What becomes of the documents while nothing happens but heartbeats: state.json follows, cheaply."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.documents.resolved import render_resolution, resolution
 from phoenixd.drivers.files import plain as files
-from phoenixd.memory.desk import BRIEF_SPACING, Desk
+from phoenixd.memory.desk import BEAT_SPACING, BRIEF_SPACING, Desk
 from tests.start.places import NOW, Room
 
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
@@ -57,8 +57,10 @@ def written(tmp_path: Path) -> Written:
 def test_p36_a_heartbeat_alone_moves_last_active_and_no_other_document_is_written(written: Written) -> None:
     before, others = written.document(), written.others()
     written.beat("2026-11-21T10:00:30Z")
+    assert written.desk.fold(NOW + BEAT_SPACING - 1) is False
+    assert written.document() == before, "each writing waits for the disk"
 
-    assert written.desk.fold(NOW + 60) is False
+    assert written.desk.fold(NOW + BEAT_SPACING) is False
 
     assert written.document() == {**before, "last_active": "2026-11-21T10:00:30Z"}
     assert written.others() == others
@@ -77,21 +79,21 @@ def test_p36_a_heartbeat_that_is_written_elsewhere_moves_last_active_whatever_it
     elsewhere.write_text("beat\n")
     os.utime(elsewhere, (NOW + 30, NOW + 30))
 
-    assert written.desk.fold(NOW + 60) is False
+    assert written.desk.fold(NOW + BEAT_SPACING) is False
 
     assert written.document() == {**before, "last_active": "2026-11-21T10:00:30Z"}
     assert written.others() == others
     os.utime(elsewhere, (NOW + 9000, NOW + 9000))
-    written.desk.fold(NOW + 120)
-    assert written.document()["last_active"] == "2026-11-21T10:02:00Z", "a clock that is ahead tells no future"
+    written.desk.fold(NOW + 2 * BEAT_SPACING)
+    assert written.document()["last_active"] == "2026-11-21T10:10:00Z", "a clock that is ahead tells no future"
 
 
 def test_our_own_fold_is_no_edit_of_another_hand(written: Written) -> None:
     written.beat("2026-11-21T10:00:30Z")
-    written.desk.fold(NOW + 60)
+    written.desk.fold(NOW + BEAT_SPACING)
 
     assert not written.desk.shelf.was_touched()
-    assert written.desk.fold(NOW + 120) is False
+    assert written.desk.fold(NOW + 2 * BEAT_SPACING) is False
 
 
 def test_without_a_newer_sign_of_life_nothing_is_written(written: Written) -> None:
@@ -152,7 +154,7 @@ def test_what_could_not_be_folded_is_folded_the_next_time(written: Written, monk
     with monkeypatch.context() as full:
         full.setattr(files, "refresh", fails)
         with pytest.raises(OSError, match="No space left"):
-            written.desk.fold(NOW + 60)
+            written.desk.fold(NOW + BEAT_SPACING)
 
-    assert written.desk.fold(NOW + 120) is False
+    assert written.desk.fold(NOW + BEAT_SPACING + 60) is False
     assert written.document()["last_active"] == "2026-11-21T10:00:30Z"

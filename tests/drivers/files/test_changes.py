@@ -40,6 +40,34 @@ async def test_of_a_directory_only_the_names_are_told_that_somebody_follows(tmp_
     changes.close()
 
 
+async def test_what_nobody_follows_wakes_once_and_not_for_each_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A hundred agents beat beside the one document that is followed."""
+    changes, wakes = DirectoryChanges("state.json"), 0
+    changes.watch(tmp_path)
+    wait, nap = anyio.wait_readable, anyio.sleep
+
+    async def counted(descriptor: int) -> None:
+        nonlocal wakes
+        await wait(descriptor)
+        wakes += 1
+
+    async def beaten(seconds: float) -> None:
+        if wakes == 1:
+            for beat in range(100):
+                (tmp_path / "heartbeat.json").write_text(str(beat))
+            (tmp_path / "state.json").write_text("{}")
+        await nap(seconds)
+
+    monkeypatch.setattr("anyio.wait_readable", counted)
+    monkeypatch.setattr("anyio.sleep", beaten)
+    (tmp_path / "heartbeat.json").write_text("{}")
+    assert await heard(changes) == {"state.json"}
+    assert wakes == 2
+    changes.close()
+
+
 async def test_a_directory_that_is_made_anew_is_watched_again(tmp_path: Path) -> None:
     changes = DirectoryChanges()
     directory = tmp_path / "agents" / "a"
