@@ -45,6 +45,16 @@ def test_e23_of_a_recorded_session_only_the_main_threads_requests_count() -> Non
     assert (facts.usage.tokens, facts.usage.model, facts.requests) == (16852, "claude-opus-4-8", 4)
 
 
+@pytest.mark.parametrize("at", ["begin", "end"])
+def test_e23_a_subagents_usage_does_not_count_wherever_its_line_says_that_it_is_one(at: str) -> None:
+    own = json.loads(answer())
+    subagents = {name: value for name, value in own.items() if name != "isSidechain"} | {"requestId": "of-a-subagent"}
+    told = {"isSidechain": True, **subagents} if at == "begin" else {**subagents, "isSidechain": True}
+
+    assert facts_of(json.dumps(told).encode()).usage is None
+    assert facts_of(json.dumps({**own, "isSidechain": False}).encode()).usage is not None
+
+
 def test_only_what_a_person_submitted_is_a_prompt() -> None:
     """Neither shell lines, commands and what they print, nor what the CLI tells itself; also what was put off."""
     assert prompts_in(samples.SESSION.read_bytes()) == [
