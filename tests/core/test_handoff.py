@@ -29,6 +29,7 @@ from phoenixd.core.fleet import declared
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.meter.reading import WORDING
 from phoenixd.core.seat import finding, succession
 from phoenixd.core.spec import ContextRules, Kind
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
@@ -923,6 +924,21 @@ def test_e89_what_became_of_a_handoff_is_said_once_it_is_over_without_what_only_
 def told_over(story: HandoffStory) -> list[Handoff]:
     facts = [fact for decision in story.decisions for fact in decision.facts]
     return [fact.handoff for fact in facts if isinstance(fact, HandoffEnded)]
+
+
+@pytest.mark.parametrize("step", ["update", "spawn"])
+def test_what_a_model_took_to_word_the_papers_is_counted_whatever_became_of_it(step: str) -> None:
+    story = at(step)
+    before = story.step
+    story.tell(PapersFailed("o", story.handoff.id, "the disk is full", tokens=700))
+    story.tell(PapersUpdated("o", "of another", tokens=9))
+    story.tell(PapersUpdated("o", story.handoff.id, tokens=500))
+    assert story.handoff.tokens == 1200
+    spent = [one.sample for one in story.decisions if one.sample is not None and one.sample.source == WORDING]
+    assert [(one.agent, one.session_id, one.tokens, one.limit) for one in spent] == [
+        ("o", story.handoff.id, 700, None), ("o", story.handoff.id, 500, None),
+    ]  # fmt: skip
+    assert before is Step.UPDATE or story.step is before
 
 
 def test_what_went_otherwise_with_the_papers_stands_in_the_reason() -> None:

@@ -8,6 +8,7 @@ from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.writers.command import TOLD_OF_ERROR, EnvironmentOf
 from phoenixd.drivers.writers.job import EndTree, Job, PlaceOf, Runner, placed, run
 from phoenixd.errors import PhoenixdError, WriterFailed
+from phoenixd.ports.papers import WriterAnswer
 
 TIME_LIMIT = 40.0
 """Seconds: it may be asked twice within the time that a handoff has for its files."""
@@ -22,8 +23,8 @@ class ProjectCommand:
         self._end_tree = end_tree
         self._place_of = place_of
 
-    async def write(self, agent: Agent, asked: str) -> str:
-        """Run the command of the agent's handoffs once; raises WriterFailed."""
+    async def write(self, agent: Agent, asked: str) -> WriterAnswer:
+        """Run the command of the agent's handoffs once; raises WriterFailed. What it cost nobody tells."""
         argv = agent.spec.handoff.command
         if not argv:
             raise WriterFailed("no command is configured", "set handoff.command")
@@ -37,7 +38,7 @@ class ProjectCommand:
         if ended.code != 0:
             words = one_line(redact(ended.errors, secret_values(environment)), TOLD_OF_ERROR)
             raise WriterFailed(f"{argv[0]} ended with exit {ended.code}{f': {words}' if words else ''}")
-        return ended.output
+        return WriterAnswer(ended.output)
 
 
 def faster(agent: Agent, key: str) -> str:

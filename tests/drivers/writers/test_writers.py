@@ -321,10 +321,12 @@ class TestProjectModel:
 
         asked = seat(tmp_path, writer="model", model="anthropic:x")
         said = await ProjectModel(environment_of, model_of(answers)).write(asked, "Word it.")
-        assert json.loads(said) == {"files": self.FILES}
+        assert json.loads(said.text) == {"files": self.FILES}
+        assert said.tokens > 0
         assert seen == [("anthropic:x", "of the agent")]
-        with pytest.raises(WriterFailed, match="cut at its end"):
+        with pytest.raises(WriterFailed, match="cut at its end") as short:
             await ProjectModel(environment_of, model_of(cut)).write(asked, "Word it.")
+        assert short.value.tokens > 0
         with pytest.raises(WriterFailed, match="anthropic:x failed"):
             await ProjectModel(environment_of, model_of(talks)).write(asked, "Word it.")
 
