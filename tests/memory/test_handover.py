@@ -285,7 +285,9 @@ def written(path: str) -> tuple[bytes, bytes]:
     )
 
 
-async def test_f_ho_11_late_changes_are_told_with_who_made_them_by_the_transcripts_else_unknown(scene: Scene) -> None:
+async def test_f_ho_11_e49_late_changes_are_told_with_who_made_them_by_the_transcripts_else_unknown(
+    scene: Scene,
+) -> None:
     work = scene.room.work
     (work / "till.py").write_text("before")
     (work / "gone.py").write_text("before")

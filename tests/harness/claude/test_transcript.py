@@ -34,7 +34,7 @@ def recorded(up_to: str) -> bytes:
     return content[: content.index(b"\n", content.rindex(up_to.encode())) + 1]
 
 
-def test_e23_of_a_recorded_session_only_the_main_threads_requests_count() -> None:
+def test_e21_e22_e23_of_a_recorded_session_only_the_main_threads_requests_count() -> None:
     """One request is written as several lines, and a subagent's 99,000 tokens are not this context's."""
     facts = facts_of(recorded('"text":"Seven files."'))
 
