@@ -30,6 +30,7 @@ from phoenixd.drivers.writers.job import AGENT
 from phoenixd.drivers.writers.project_command import ProjectCommand
 from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.errors import WriterFailed
+from phoenixd.ports.papers import WriterAnswer
 from phoenixd.start.job_place import JobPlaces
 from tests.drivers.writers.test_reader import asked
 from tests.drivers.writers.test_writers import RUNNER, is_alive, material
@@ -193,7 +194,7 @@ async def test_a_leaf_that_cannot_be_entered_is_gone_without_unless_the_fence_is
     directories = Directories(None, desk.root / "state", desk.root / "run")
     places = JobPlaces(directories, plain_files, forbidden, lambda agent, job: None)
     desk.papers._place_of = places.of("handoff")
-    assert await desk.runs("handoff", "print('worded')")() == "worded\n"
+    assert await desk.runs("handoff", "print('worded')")() == WriterAnswer("worded\n")
     with pytest.raises(WriterFailed, match=r"exit 126: .*/proc/self/fd"):
         await desk.runs("handoff", "print('worded')", fence="cgroup")()
 
