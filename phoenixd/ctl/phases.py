@@ -23,6 +23,7 @@ from phoenixd.core.spec import PhaseRules
 from phoenixd.ctl import face, projects
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.repeating import repeated
 from phoenixd.ctl.unattended import become_owner_of
 from phoenixd.directories import find_directories
 from phoenixd.documents.project import layout, revision
@@ -40,7 +41,7 @@ from phoenixd.runs import ASK, surroundings
 
 def look(command: Command) -> int:
     """`phase list|check`, as the files say it."""
-    return _refusing(lambda: _look(command))
+    return _refusing(command, lambda: _look(command))
 
 
 def init(command: Command) -> int:
@@ -52,7 +53,7 @@ def init(command: Command) -> int:
         made = _edited(workspace, project, lambda tree: begin(tree, phases, _now()))
         return _say(command, project, sorted(made.writes), f"{project} lacks nothing: it was left as it is")
 
-    return _refusing(done)
+    return _refusing(command, done)
 
 
 def take_in(command: Command) -> int:
@@ -71,7 +72,7 @@ def take_in(command: Command) -> int:
         made = _edited(workspace, project, lambda tree: take_apart(tree, content, name, _now()))
         return _say(command, project, sorted(made.writes), "nothing was made")
 
-    return _refusing(done)
+    return _refusing(command, done)
 
 
 def revise(command: Command) -> int:
@@ -92,7 +93,7 @@ def revise(command: Command) -> int:
         edit_project(workspace, project, change)
         return _told(command, project, made[-1], done=True)
 
-    return _refusing(done)
+    return _refusing(command, done)
 
 
 def export(command: Command) -> int:
@@ -122,24 +123,23 @@ def _look(command: Command) -> int:
     else:
         body = answers.checked(workspace, tree, _rules(workspace, project))
         code, told = answers.code_of(body), pages.checked
-    sys.stdout.write(f"{json.dumps(body)}\n" if command.as_json else told(body, face.here()))
+    sys.stdout.write(f"{json.dumps(body)}\n" if command.as_json else repeated(command, told(body, face.here())))
     return code
 
 
-def _refusing(act: Callable[[], int]) -> int:
+def _refusing(command: Command, act: Callable[[], int]) -> int:
     """Whatever keeps it from being done, in words and with a remedy."""
     try:
         return act()
     except Problem as problem:
-        return refuse(problem.exit_code, problem.detail, problem.remedy)
+        code, why, remedy = problem.exit_code, problem.detail, problem.remedy
     except BadProject as error:
-        return refuse(exits.CONFLICT, error.message, error.remedy or "phoenixctl phase check")
+        code, why, remedy = exits.CONFLICT, error.message, error.remedy
     except UnsafeFile as error:
-        return refuse(exits.FAILED, error.message, error.remedy or "phoenixctl phase check")
+        code, why, remedy = exits.FAILED, error.message, error.remedy
     except OSError as error:
-        return refuse(
-            exits.FAILED, f"{error.filename or 'a file'}: {error.strerror or error}", "phoenixctl phase check"
-        )
+        code, why, remedy = exits.FAILED, f"{error.filename or 'a file'}: {error.strerror or error}", ""
+    return refuse(code, why, repeated(command, remedy or "phoenixctl phase check"))
 
 
 def _writable(command: Command) -> tuple[str, str]:
@@ -203,9 +203,9 @@ def _told(command: Command, project: str, made: Revision, *, done: bool) -> int:
     print(*made.told, sep="\n")
     undo = " --undo" if command.given.get("undo") else ""
     if not done:
-        print(f"nothing was changed yet; do it: phoenixctl {words} {made.phase}{undo} --yes")
+        print(f"nothing was changed yet; do it: {repeated(command, f'phoenixctl {words} {made.phase}{undo} --yes')}")
     elif not undo:
-        print(f"to take it back: phoenixctl {words} {made.phase} --undo --yes")
+        print(f"to take it back: {repeated(command, f'phoenixctl {words} {made.phase} --undo --yes')}")
     return exits.OK
 
 
@@ -213,7 +213,7 @@ def _say(command: Command, project: str, paths: list[str], nothing: str) -> int:
     if command.as_json:
         print(json.dumps({"project": project, "done": True, "writes": paths}))
     elif paths:
-        print(*paths, "see: phoenixctl phase list", sep="\n")
+        print(*paths, f"see: {repeated(command, 'phoenixctl phase list')}", sep="\n")
     else:
         print(nothing)
     return exits.OK
@@ -223,7 +223,7 @@ def _shown(command: Command, project: str, paths: list[str], again: str) -> int:
     if command.as_json:
         print(json.dumps({"project": project, "done": False, "writes": paths}))
     else:
-        print(*paths, f"nothing was made yet; do it: {again}", sep="\n")
+        print(*paths, f"nothing was made yet; do it: {repeated(command, again)}", sep="\n")
     return exits.OK
 
 

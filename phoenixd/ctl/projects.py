@@ -2,23 +2,35 @@
 
 from __future__ import annotations
 
+import json
 import os
 from dataclasses import replace
 from typing import Any
 
 from phoenixd.ctl import calls
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.repeating import repeated
+
+SPARED = "surrogateescape"
+"""How bytes that are no text are read and written: as they came."""
 
 
 def look(command: Command) -> int:
     """`phase list|check`: the daemon's answer; without one, what its files say."""
     answer = calls.ask(command, command.operation, _here(command))
-    if answer is not None:
-        return calls.tell(command, answer)
-    # It reads the files of a project, which no question to a daemon has to load.
-    from phoenixd.ctl import phases
+    if answer is None:
+        # It reads the files of a project, which no question to a daemon has to load.
+        from phoenixd.ctl import phases
 
-    return phases.look(command)
+        return phases.look(command)
+    if answer.type.startswith("application/problem+json"):
+        problem = json.loads(answer.body)
+        return refuse(answer.exit, problem["detail"], repeated(command, problem["remedy"]))
+    if not command.as_json:
+        told = repeated(command, answer.body.decode("utf-8", SPARED))
+        answer.body = told.encode("utf-8", SPARED)
+    return calls.tell(command, answer)
 
 
 def remember(command: Command) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
 from functools import partial
 
 from anyio import to_thread
@@ -13,31 +14,45 @@ from phoenixd.documents.project.drafting import accepted, material, papers, prom
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources
 from phoenixd.documents.seal import Seal, mint
-from phoenixd.errors import PhoenixdError
+from phoenixd.errors import PhoenixdError, WriterFailed
+from phoenixd.ports.papers import WriterAnswer
 
 MOST_TRIES = 2
 MARK_BYTES = 8
 
-Write = Callable[[Agent, str], Awaitable[str]]
+Write = Callable[[Agent, str], Awaitable[WriterAnswer]]
 """Asks the program or the model of an agent's handoffs with this text; raises PhoenixdError."""
 
 
-async def drafted(agent: Agent, tree: Tree, sources: Sources, write: Write) -> tuple[Changes, str]:
-    """What the writer would change, and why nothing is taken from it; empty where something is."""
-    why = remedy = ""
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """What the writer would change; why nothing is taken from it, empty where something is; what all tries cost."""
+
+    changes: Changes
+    why: str = ""
+    tokens: int = 0
+
+
+async def drafted(agent: Agent, tree: Tree, sources: Sources, write: Write) -> Draft:
+    """Ask the writer, at most MOST_TRIES times. Raises OSError where the project cannot be read."""
+    why, remedy, tokens = "", "", 0
     for _ in range(MOST_TRIES):
         try:
             named = await to_thread.run_sync(papers, tree)
             if not named:
-                return Changes(), ""
+                return Draft(Changes(), tokens=tokens)
             seal = _seal(agent, tree, named)
             asked = await to_thread.run_sync(partial(_asked, agent, tree, sources, why or None, seal))
             answer = await write(agent, asked)
-            return await to_thread.run_sync(accepted, tree, answer, sources, seal), ""
+            tokens += answer.tokens
+            changes = await to_thread.run_sync(accepted, tree, answer.text, sources, seal)
+            return Draft(changes, tokens=tokens)
         except PhoenixdError as failure:
             why, remedy = failure.message, failure.remedy
+            tokens += failure.tokens if isinstance(failure, WriterFailed) else 0
     told = f"; {remedy}" if remedy else ""
-    return Changes(), f"handoff.{agent.spec.handoff.writer} was not heeded in {MOST_TRIES} tries: {why}{told}"
+    what = f"handoff.{agent.spec.handoff.writer} was not heeded in {MOST_TRIES} tries: {why}{told}"
+    return Draft(Changes(), what, tokens)
 
 
 def _seal(agent: Agent, tree: Tree, named: tuple[str, ...]) -> Seal | None:

@@ -85,10 +85,10 @@ class Handover:
             return PapersFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
         write = self.writers.get(found[1].spec.handoff.writer)
-        note = await self._draft(*found, ledger, write) if write is not None else ""
+        note, tokens = await self._draft(*found, ledger, write) if write is not None else ("", 0)
         if not self._is_wanted(action):
-            return PapersFailed(action.agent, action.handoff, "it was given up meanwhile", final=True)
-        told = await to_thread.run_sync(self._update, *found, ledger)
+            return PapersFailed(action.agent, action.handoff, "it was given up meanwhile", final=True, tokens=tokens)
+        told = replace(await to_thread.run_sync(self._update, *found, ledger), tokens=tokens)
         return replace(told, note=note) if isinstance(told, PapersUpdated) else told
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
@@ -142,20 +142,22 @@ class Handover:
         found = self._of(action.agent, action.handoff)
         return found is not None and found[0].step is Step.UPDATE
 
-    async def _draft(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None, write: Write) -> str:
-        """Have the operator's program or model word the papers first; why nothing was taken from it, if so."""
+    async def _draft(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None, write: Write) -> tuple[str, int]:
+        """Have the operator's program or model word the papers first: why nothing was taken from it, and its tokens."""
+        tokens = 0
         try:
             tree = await to_thread.run_sync(self.files.read_project, old.spec.cwd, handoff.project)
             if tree.is_empty:
-                return ""
-            changes, why = await drafted(old, tree, self._sources(old, tree, ledger), write)
-            if changes and self._is_wanted(UpdatePapers(handoff.seat, handoff.id)):
-                change = unless_changed(tree, changes)
+                return "", 0
+            draft = await drafted(old, tree, self._sources(old, tree, ledger), write)
+            tokens = draft.tokens
+            if draft.changes and self._is_wanted(UpdatePapers(handoff.seat, handoff.id)):
+                change = unless_changed(tree, draft.changes)
                 await to_thread.run_sync(self.files.edit_project, old.spec.cwd, handoff.project, change)
         except (PhoenixdError, OSError) as failure:
             # The deterministic update meets the same, and says so.
-            return f"handoff.{old.spec.handoff.writer} was not asked: {said(failure)}"
-        return self.clean(handoff.seat, why)
+            return f"handoff.{old.spec.handoff.writer} was not asked: {said(failure)}", tokens
+        return self.clean(handoff.seat, draft.why), tokens
 
     def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"

@@ -4,7 +4,9 @@ Run as `PYTHON -I -S DIRECTORY --job [--setup JSON] ARGV...`, with PHOENIX_AGENT
 gets a session of its own and our standard streams. When it has ended, or we are told to (SIGTERM, or the death of
 whoever started us), all that it started is killed: we are its subreaper, so whatever detached itself from it is our
 child.
-The setup names a control group and a fence that the program runs in, and a directory that is removed with it.
+The setup names a control group and a fence that the program runs in, and a directory that is removed with it. A group
+that cannot be entered is gone without, unless it is `required`: the kernel lets nobody but root move a process from one
+systemd unit into another. The tree ends with it or without it.
 """
 
 from __future__ import annotations
@@ -23,6 +25,8 @@ if TYPE_CHECKING:
     from typing import Any
 
 NOT_FOUND, NOT_EXECUTABLE, TOLD = 127, 126, 143
+FIRST_TO_GO = 1000
+"""The most that a process can say of itself for the kernel's choice of whom it kills for want of memory."""
 
 
 class Told(BaseException):
@@ -35,11 +39,11 @@ def main(argv: list[str]) -> int:
     signal.signal(signal.SIGTERM, _tell)
     launch.become_subreaper(b"phoenix-job")
     launch.end_with_parent(signal.SIGTERM)
-    tree = Tree(os.environ.get("PHOENIX_AGENT", ""), os.environ.get("PHOENIX_RUN_ID", ""), None)
     setup: dict[str, Any] = {}
+    if argv[:1] == ["--setup"]:
+        setup, argv = json.loads(argv[1]), argv[2:]
+    tree = Tree(os.environ.get("PHOENIX_AGENT", ""), os.environ.get("PHOENIX_RUN_ID", ""), setup.get("cgroup"))
     try:
-        if argv[:1] == ["--setup"]:
-            setup, argv = json.loads(argv[1]), argv[2:]
         # It may have died before the line above.
         return TOLD if os.getppid() != started_by else _run(argv, setup)
     except Told:
@@ -51,11 +55,7 @@ def main(argv: list[str]) -> int:
 
 
 def _run(argv: list[str], setup: dict[str, Any]) -> int:
-    try:
-        child = _fenced(argv, setup) if setup else _spawned(argv)
-    except OSError as error:
-        sys.stderr.write(f"{argv[0]}: {error.strerror}\n")
-        return NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+    child = _started(argv, setup)
     while True:
         ended, status = os.waitpid(-1, 0)
         if ended == child:
@@ -63,38 +63,61 @@ def _run(argv: list[str], setup: dict[str, Any]) -> int:
             return code if code >= 0 else 128 - code
 
 
-def _spawned(argv: list[str]) -> int:
-    return os.posix_spawnp(argv[0], argv, os.environ, setsid=True, setsigdef=[signal.SIGPIPE], setsigmask=[])
-
-
-def _fenced(argv: list[str], setup: dict[str, Any]) -> int:
-    """Fork, enter the control group and the fence, and only then run the program; never without them."""
+def _started(argv: list[str], setup: dict[str, Any]) -> int:
+    """Fork, enter the control group and the fence, and only then run the program; never without the fence."""
     around = fence.of(setup.get("fence"), lambda table, key: os.fsencode(table[key]))
+    runner = os.getpid()
     child = os.fork()
     if child != 0:
         return child
-    code = NOT_EXECUTABLE
+    code, is_inside = NOT_EXECUTABLE, False
     try:
         os.setsid()
+        # Where the runner is killed, nobody is left to end the program.
+        launch.end_with_parent(signal.SIGKILL)
+        if os.getppid() != runner:
+            os._exit(TOLD)
+        _go_first()
         if setup.get("cgroup") is not None:
-            launch.join(setup["cgroup"])
+            _join(setup["cgroup"], setup.get("required") is True)
         if around is not None:
             cwd = os.getcwd()
             fence.enter(around)
             os.chdir(cwd)
         signal.signal(signal.SIGTERM, signal.SIG_DFL)
         signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        is_inside = True
         os.execvpe(argv[0], argv, os.environ)  # noqa: S606  # A list of arguments, and no shell.
     except OSError as error:
-        code = NOT_FOUND if isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
-        os.write(2, f"{argv[0]}: {error.filename or ''} {error.strerror}\n".encode("utf-8", "replace"))
+        code = NOT_FOUND if is_inside and isinstance(error, FileNotFoundError) else NOT_EXECUTABLE
+        where = f"{error.filename}: " if error.filename and not is_inside else ""
+        os.write(2, f"{argv[0]}: {where}{error.strerror}\n".encode("utf-8", "replace"))
     finally:
         os._exit(code)
+
+
+def _join(cgroup: str, is_required: bool) -> None:
+    try:
+        launch.join(cgroup)
+    except OSError as error:
+        if is_required:
+            raise OSError(error.errno, error.strerror, cgroup) from error
+
+
+def _go_first() -> None:
+    """Where memory runs out, a job goes before any agent, and before the daemon whose rank it would inherit."""
+    try:
+        with open("/proc/self/oom_score_adj", "w", encoding="ascii") as file:
+            file.write(str(FIRST_TO_GO))
+    except OSError as error:
+        # Some containers forbid it: then it is killed in its turn.
+        os.write(2, f"oom_score_adj: {error.strerror}\n".encode())
 
 
 def _empty(tree: Tree) -> None:
     """Kill and reap until nothing is left; whoever waits for us has a deadline of its own."""
     while True:
+        tree.kill_group()
         tree.kill_descendants()
         try:
             os.waitpid(-1, 0)

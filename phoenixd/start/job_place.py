@@ -1,14 +1,16 @@
-"""Where the CLI that writes an agent's brief runs: held as the agent's runs are, in a directory of its own."""
+"""Where the jobs that are done for an agent run: held as the agent's runs are, the CLI in a directory of its own."""
 
 from __future__ import annotations
 
 import json
 import os
+import secrets
 from collections.abc import Callable, Mapping
+from pathlib import Path
 
 from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
-from phoenixd.drivers.writers.cli import Place
+from phoenixd.drivers.writers.job import Place, PlaceOf
 from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.memory.files import Files
 from phoenixd.start.fences import fence_of
@@ -17,14 +19,14 @@ FILE_LIMIT = 1 << 20
 
 
 class JobPlaces:
-    """create_leaf and end_leaf: make and take away the control group of an agent's job; None where there is none."""
+    """create_leaf, end_leaf: make and take away the control group of a job of an agent's; None where there is none."""
 
     def __init__(
         self,
         directories: Directories,
         files: Files,
-        create_leaf: Callable[[str], str | None] | None,
-        end_leaf: Callable[[str], None] | None,
+        create_leaf: Callable[[str, str], str | None] | None,
+        end_leaf: Callable[[str, str], None] | None,
     ) -> None:
         self._directories = directories
         self._files = files
@@ -39,24 +41,42 @@ class JobPlaces:
             return None
 
     def place(self, agent: Agent, environment: Mapping[str, str]) -> Place:
-        """The place of one call; raises LaunchFailed and OSError."""
-        spec = agent.spec
+        """The place of a CLI that writes a brief, once, in a directory that goes with it; raises as `of` says."""
         # An agent's own directory is not ours alone: a fenced agent may write there.
         above = self._directories.runtime / "writers"
         self._files.ensure_private_dir(above)
-        directory = above / spec.name
-        leaf = self._create_leaf(spec.name) if self._create_leaf is not None and spec.fence != "none" else None
+        directory = above / agent.spec.name
+        return self._held("brief", agent, environment, directory, is_own=True)
+
+    def of(self, job: str, directory: Path | None = None) -> PlaceOf:
+        """The places of commands of this kind: in `directory`, which stays, else in the agent's own.
+
+        Those raise LaunchFailed and OSError.
+        """
+
+        def place(agent: Agent, environment: Mapping[str, str]) -> Place:
+            if directory is not None:
+                self._files.ensure_private_dir(directory)
+            return self._held(job, agent, environment, directory or Path(agent.spec.cwd), is_own=False)
+
+        return place
+
+    def _held(self, job: str, agent: Agent, environment: Mapping[str, str], directory: Path, *, is_own: bool) -> Place:
+        spec = agent.spec
+        name = f"{job}-{secrets.token_hex(4)}"
+        leaf = self._create_leaf(spec.name, name) if self._create_leaf is not None and spec.fence != "none" else None
         if leaf is None and spec.fence == "cgroup":
             remedy = "phoenixctl install-service, or fence another way"
             raise LaunchFailed("no control group is to be had here, and its fence is one", remedy)
         fence = fence_of(spec, self._directories, environment)
-        if fence is not None:
+        if fence is not None and str(directory) != spec.cwd:
             fence = {**fence, "shown": [*fence["shown"], {"path": str(directory), "write": True}]}
-        setup = json.dumps({"cgroup": leaf, "fence": fence, "directory": str(directory)})
+        own = str(directory) if is_own else None
+        setup = {"cgroup": leaf, "required": spec.fence == "cgroup", "fence": fence, "directory": own}
         end_leaf = self._end_leaf
 
         def end() -> None:
             if leaf is not None and end_leaf is not None:
-                end_leaf(spec.name)
+                end_leaf(spec.name, name)
 
-        return Place(directory, ("--setup", setup), end)
+        return Place(directory, ("--setup", json.dumps(setup)), end)

@@ -56,6 +56,8 @@ async def find_world(ground: Ground, owner: str) -> World:
         log.warning("tmux_unavailable")
     server_pid = await terminal.server_pid() if found else None
     cgroups = kin.cgroups = CgroupTree.find(directories.state, server_pid=server_pid)
+    if cgroups is not None:
+        cgroups.end_jobs()
     return World(shims, terminal, cgroups, Processes(leaves=cgroups, reaper_of=shims.shim_of))
 
 

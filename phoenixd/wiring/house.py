@@ -110,7 +110,9 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             WriterKind.AUTO: CliWriter(
                 lambda: programs.job_runner, variables.environment_of, end_writer, places.place, places.users_file
             ),
-            WriterKind.COMMAND: CommandWriter(lambda: programs.job_runner, variables.environment_of, end_writer),
+            WriterKind.COMMAND: CommandWriter(
+                lambda: programs.job_runner, variables.environment_of, end_writer, places.of("brief")
+            ),
             WriterKind.MODEL: ModelWriter(variables.environment_of),
         },
         changes=DirectoryChanges(EDITED),
@@ -157,15 +159,17 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
             if is_of(one, project, workspace) and one.plan and not one.has_ended
         ),
         writers={
-            "command": ProjectCommand(lambda: programs.job_runner, variables.environment_of, end_writer).write,
+            "command": ProjectCommand(
+                lambda: programs.job_runner, variables.environment_of, end_writer, places.of("handoff")
+            ).write,
             "model": ProjectModel(variables.environment_of).write,
         },
         shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
     )
     reader = ClinicReader(
-        lambda: programs.job_runner, variables.environment_of, end_writer, directories.runtime / "readers",
-        ground.configuration.settings.redaction.marks,
+        lambda: programs.job_runner, variables.environment_of, end_writer,
+        places.of("clinic", directories.runtime / "readers"), ground.configuration.settings.redaction.marks,
     )  # fmt: skip
     screens = Screens(lambda: clock.now().wall)
     return House(variables, transcripts, papers, starter, screens, handover, shared, reader)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
+import jsonschema
 import pytest
 
+from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.events.handoffs import PapersUpdated
 from phoenixd.core.facts import HandoffEnded
-from phoenixd.core.handoff.state import Handoff, Step, StepTime
+from phoenixd.core.handoff.state import Handoff, Step, StepTime, Trigger
 from phoenixd.ports.journal import Entry
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -71,6 +74,31 @@ async def test_people_read_one_line_for_each_that_went_before(live: Live, boss: 
     assert "h1 (meter), generation 1 to 2, done; freeze 0.5 s, drain 7.2 s" in answer.text
     assert "h2 (meter), generation 2 to 3, rolled back: asked[2J by operator; not: package" in answer.text
     assert "\x1b" not in answer.text
+
+
+async def test_what_a_model_took_to_word_the_papers_is_told(live: Live, boss: FakeDaemon) -> None:
+    past(boss, ended(1, tokens=12_345), ended(2))
+
+    first, second = reversed((await status(live))["history"])
+    answer = await live.ask("GET", "/v1/handoff?agent=boss&width=400", accept="text/plain")
+
+    assert (first["writer_tokens"], second["writer_tokens"]) == (12_345, 0)
+    assert answer.text.count("12,345 tokens to word its papers") == 1
+    handoff = boss.fleet().seats["boss"].handoff
+    assert handoff is not None
+    boss.happen(PapersUpdated("boss", handoff.id, tokens=700))
+    answer = await live.ask("GET", "/v1/handoff?agent=boss&width=400", accept="text/plain")
+    assert "wording its papers took 700 tokens" in answer.text
+    assert (await status(live))["handoff"]["writer_tokens"] == 700
+
+
+@pytest.mark.parametrize("trigger", get_args(Trigger))
+async def test_every_trigger_of_a_handoff_is_told(live: Live, boss: FakeDaemon, trigger: Trigger) -> None:
+    past(boss, ended(1, trigger=trigger))
+    told = await status(live)
+    assert told["history"][0]["trigger"] == trigger
+    schema = {"$ref": "#/components/schemas/Handoff", "components": {"schemas": SCHEMAS}}
+    jsonschema.validate(told, schema)
 
 
 async def test_e75_e77_the_disk_is_looked_at_whether_the_package_can_be_read_and_the_plans_are_short(

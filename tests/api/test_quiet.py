@@ -11,7 +11,7 @@ from phoenixd.api.handlers import past
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
 from phoenixd.core.facts import Asked, AskingOver, Fact, Ordered
-from phoenixd.core.meter.reading import UsageSample
+from phoenixd.core.meter.reading import WORDING, UsageSample
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.ports.journal import Entry, StoredEntry
 from tests.api.conftest import Live
@@ -265,8 +265,10 @@ async def test_turns_and_samples_are_told_as_they_are_known(live: Live, daemon: 
     text = (await live.ask("GET", "/v1/agents/docs/turns", text=True)).text
     assert "Fix the login" in text
     assert "Bash 2, Edit; 1 failed; 45000 tokens taken; 900 written" in text
-    samples = (await live.ask("GET", "/v1/agents/docs/usage?limit=2")).json["samples"]
-    assert [one["tokens"] for one in samples] == [20, 30]
+    daemon.journal.samples.insert(2, UsageSample("docs", 1, "h1", 900, None, WORDING, FIXTURE_EPOCH + 25))
+    told = (await live.ask("GET", "/v1/agents/docs/usage?limit=3")).json
+    assert [one["tokens"] for one in told["samples"]] == [20, 30]
+    assert [(one["handoff"], one["tokens"]) for one in told["spent"]] == [("h1", 900)], "no context was that full"
     assert (await live.ask("GET", "/v1/agents/docs/usage?since=soon")).status == 400
 
 

@@ -29,6 +29,7 @@ from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.meter.reading import WORDING
 from phoenixd.core.seat import finding, succession
 from phoenixd.core.spec import ContextRules, Kind
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
@@ -77,7 +78,7 @@ def run_of(story: HandoffStory, name: str = "o-g2") -> Run:
     return run
 
 
-def test_e89_a_handoff_goes_through_its_steps_in_order_and_tells_how_long_each_took() -> None:
+def test_e25_e89_e92_a_handoff_goes_through_its_steps_in_order_and_tells_how_long_each_took() -> None:
     story = HandoffStory().awaiting()
     assert story.seat.generation == 1
     story.pass_over(7)
@@ -94,7 +95,7 @@ def test_e89_a_handoff_goes_through_its_steps_in_order_and_tells_how_long_each_t
     assert story.agent.desired is Desired.RUNNING
 
 
-def test_e53_e43_the_successor_is_fresh_and_is_told_where_its_package_lies() -> None:
+def test_e53_e43_x28_the_successor_is_fresh_and_is_told_where_its_package_lies() -> None:
     story = HandoffStory().drained()
     spawn = story.of(Spawn)[-1]
     assert (spawn.agent, spawn.mode.value, spawn.prompt.value) == ("o-g2", "fresh", "goal")
@@ -269,7 +270,9 @@ def test_f_ho_9_a_successor_that_never_confirms_is_ended_one_more_is_tried_then_
         ({"facts": (("phase", "phase-01-plan"), ("step", "3"))}, "phase is not what stands there"),
     ],
 )
-def test_f_ho_10_an_ack_that_proves_nothing_is_refused_with_the_reason(changes: dict[str, Any], why: str) -> None:
+def test_f_ho_10_e46_e48_e74_an_ack_that_proves_nothing_is_refused_with_the_reason(
+    changes: dict[str, Any], why: str
+) -> None:
     story = at("await_ack")
     refusal = story.ack(**changes)
     assert refusal is not None
@@ -330,7 +333,7 @@ def test_f_ho_6_a_word_to_finish_that_died_with_the_daemon_is_not_waited_for() -
     assert story.step is Step.SPAWN
 
 
-def test_f_ho_16_a_second_request_joins_the_first() -> None:
+def test_f_ho_16_e29_a_second_request_joins_the_first() -> None:
     story = at("drain")
     refusal = story.begins()
     assert refusal is not None
@@ -573,7 +576,7 @@ def no_guess(**changes: Any) -> HandoffStory:
     return story
 
 
-def test_e4_at_179_999_nothing_at_180_000_the_handoff_begins() -> None:
+def test_e4_e19_at_179_999_nothing_at_180_000_the_handoff_begins() -> None:
     story = no_guess()
     story.uses(179_999)
     assert story.seat.handoff is None
@@ -637,7 +640,7 @@ def test_f_ho_17_a_successor_that_was_full_at_its_ack_is_not_handed_over_again_a
     assert story.handoff.id != first
 
 
-def test_f_ho_17_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
+def test_f_ho_17_e76_a_successor_that_is_half_full_at_its_ack_is_an_alert() -> None:
     story = at("await_ack")
     story.tell(UsageSeen("o-g2", run_of(story).incarnation, 101_000, 200_000, "transcript", story.wall))
     story.ack()
@@ -923,6 +926,21 @@ def test_e89_what_became_of_a_handoff_is_said_once_it_is_over_without_what_only_
 def told_over(story: HandoffStory) -> list[Handoff]:
     facts = [fact for decision in story.decisions for fact in decision.facts]
     return [fact.handoff for fact in facts if isinstance(fact, HandoffEnded)]
+
+
+@pytest.mark.parametrize("step", ["update", "spawn"])
+def test_what_a_model_took_to_word_the_papers_is_counted_whatever_became_of_it(step: str) -> None:
+    story = at(step)
+    before = story.step
+    story.tell(PapersFailed("o", story.handoff.id, "the disk is full", tokens=700))
+    story.tell(PapersUpdated("o", "of another", tokens=9))
+    story.tell(PapersUpdated("o", story.handoff.id, tokens=500))
+    assert story.handoff.tokens == 1200
+    spent = [one.sample for one in story.decisions if one.sample is not None and one.sample.source == WORDING]
+    assert [(one.agent, one.session_id, one.tokens, one.limit) for one in spent] == [
+        ("o", story.handoff.id, 700, None), ("o", story.handoff.id, 500, None),
+    ]  # fmt: skip
+    assert before is Step.UPDATE or story.step is before
 
 
 def test_what_went_otherwise_with_the_papers_stands_in_the_reason() -> None:

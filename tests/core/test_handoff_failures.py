@@ -143,7 +143,7 @@ def test_f_ho_13_one_that_cannot_be_ended_is_an_alert_with_a_remedy_until_it_is_
 
 
 @pytest.mark.parametrize("what", ["time", "start", "daemon", "reboot"])
-def test_f_ho_14_nothing_starts_the_one_that_was_shut_down(what: str) -> None:
+def test_f_ho_14_e51_nothing_starts_the_one_that_was_shut_down(what: str) -> None:
     story = in_shutdown()
     before = [one for one in story.of(Spawn) if one.agent == "o"]
     if what == "reboot":

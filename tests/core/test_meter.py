@@ -10,11 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.meter import parts, trend
 from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, read
 from phoenixd.core.projection import row
 from phoenixd.core.spec import ContextRules, Kind
+from phoenixd.core.step import step
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
@@ -285,6 +287,31 @@ def test_an_idle_orchestrator_has_no_deadline_of_the_meter() -> None:
     story.tell(hook_of("a", 1, "stop"))
 
     assert parts.due(story.agent) is None
+
+
+def test_metered_idle_agents_ask_for_no_moment_and_what_they_say_again_is_no_row() -> None:
+    story = Metered()
+    story.status_line(WINDOW)
+    story.transcript(100_000)
+    story.tell(hook_of("a", 1, "stop"))
+    (seat,) = story.fleet.seats.values()
+    metered, bare = (
+        story.fleet,
+        replace(story.fleet, agents=story.fleet.roster.taking(replace(story.agent, meter=Meter()))),
+    )
+    for number in range(20):
+        spec = replace(story.agent.spec, name=f"a{number}", seat=f"a{number}")
+        agent = replace(story.agent, spec=spec)
+        seats = {**metered.seats, spec.name: replace(seat, name=spec.name, project=spec.name)}
+        metered = replace(metered, agents=metered.roster.taking(agent), seats=seats)
+        bare = replace(bare, agents=bare.roster.taking(replace(agent, meter=Meter())), seats=seats)
+
+    assert next_deadline(metered, story.now) == next_deadline(bare, story.now), "the meter asks for no moment"
+    for agent in metered.agents.values():
+        again = UsageSeen(agent.name, 1, 100_000, None, "transcript", agent.meter.at_wall, story.session_id)
+        heard = step(metered, again, story.now)
+        assert [one for one in heard.decisions if one.is_worth_keeping or one.sample is not None] == []
+        assert next_deadline(heard.fleet, story.now) == next_deadline(metered, story.now)
 
 
 def test_after_a_compaction_the_patience_begins_with_the_next_prompt() -> None:

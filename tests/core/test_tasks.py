@@ -27,7 +27,7 @@ from tests.core.story import spec
 from tests.core.workers import DONE, Works, boss
 
 
-def test_e53_a_task_is_a_worker_of_its_own_that_begins_fresh_and_goes_when_it_is_done() -> None:
+def test_e53_e56_a_task_is_a_worker_of_its_own_that_begins_fresh_and_goes_when_it_is_done() -> None:
     works = Works()
     works.ask("Write the schema.", asked_by="shop", project="shop", plan="3")
     spawn = works.of(Spawn)[-1]

@@ -96,8 +96,8 @@ def ctl(live: Live, home: Path) -> Ctl:
 def alone(runtime: Path, home: Path) -> Ctl:
     """phoenixctl without any daemon."""
 
-    async def run(*arguments: str, stdin: bytes = b"", **env: str) -> Ran:
+    async def run(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Ran:
         environ = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(runtime), **env)
-        return await run_ctl(*arguments, env=environ, stdin=stdin)
+        return await run_ctl(*arguments, env=environ, stdin=stdin, cwd=cwd)
 
     return run

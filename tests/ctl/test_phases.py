@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from pathlib import Path
 
 import jsonschema
@@ -13,8 +14,9 @@ from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.project import layout
 from tests.api.conftest import Live
+from tests.api.daemon import FakeDaemon
 from tests.architecture.test_docs import commands_of
-from tests.ctl.conftest import ROOT, Ctl, environment, run_ctl
+from tests.ctl.conftest import ROOT, Ctl, Ran, environment, run_ctl
 from tests.documents.project.projects import PLANNING, SEED_PACKAGE, SEED_STATE, plan_of, tree_of
 
 PHASE = "phase-03-implementation"
@@ -45,6 +47,55 @@ async def test_e61_a_standard_project_is_made_listed_and_in_order(alone: Ctl, wo
     again = await alone("phase", "init", "--standard", *where)
     assert "lacks nothing" in again.out
     assert files(workspace) == before
+
+
+async def test_what_is_told_to_be_done_next_names_the_same_place(alone: Ctl, tmp_path: Path) -> None:
+    odd = tmp_path / "my shop's; work"
+    odd.mkdir()
+    where = ("--workspace", str(odd))
+
+    made = await alone("phase", "init", PHASE, "--project", "shop", *where)
+    await obeyed(alone, made.out, "see: ", 0)
+    plan = odd / layout.PROJECTS / "shop" / PHASE / "plan.md"
+    plan.write_bytes(plan_of(("1", "completed"), ("2", "pending")) * 200)
+    await obeyed(alone, (await alone("phase", "list", *where)).out, "what is wrong with it: ", 3)
+    plan.write_bytes(plan_of(("1", "completed"), ("2", "pending")))
+    shown = await alone("phase", "split", PHASE, *where)
+    done = await obeyed(alone, shown.out, "do it: ", 0)
+    undone = await obeyed(alone, done.out, "to take it back: ", 0)
+    assert undone.err == ""
+    refused = await alone("phase", "split", PHASE, "--undo", "--project", "shop", *where)
+    await obeyed(alone, refused.err, "do: ", 0)
+    assert "--workspace" not in (await alone("phase", "list", cwd=odd)).out
+
+
+async def test_what_the_daemon_tells_to_be_done_names_the_same_place(
+    ctl: Ctl, daemon: FakeDaemon, tmp_path: Path
+) -> None:
+    shop = str(tmp_path / "my shop")
+    daemon.trees[shop, "shop"] = tree_of({PLANNING: b"## Task 1: a\n" * 2})
+    quoted = shlex.quote(shop)
+
+    listed = await ctl("phase", "list", "--workspace", shop)
+    assert listed.out.endswith(f"phoenixctl phase check --workspace {quoted}\n")
+    refused = await ctl("phase", "check", "--workspace", shop, "--project", "shp")
+    assert refused.err.endswith(f"do: phoenixctl phase list --project shop --workspace {quoted}\n")
+    daemon.trees[shop, "shop"] = tree_of({PLANNING: b"words\n" * 3001})
+    checked = await ctl("phase", "check", "--workspace", shop)
+    assert f"do: phoenixctl phase split {PLANNING} --workspace {quoted}\n" in checked.out
+    told = await ctl("phase", "check", "--workspace", shop, "--json")
+    assert all("--workspace" not in one["remedy"] for one in told.json["findings"]), "JSON names it once"
+    assert told.json["workspace"] == shop
+
+
+async def obeyed(ctl: Ctl, told: str, before: str, code: int) -> Ran:
+    """What comes of the command that a text ends with, typed elsewhere."""
+    (line,) = [one for one in told.splitlines() if before in one]
+    program, *words = shlex.split(line.split(before, 1)[1])
+    assert program == "phoenixctl"
+    answer = await ctl(*words)
+    assert answer.code == code, (line, answer)
+    return answer
 
 
 async def test_e64_a_split_is_shown_done_and_undone_to_the_same_bytes(alone: Ctl, workspace: Path) -> None:
@@ -84,7 +135,8 @@ async def test_a_project_that_is_not_there_is_named_with_those_that_are(
 
     assert (refused.code, refused.out) == (4, "")
     assert "has no project shp; there are mall, shop" in " ".join(refused.err.split())
-    assert refused.err.endswith("do: phoenixctl phase list --project shop\n"), "the one that may be meant"
+    told = f"do: phoenixctl phase list --project shop --workspace {workspace}\n"
+    assert refused.err.endswith(told), "the one that may be meant"
     assert files(workspace) == before
 
 

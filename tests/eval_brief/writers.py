@@ -14,6 +14,7 @@ from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers.command import AGENT, CommandWriter
+from phoenixd.drivers.writers.job import Place
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.installed import SOURCE, interpreter
 from phoenixd.ports.papers import BriefWriter, WriterAnswer
@@ -126,7 +127,12 @@ class Writers:
     def _runner(self, environment_of: Callable[[Agent], Any]) -> CommandWriter:
         processes = Processes(reaper_of=lambda agent: None)
         runner = (interpreter(), "-I", "-S", str(SOURCE), "--job")
-        return CommandWriter(lambda: runner, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None))
+        return CommandWriter(
+            lambda: runner,
+            environment_of,
+            lambda run_id: processes.fence(AGENT, 0, run_id, None),
+            lambda agent, environment: Place(Path(agent.spec.cwd)),
+        )
 
     async def _at_the_stub(self, agent: Agent) -> Mapping[str, str]:
         return {"ANTHROPIC_API_KEY": "sk-test-dummy", "ANTHROPIC_BASE_URL": self._stub.base_url}

@@ -32,6 +32,7 @@ from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.sharing import DIRECTORY, SharedMemory
+from phoenixd.ports.papers import WriterAnswer
 from tests.start.places import NOW, HandClock, Room, entry
 from tests.transcripts.samples import answer, claude, prompt, tool_use
 
@@ -116,7 +117,7 @@ class Scene:
     async def updated(self) -> str:
         """What claude.md says once the project is brought up to date."""
         told = await self.handover.update(UpdatePapers("a", "h1"))
-        assert told == PapersUpdated("a", "h1")
+        assert told == PapersUpdated("a", "h1", tokens=told.tokens)
         return (self.room.work / ".claude/projects/shop/phase-01-work/claude.md").read_text()
 
     async def package(self) -> dict[str, Any]:
@@ -284,7 +285,9 @@ def written(path: str) -> tuple[bytes, bytes]:
     )
 
 
-async def test_f_ho_11_late_changes_are_told_with_who_made_them_by_the_transcripts_else_unknown(scene: Scene) -> None:
+async def test_f_ho_11_e49_late_changes_are_told_with_who_made_them_by_the_transcripts_else_unknown(
+    scene: Scene,
+) -> None:
     work = scene.room.work
     (work / "till.py").write_text("before")
     (work / "gone.py").write_text("before")
@@ -465,9 +468,9 @@ async def test_promise_3_a_handoff_that_is_given_up_while_the_program_thinks_wri
     context = scene.room.work / CONTEXT
     before = context.read_text()
 
-    async def write(agent: Agent, asked: str) -> str:
+    async def write(agent: Agent, asked: str) -> WriterAnswer:
         scene.step = Step.ROLLBACK
-        return json.dumps({"files": {CONTEXT: "# Theirs\n"}})
+        return WriterAnswer(json.dumps({"files": {CONTEXT: "# Theirs\n"}}))
 
     scene.handover = replace(scene.handover, writers={"command": write, "model": write})
     told = await scene.handover.update(UpdatePapers("a", "h1"))
@@ -501,12 +504,12 @@ def commanded(scene: Scene, *answers: str, writer: str = "command") -> list[str]
     given: list[str] = []
     left = list(answers)
 
-    async def write(agent: Agent, asked: str) -> str:
+    async def write(agent: Agent, asked: str) -> WriterAnswer:
         assert agent.name == "a"
         given.append(asked)
         if not left:
-            raise WriterFailed("it ended with exit 1")
-        return left.pop(0)
+            raise WriterFailed("it ended with exit 1", tokens=30)
+        return WriterAnswer(left.pop(0), 400 if writer == "model" else 0)
 
     scene.handover = replace(scene.handover, writers={"command": write, "model": write})
     return given
@@ -544,9 +547,9 @@ async def test_a_refused_answer_is_asked_for_once_more_with_the_reason_and_then_
 async def test_a_file_that_a_person_changed_while_the_program_thought_stays(scene: Scene) -> None:
     commanded(scene)
 
-    async def write(agent: Agent, asked: str) -> str:
+    async def write(agent: Agent, asked: str) -> WriterAnswer:
         (scene.room.work / CONTEXT).write_text("# Mine\n")
-        return json.dumps({"files": {CONTEXT: "# Theirs\n"}})
+        return WriterAnswer(json.dumps({"files": {CONTEXT: "# Theirs\n"}}))
 
     scene.handover = replace(scene.handover, writers={"command": write, "model": write})
 

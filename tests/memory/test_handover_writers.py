@@ -55,7 +55,14 @@ async def test_a_model_that_is_not_heeded_is_done_without_after_two_tries(scene:
     told = await scene.handover.update(UpdatePapers("a", "h1"))
     assert isinstance(told, PapersUpdated)
     assert (told.note, len(given)) == ("handoff.model was not heeded in 2 tries: it ended with exit 1", 2)
+    assert told.tokens == 60, "what came to nothing was paid for as well"
     assert "Current State" in (scene.room.work / CONTEXT).read_text()
+
+
+async def test_the_tokens_of_all_tries_are_told(scene: Scene) -> None:
+    commanded(scene, "I have done it.", json.dumps({"files": {CONTEXT: "# Work\n\nVAT is odd.\n"}}), writer="model")
+    told = await scene.handover.update(UpdatePapers("a", "h1"))
+    assert told == PapersUpdated("a", "h1", tokens=800)
 
 
 async def test_x29_the_jobs_hold_up_no_other_agent_and_each_holds_the_projects_lock(scene: Scene) -> None:

@@ -14,22 +14,14 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from tests.proof.plant import Plant
+from tests.proof.plants_of_handoffs import OF_HANDOFFS
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", "node_modules", ".hypothesis")
 SEAM = "tests/runtime/test_seam.py"
-
-
-@dataclass(frozen=True, slots=True)
-class Plant:
-    """One bug: texts that are replaced in files, and the tests of which at least one must see it."""
-
-    name: str
-    edits: tuple[tuple[str, str, str], ...]
-    """Path, what stands there, what stands there instead."""
-    tests: tuple[str, ...]
 
 
 SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
@@ -407,6 +399,7 @@ PLANTS = (
         (("phoenixd/documents/clinic.py", 'frozen=True, extra="forbid",', 'frozen=True, extra="ignore",'),),
         ("tests/clinic/test_answers.py",),
     ),
+    *OF_HANDOFFS,
 )
 
 

@@ -77,6 +77,15 @@ def test_the_page_has_a_line_for_every_row_and_the_tested_versions() -> None:
     assert [line.split(" | ")[0] for line in told] == [line.split(" | ")[0] for line in made]
 
 
+def test_meter_freeze_handover_and_backstop_of_an_orchestrator_stand_there_for_each_of_the_three() -> None:
+    wanted = ("test_meter", "test_freeze", "test_handover_at_stop", "test_backstop")
+    told = cells()
+
+    assert {(test, name): told.get((test, name)) for test in wanted for name in ("claude", "codex", "gemini")} == {
+        (test, name): "passed" for test in wanted for name in ("claude", "codex", "gemini")
+    }
+
+
 def test_what_a_newer_release_does_otherwise_is_a_line_and_nothing_else_is() -> None:
     before = {("test_tool", "claude"): "passed", ("test_limit", "gemini"): "**no**: a dialog"}
     now = {

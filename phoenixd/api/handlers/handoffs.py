@@ -181,6 +181,7 @@ def _handoff(handoff: Handoff) -> dict[str, object]:
         "package": handoff.package or None,
         "why_back": handoff.why_back or None,
         "letters": len(handoff.letters) + (handoff.posted is not None),
+        "writer_tokens": handoff.tokens,
         "times": _times(handoff),
     }
 
@@ -200,6 +201,7 @@ def _past(handoff: Handoff) -> dict[str, object]:
         "degraded": list(handoff.degraded),
         "package": handoff.package or None,
         "why_back": handoff.why_back or None,
+        "writer_tokens": handoff.tokens,
         "times": _times(handoff),
         "checks": _checks(checks.past(handoff)),
     }

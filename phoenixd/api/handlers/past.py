@@ -13,6 +13,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.inbox import inbox as all_items
+from phoenixd.core.meter.reading import WORDING
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import written_by
 from phoenixd.core.subjects import subjects
@@ -107,8 +108,14 @@ async def show_usage(ask: Ask) -> Reply:
             "tokens": one.tokens, "limit": one.limit, "source": one.source,
         }
         for one in found
+        if one.source != WORDING
     ]  # fmt: skip
-    return Reply({"name": ask.name, "samples": samples}, said(""))
+    spent = [
+        {"at": rfc3339(one.wall), "agent": one.agent, "handoff": one.session_id, "tokens": one.tokens}
+        for one in found
+        if one.source == WORDING
+    ]
+    return Reply({"name": ask.name, "samples": samples, "spent": spent}, said(""))
 
 
 async def list_turns(ask: Ask) -> Reply:

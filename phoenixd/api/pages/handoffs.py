@@ -32,6 +32,8 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
     lines.append("")
     for one in checks:
         lines += wrap(clean(f"{SIGNS[one.well]} {one.name}: {one.what}"), here.width, SET_IN)
+    if handoff.tokens:
+        lines.append(f"wording its papers took {handoff.tokens:,} tokens")
     if handoff.times:
         lines += ["", *wrap(f"steps: {_steps(handoff)}", here.width, SET_IN)]
     earlier = [one for one in past if one.id != handoff.id]
@@ -51,6 +53,7 @@ def _line(handoff: Handoff, here: Page) -> str:
     wrong = [one.name for one in past_checks(handoff) if one.well is False]
     failed = f"; not: {', '.join(wrong)}" if wrong else ""
     took = f"; {_steps(handoff)}" if handoff.times else ""
+    took += f"; {handoff.tokens:,} tokens to word its papers" if handoff.tokens else ""
     return f"{here.minute(handoff.began_wall)} {handoff.id} ({handoff.trigger}), {generations}, {how}{failed}{took}"
 
 

@@ -71,6 +71,7 @@ PEOPLE: dict[str, Schema] = {
                     }
                 )
             ),
+            "spent": a_list(an_object({"at": TIME, "agent": STRING, "handoff": STRING, "tokens": COUNT})),
         }
     ),
     "Turns": an_object(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import get_args
+
 from phoenixd.api.schemas.shapes import (
     AGENT_NAME,
     BOOLEAN,
@@ -15,6 +17,7 @@ from phoenixd.api.schemas.shapes import (
     or_null,
     words,
 )
+from phoenixd.core.handoff.state import Trigger
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
@@ -71,7 +74,7 @@ SEATS: dict[str, Schema] = {
                                 "freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown",
                                 "rollback", "done", "rolled_back",
                             ),
-                            "trigger": words("operator", "meter", "recycle", "compaction", "full"),
+                            "trigger": words(*get_args(Trigger)),
                             "why": STRING,
                             "by": STRING,
                             "began_at": TIME,
@@ -84,6 +87,7 @@ SEATS: dict[str, Schema] = {
                             "package": or_null(STRING),
                             "why_back": or_null(STRING),
                             "letters": COUNT,
+                            "writer_tokens": COUNT,
                             "times": a_list(HANDOFF_STEP),
                         }
                     ),
@@ -96,7 +100,7 @@ SEATS: dict[str, Schema] = {
                     {
                         "id": STRING,
                         "outcome": words("done", "rolled_back"),
-                        "trigger": words("operator", "meter", "recycle"),
+                        "trigger": words(*get_args(Trigger)),
                         "why": STRING,
                         "by": STRING,
                         "began_at": TIME,
@@ -107,6 +111,7 @@ SEATS: dict[str, Schema] = {
                         "degraded": a_list(STRING),
                         "package": or_null(STRING),
                         "why_back": or_null(STRING),
+                        "writer_tokens": COUNT,
                         "times": a_list(HANDOFF_STEP),
                         "checks": a_list(HANDOFF_CHECK),
                     }

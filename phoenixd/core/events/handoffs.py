@@ -24,22 +24,24 @@ class HandoffAcked:
 class PapersUpdated:
     """The project's plans, contexts and manifests tell what the ledger and the reports do. agent: the seat.
 
-    note: what went otherwise than the configuration says.
+    note: what went otherwise than the configuration says. tokens: what a model took that words them.
     """
 
     agent: str
     handoff: str
     note: str = ""
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)
 class PapersFailed:
-    """They could not be brought up to date. final: to try again would fail alike."""
+    """They could not be brought up to date. final: to try again would fail alike. tokens: as PapersUpdated has them."""
 
     agent: str
     handoff: str
     why: str
     final: bool = False
+    tokens: int = 0
 
 
 @dataclass(frozen=True, slots=True)

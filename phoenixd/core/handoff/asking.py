@@ -18,7 +18,7 @@ from phoenixd.core.events.orders import (
     StopRequested,
 )
 from phoenixd.core.events.runs import Delivered, NotDelivered
-from phoenixd.core.fleet import Fleet, Step, answer
+from phoenixd.core.fleet import Fleet, Step, answer, put
 from phoenixd.core.handoff import freezing, letters, machine, move, orders, verdict, work
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.following import begin, name_taken, orders_of_others, taken
@@ -26,7 +26,7 @@ from phoenixd.core.handoff.move import WORK_LIMIT, Move
 from phoenixd.core.handoff.state import Handoff, Letter, Said
 from phoenixd.core.hooks import TurnEnded
 from phoenixd.core.meter import parts as meters
-from phoenixd.core.meter.reading import read
+from phoenixd.core.meter.reading import WORDING, UsageSample, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat
@@ -148,6 +148,9 @@ def hear_work(
     if handoff is None or handoff.id != event.handoff:
         return found
     old = orders.old_of(found, handoff)
+    if isinstance(event, PapersUpdated | PapersFailed) and event.tokens:
+        handoff = replace(handoff, tokens=handoff.tokens + event.tokens)
+        found = _spent(_kept(found, handoff), handoff, event.tokens, now)
     match event:
         case PapersUpdated(note=note) if handoff.step is states.Step.UPDATE:
             return taken(found, work.updated(handoff, now, note), now)
@@ -218,6 +221,16 @@ def _why_not(found: Step, seat: Seat) -> Refusal | None:
         message = f"{seat.name} is {holder.state_name}, and only one that runs is handed over"
         return Refusal("conflict", message, f"phoenixctl start {seat.name} --wait")
     return None
+
+
+def _spent(found: Step, handoff: Handoff, tokens: int, now: Moment) -> Step:
+    """Keep what a model took for this handoff, with the samples of contexts and apart from them."""
+    holder = found.fleet.agents.get(found.fleet.seats[handoff.seat].holder)
+    if holder is None:
+        return found
+    sample = UsageSample(holder.name, holder.incarnation, handoff.id, tokens, None, WORDING, now.wall)
+    why = f"handoff {handoff.id}: wording its papers took {tokens:,} tokens"
+    return put(found, Decision(holder, reason=why, weight="detail", sample=sample), now)
 
 
 def _run_of(handoff: Handoff) -> tuple[str, int]:

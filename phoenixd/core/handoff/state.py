@@ -101,6 +101,7 @@ class Handoff:
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
     in a row, this one included, came to nothing. ended: when it was over. late: what was submitted to the predecessor
     after the snapshot, later: how much more than is kept. addendum: whether what came too late was asked for, or made.
+    tokens: what a model took that worded the project's files, tries that came to nothing included.
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
     """
@@ -154,6 +155,7 @@ class Handoff:
     later: int = 0
     addendum: Literal["", "asked", "made"] = ""
     owed: tuple[OwedAddendum, ...] = ()
+    tokens: int = 0
 
     @property
     def successor(self) -> int:

@@ -18,6 +18,9 @@ Verdict = Literal["OK", "WARNING", "HANDOFF"]
 Source = Literal["status line", "model", "rollout", "configuration"]
 """Who says how large the window is: the first of these that says it is believed."""
 
+WORDING = "handoff.model"
+"""The source of a sample that is of no context: a model took so many tokens to word a project's files."""
+
 LEAST_WINDOW, MOST_WINDOW = 1_000, 100_000_000
 """A window of fewer or more tokens is no window of any model."""
 
@@ -83,7 +86,7 @@ class Gauge:
 @dataclass(frozen=True, slots=True)
 class UsageSample:
     """What the journal keeps of a context, to be drawn later. limit: None where the window was unknown; source: whose
-    word it was. wall: when."""
+    word it was, or WORDING: then the tokens are those that were spent on the handoff of that id. wall: when."""
 
     agent: str
     incarnation: int

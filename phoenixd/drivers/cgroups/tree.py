@@ -25,7 +25,7 @@ UNIT = re.compile(r"phoenixd-tmux(-[0-9a-f]+)?\.(service|scope)")
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 OURS = re.compile(r"phoenixd-[0-9a-f]{12}")
 """A root that some daemon made for itself: the digits are a hash of its state directory."""
-JOB = "brief"
+JOB = re.compile(r"[a-z]+-[0-9a-f]{8}")
 """The name of a job's leaf: no number, and so no run's."""
 MOUNTS = (Path("/sys/fs/cgroup"), Path("/sys/fs/cgroup/unified"))
 """Where cgroup v2 is on today's hosts, and on those that still mount the controllers of v1 beside it."""
@@ -42,6 +42,7 @@ class CgroupTree:
         self.root = root
         self._mount = mount
         self._agents = root / "agents"
+        self._jobs: set[Path] = set()
 
     @classmethod
     def find(cls, state_dir: Path, *, explicit: Path | None = None, server_pid: int | None = None) -> CgroupTree | None:
@@ -80,22 +81,31 @@ class CgroupTree:
             return None
         return str(leaf)
 
-    def create_job_leaf(self, agent: str) -> str | None:
-        """Return the path of the leaf for a job that is done for an agent, beside those of its runs; None without."""
-        leaf = self._agent(agent) / JOB
+    def create_job_leaf(self, agent: str, job: str) -> str | None:
+        """Return the path of the leaf for one job that is done for an agent, beside those of its runs; None without."""
+        leaf = self._job(agent, job)
         try:
             leaf.mkdir(parents=True, exist_ok=True)
         except OSError as error:
             log.warning("no cgroup for job", agent=agent, error=error.strerror)
             return None
+        self._jobs.add(leaf)
         return str(leaf)
 
-    def end_job(self, agent: str) -> None:
-        """Kill what is left of the agent's job, and take its leaf away; what does not go yet stays for the next."""
-        leaf = self._agent(agent) / JOB
+    def end_job(self, agent: str, job: str) -> None:
+        """Kill what is left of a job, and take its leaf away; one that does not go yet is left to `prune`."""
+        leaf = self._job(agent, job)
+        self._jobs.discard(leaf)
         with contextlib.suppress(OSError):  # There is none.
             (leaf / "cgroup.kill").write_text("1", encoding="ascii")
         _remove(leaf)
+
+    def end_jobs(self) -> None:
+        """End every job: of a daemon that begins none is known, and whoever began one of these is gone."""
+        for home in _directories(self._agents):
+            for leaf in _directories(home):
+                if NAME.fullmatch(home.name) and JOB.fullmatch(leaf.name):
+                    self.end_job(home.name, leaf.name)
 
     def members(self, agent: str, incarnation: int) -> frozenset[int]:
         """Processes in a run's leaf, also in cgroups that the run made below it. Zombies are not among them."""
@@ -118,10 +128,13 @@ class CgroupTree:
         return self._leaf(agent, incarnation).is_dir()
 
     def prune(self, agent: str, keep: int | None = None) -> None:
-        """Remove the agent's empty leaves except that of incarnation `keep`; what is not empty stays."""
+        """Remove the empty leaves of the agent's runs except that of incarnation `keep`; what is not empty stays.
+
+        The leaf of a job that goes on is left alone: the job may be about to enter it.
+        """
         home = self._agent(agent)
         for leaf in _directories(home):
-            if leaf.name != str(keep):
+            if leaf.name != str(keep) and leaf not in self._jobs:
                 _remove(leaf)
         if keep is None:
             with contextlib.suppress(OSError):
@@ -165,6 +178,11 @@ class CgroupTree:
         if not NAME.fullmatch(agent):
             raise ValueError(f"no agent's name: {agent!r}")
         return self._agents / agent
+
+    def _job(self, agent: str, job: str) -> Path:
+        if not JOB.fullmatch(job):
+            raise ValueError(f"no job's name: {job!r}")
+        return self._agent(agent) / job
 
     def _leaf(self, agent: str, incarnation: int) -> Path:
         return self._agent(agent) / str(int(incarnation))

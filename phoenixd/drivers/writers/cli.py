@@ -6,7 +6,6 @@ import contextlib
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 
 import anyio
@@ -18,7 +17,7 @@ from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.brief.prompt import render_prompt
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
-from phoenixd.drivers.writers.job import EndTree, Job, Runner, run
+from phoenixd.drivers.writers.job import EndTree, Job, Place, PlaceOf, Runner, placed, run
 from phoenixd.errors import PhoenixdError, UnsafeFile, WriterFailed
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.headless import Call, Headless, Said
@@ -31,20 +30,6 @@ EnvironmentOf = Callable[[Agent], Awaitable[Mapping[str, str]]]
 Read = Callable[[str], bytes | None]
 
 log = structlog.get_logger("phoenixd.briefs")
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where one call runs. directory: its own, made for it and gone with it. setup: for the runner: control group,
-    fence and directory. end: ends what is left in the control group; called when the runner is gone."""
-
-    directory: Path
-    setup: tuple[str, ...] = ()
-    end: Callable[[], None] = lambda: None
-
-
-PlaceOf = Callable[[Agent, Mapping[str, str]], Place]
-"""The place for a call of this agent, in this environment; raises PhoenixdError. Blocking."""
 
 
 class CliWriter:
@@ -68,11 +53,9 @@ class CliWriter:
             raise WriterFailed(*problem)
         try:
             environment = await self._environment_of(agent)
-            place = await to_thread.run_sync(self._place_of, agent, environment)
         except PhoenixdError as failure:
             raise WriterFailed(failure.message, failure.remedy) from failure
-        except OSError as error:
-            raise WriterFailed(f"a directory for it cannot be made: {error}", "phoenixctl doctor") from error
+        place = await placed(self._place_of, agent, environment)
         try:
             said = await self._ask(harness.headless, agent, environment, place, render_prompt(material, complaint))
         finally:
@@ -95,7 +78,7 @@ class CliWriter:
             raise WriterFailed(why, call.login[1])
         variables = {**environment, **call.environment, "PWD": str(empty)}
         limit = agent.spec.brief.timeout
-        job = Job(call.argv, str(empty), variables, prompt.encode("utf-8", "replace"), limit, place.setup)
+        job = Job(call.argv, str(empty), variables, prompt.encode("utf-8", "replace"), limit, place)
         ended = await run(job, self._runner, self._end_tree)
         if ended.code in (126, 127) and not ended.output:
             words = one_line(redact(ended.errors, secret_values(environment)), WORDS_LIMIT)

@@ -11,7 +11,7 @@ from phoenixd.documents.brief.prompt import render_prompt
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.writers.job import AGENT as AGENT
-from phoenixd.drivers.writers.job import Ended, EndTree, Job, Runner, run
+from phoenixd.drivers.writers.job import Ended, EndTree, Job, PlaceOf, Runner, placed, run
 from phoenixd.errors import PhoenixdError, WriterFailed
 from phoenixd.harness.claude.headless import ended
 from phoenixd.ports.papers import WriterAnswer
@@ -25,13 +25,15 @@ class CommandWriter:
     """Implements ports.BriefWriter by the command of the agent's configuration, run as a job.
 
     runner: the argv before the command's, which ends with all that the command started. environment_of: what the agent
-    itself would get. end_tree: ends every process that carries a run id, for when the runner itself is lost.
+    itself would get. end_tree: ends every process that carries a run id, for when the runner itself is lost. place_of:
+    where a job of the agent's runs.
     """
 
-    def __init__(self, runner: Runner, environment_of: EnvironmentOf, end_tree: EndTree) -> None:
+    def __init__(self, runner: Runner, environment_of: EnvironmentOf, end_tree: EndTree, place_of: PlaceOf) -> None:
         self._runner = runner
         self._environment_of = environment_of
         self._end_tree = end_tree
+        self._place_of = place_of
 
     async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
         """Run the command once; raises WriterFailed."""
@@ -43,7 +45,8 @@ class CommandWriter:
         except PhoenixdError as failure:
             raise WriterFailed(failure.message, failure.remedy) from failure
         prompt = render_prompt(material, complaint).encode("utf-8", "replace")
-        job = Job(rules.command, agent.spec.cwd, environment, prompt, rules.timeout)
+        place = await placed(self._place_of, agent, environment)
+        job = Job(rules.command, agent.spec.cwd, environment, prompt, rules.timeout, place)
         return _answer(await run(job, self._runner, self._end_tree), environment)
 
 

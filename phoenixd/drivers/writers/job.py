@@ -7,10 +7,13 @@ import contextlib
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import anyio
 import structlog
+from anyio import to_thread
 
+from phoenixd.core.agent import Agent
 from phoenixd.documents.brief.answer import ANSWER_LIMIT
 from phoenixd.errors import PhoenixdError, WriterFailed
 
@@ -29,18 +32,31 @@ log = structlog.get_logger("phoenixd.briefs")
 
 
 @dataclass(frozen=True, slots=True)
-class Job:
-    """One program and what it finds. setup: arguments for the runner, before the program's own. limit: seconds.
+class Place:
+    """Where one job runs. directory: in which it works. setup: arguments for the runner, with control group and fence.
 
-    remedy: what a person does where they were too few.
+    end: ends what is left in the control group; called when the runner is gone. Blocking.
     """
+
+    directory: Path
+    setup: tuple[str, ...] = ()
+    end: Callable[[], None] = lambda: None
+
+
+PlaceOf = Callable[[Agent, Mapping[str, str]], Place]
+"""The place for one job of this agent, in this environment; raises PhoenixdError and OSError. Blocking."""
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One program and what it finds. limit: seconds. remedy: what a person does where they were too few."""
 
     argv: Sequence[str]
     cwd: str
     environment: Mapping[str, str] = field(repr=False)
     prompt: bytes = field(repr=False)
     limit: float
-    setup: Sequence[str] = ()
+    place: Place
     remedy: str = "raise brief.timeout"
 
     @property
@@ -68,7 +84,7 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
     try:
         process = await asyncio.create_subprocess_exec(
             *runner(),
-            *job.setup,
+            *job.place.setup,
             *job.argv,
             stdin=asyncio.subprocess.PIPE,
             stdout=asyncio.subprocess.PIPE,
@@ -78,6 +94,7 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
             env={**job.environment, **marks},
         )
     except OSError as error:
+        await to_thread.run_sync(job.place.end)
         raise WriterFailed(f"{job.name} did not start: {error.strerror}") from error
     try:
         with anyio.move_on_after(job.limit):
@@ -87,6 +104,17 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
     finally:
         with anyio.CancelScope(shield=True):
             await _end(process, run_id, end_tree)
+            await to_thread.run_sync(job.place.end)
+
+
+async def placed(place_of: PlaceOf, agent: Agent, environment: Mapping[str, str]) -> Place:
+    """The place for one job; raises WriterFailed. Whoever does not run the job then has to end the place."""
+    try:
+        return await to_thread.run_sync(place_of, agent, environment)
+    except PhoenixdError as failure:
+        raise WriterFailed(failure.message, failure.remedy) from failure
+    except OSError as error:
+        raise WriterFailed(f"a directory for it cannot be made: {error}", "phoenixctl doctor") from error
 
 
 async def _end(process: asyncio.subprocess.Process, run_id: str, end_tree: EndTree) -> None:

@@ -6,8 +6,9 @@ from phoenixd.core.agent import Agent
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.drivers.writers.command import TOLD_OF_ERROR, EnvironmentOf
-from phoenixd.drivers.writers.job import EndTree, Job, Runner, run
+from phoenixd.drivers.writers.job import EndTree, Job, PlaceOf, Runner, placed, run
 from phoenixd.errors import PhoenixdError, WriterFailed
+from phoenixd.ports.papers import WriterAnswer
 
 TIME_LIMIT = 40.0
 """Seconds: it may be asked twice within the time that a handoff has for its files."""
@@ -16,13 +17,14 @@ TIME_LIMIT = 40.0
 class ProjectCommand:
     """Runs it as a job of which nothing stays behind; the arguments as CommandWriter has them."""
 
-    def __init__(self, runner: Runner, environment_of: EnvironmentOf, end_tree: EndTree) -> None:
+    def __init__(self, runner: Runner, environment_of: EnvironmentOf, end_tree: EndTree, place_of: PlaceOf) -> None:
         self._runner = runner
         self._environment_of = environment_of
         self._end_tree = end_tree
+        self._place_of = place_of
 
-    async def write(self, agent: Agent, asked: str) -> str:
-        """Run the command of the agent's handoffs once; raises WriterFailed."""
+    async def write(self, agent: Agent, asked: str) -> WriterAnswer:
+        """Run the command of the agent's handoffs once; raises WriterFailed. What it cost nobody tells."""
         argv = agent.spec.handoff.command
         if not argv:
             raise WriterFailed("no command is configured", "set handoff.command")
@@ -30,12 +32,13 @@ class ProjectCommand:
             environment = await self._environment_of(agent)
         except PhoenixdError as failure:
             raise WriterFailed(failure.message, failure.remedy) from failure
-        job = Job(argv, agent.spec.cwd, environment, asked.encode(), TIME_LIMIT, remedy=faster(agent, "command"))
+        place = await placed(self._place_of, agent, environment)
+        job = Job(argv, agent.spec.cwd, environment, asked.encode(), TIME_LIMIT, place, faster(agent, "command"))
         ended = await run(job, self._runner, self._end_tree)
         if ended.code != 0:
             words = one_line(redact(ended.errors, secret_values(environment)), TOLD_OF_ERROR)
             raise WriterFailed(f"{argv[0]} ended with exit {ended.code}{f': {words}' if words else ''}")
-        return ended.output
+        return WriterAnswer(ended.output)
 
 
 def faster(agent: Agent, key: str) -> str:

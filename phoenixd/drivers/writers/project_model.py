@@ -11,6 +11,7 @@ from phoenixd.drivers.writers.command import EnvironmentOf
 from phoenixd.drivers.writers.model import ModelOf, ask, infer_model
 from phoenixd.drivers.writers.project_command import TIME_LIMIT, faster
 from phoenixd.errors import PhoenixdError, WriterFailed
+from phoenixd.ports.papers import WriterAnswer
 
 
 class WordedPapers(BaseModel):
@@ -26,8 +27,8 @@ class ProjectModel:
         self._environment_of = environment_of
         self._model_of = model_of
 
-    async def write(self, agent: Agent, asked: str) -> str:
-        """Ask the model of the agent's handoffs once: its answer as JSON; raises WriterFailed."""
+    async def write(self, agent: Agent, asked: str) -> WriterAnswer:
+        """Ask the model of the agent's handoffs once: its answer as JSON, and its tokens; raises WriterFailed."""
         name = agent.spec.handoff.model
         if not name:
             raise WriterFailed("no model is configured", "set handoff.model")
@@ -36,7 +37,7 @@ class ProjectModel:
         except PhoenixdError as failure:
             raise WriterFailed(failure.message, failure.remedy) from failure
         remedy = faster(agent, "model")
-        said, _, ended = await ask(name, environment, asked, TIME_LIMIT, self._model_of, WordedPapers, remedy)
+        said, tokens, ended = await ask(name, environment, asked, TIME_LIMIT, self._model_of, WordedPapers, remedy)
         if ended == "cut":
-            raise WriterFailed("its answer was cut at its end")
-        return json.dumps(said.model_dump())
+            raise WriterFailed("its answer was cut at its end", tokens=tokens)
+        return WriterAnswer(json.dumps(said.model_dump()), tokens)

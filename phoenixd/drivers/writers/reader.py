@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import anyio
@@ -24,7 +23,7 @@ from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact, secret_values
 from phoenixd.documents.trauma import trauma_of
 from phoenixd.drivers.writers.command import TOLD_OF_ERROR, EnvironmentOf, unwrapped
-from phoenixd.drivers.writers.job import EndTree, Job, Runner, run
+from phoenixd.drivers.writers.job import EndTree, Job, PlaceOf, Runner, placed, run
 from phoenixd.drivers.writers.model import REMEDY, infer_model
 from phoenixd.errors import PhoenixdError, WriterFailed
 
@@ -39,7 +38,7 @@ Asking = Callable[[TraumaContext, Cleaner], Awaitable[tuple[str, int]]]
 class ClinicReader:
     """Implements ports.FailureReader.
 
-    runner, environment_of, end_tree: as CommandWriter has them. directory: an empty one, in which a program runs.
+    runner, environment_of, end_tree: as CommandWriter has them. place_of: an empty directory, in which a program runs.
     marks: what secrets of the operator's own begin with.
     """
 
@@ -48,14 +47,14 @@ class ClinicReader:
         runner: Runner,
         environment_of: EnvironmentOf,
         end_tree: EndTree,
-        directory: Path,
+        place_of: PlaceOf,
         marks: Sequence[str] = (),
         model_of: Callable[[str, Mapping[str, str]], Any] = infer_model,
     ) -> None:
         self._runner = runner
         self._environment_of = environment_of
         self._end_tree = end_tree
-        self._directory = directory
+        self._place_of = place_of
         self._marks = tuple(marks)
         self._model_of = model_of
 
@@ -69,7 +68,7 @@ class ClinicReader:
         trauma = trauma_of(asked, agent.spec.prompt or "", pane, clean)
         rules, tokens = asked.reader, 0
         if rules.command:
-            said, tokens = await self._by_command(rules, environment, trauma, clean)
+            said, tokens = await self._by_command(agent, rules, environment, trauma, clean)
         else:
             said, tokens = await self._by_model(rules, environment, trauma, clean)
         try:
@@ -78,18 +77,13 @@ class ClinicReader:
             raise WriterFailed(str(refused), tokens=tokens) from refused
 
     async def _by_command(
-        self, rules: ReaderRules, environment: Mapping[str, str], trauma: TraumaContext, clean: Cleaner
+        self, agent: Agent, rules: ReaderRules, environment: Mapping[str, str], trauma: TraumaContext, clean: Cleaner
     ) -> tuple[str, int]:
         prompt = f"{PERSONA}\n\n{FORM}\n\n{material(trauma, None, clean, secrets.token_hex(MARK_BYTES))}\n"
-        try:
-            self._directory.mkdir(mode=0o700, parents=True, exist_ok=True)
-        except OSError as error:
-            raise WriterFailed(f"{self._directory} cannot be made: {error.strerror}", "phoenixctl doctor") from error
-        variables = {**environment, "PWD": str(self._directory)}
-        job = Job(
-            rules.command, str(self._directory), variables, prompt.encode("utf-8", "replace"), rules.timeout,
-            remedy=SLOW,
-        )  # fmt: skip
+        place = await placed(self._place_of, agent, environment)
+        empty = str(place.directory)
+        variables = {**environment, "PWD": empty}
+        job = Job(rules.command, empty, variables, prompt.encode("utf-8", "replace"), rules.timeout, place, SLOW)
         ended = await run(job, self._runner, self._end_tree)
         if ended.code != 0:
             words = one_line(redact(ended.errors, secret_values(environment), self._marks), TOLD_OF_ERROR)

@@ -43,9 +43,19 @@ def test_e2_a_sound_project_has_no_findings_and_so_has_one_that_was_just_begun()
 
 
 @pytest.mark.parametrize("name", ["plan.md", "claude.md"])
+def test_e7_e8_a_phase_without_its_plan_or_its_context_is_a_problem_and_is_given_one(name: str) -> None:
+    path = f".claude/projects/shop/{PLANNING}/{name}"
+    lacking = sound().after(Changes(removes=(path,)))
+
+    (found,) = [one for one in check(lacking, RULES) if one.path == path]
+    assert (found.level, found.what) == ("problem", "it is not there")
+    assert path in begin(lacking, (), NOW).writes
+
+
+@pytest.mark.parametrize("name", ["plan.md", "claude.md"])
 @pytest.mark.parametrize(("lines", "level"), [(2699, None), (2700, "warning"), (3000, "warning"), (3001, "problem")])
 @pytest.mark.parametrize("newline", [b"\n", b"\r\n"])
-def test_f_ph_1_e62_and_e63_3000_lines_pass_and_3001_do_not(
+def test_f_ph_1_x18_e62_and_e63_3000_lines_pass_and_3001_do_not(
     name: str, lines: int, level: str | None, newline: bytes
 ) -> None:
     found = findings(changed(f"{PLANNING}/{name}", (b"w" + newline) * lines)).get(f"{PLANNING}/{name}")

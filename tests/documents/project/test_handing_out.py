@@ -46,7 +46,7 @@ def refused(word: str, **more: object) -> NotHandedOut:
     return found
 
 
-def test_e65_a_task_that_can_begin_names_the_files_of_its_phase_and_of_no_other() -> None:
+def test_e54_e65_a_task_that_can_begin_names_the_files_of_its_phase_and_of_no_other() -> None:
     found = of("2")
     assert isinstance(found, HandedOut)
     assert found.phase == PLANNING

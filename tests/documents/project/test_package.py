@@ -53,7 +53,7 @@ def made(of: Tree | None = None, **more: Any) -> HandoffPackage:
     return package.build(of or tree(), STATE, **{**given, **more})
 
 
-def test_the_seeds_examples_validate_and_are_read() -> None:
+def test_x15_the_seeds_examples_validate_and_are_read() -> None:
     exported = schemas()
     jsonschema.validate(SEED_PACKAGE, exported["handoff-package"])
     jsonschema.validate(SEED_STATE, exported["orchestrator-state"])
@@ -76,7 +76,7 @@ def test_e39_a_step_is_a_whole_number_from_0_on(key: str, value: Any) -> None:
         package.read(encoded(wrong), "p")
 
 
-def test_e30_to_e38_what_a_package_names() -> None:
+def test_e30_e31_e32_e33_e34_e35_e36_e37_e38_e40_e41_what_a_package_names() -> None:
     one = made()
 
     assert (one.previous_session_id, one.new_session_id) == ("orchestrator-aaa", "orchestrator-bbb")
@@ -85,6 +85,8 @@ def test_e30_to_e38_what_a_package_names() -> None:
     assert len(one.claude_md_files) == 2
     assert len(one.memory_files) == 1
     assert one.artifacts == (f".claude/projects/shop/{PLANNING}/artifacts/task-1/deep/brief.json",)
+    assert one.project_state.completed_tasks == ("Task 1: work 1",)
+    assert one.project_state.pending_tasks == ("Task 2: work 2",)
     assert package.check(one, tree()) == ()
     assert package.read(package.render(one), "p") == one
 

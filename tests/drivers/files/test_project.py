@@ -46,7 +46,7 @@ def place(workspace: Path) -> Path:
     return workspace / layout.PROJECTS / "shop" / PLANNING
 
 
-def test_a_project_made_by_hand_is_adopted_byte_for_byte(workspace: Path) -> None:
+def test_e84_a_project_made_by_hand_is_adopted_byte_for_byte(workspace: Path) -> None:
     before = everything(workspace)
 
     tree = read_project(str(workspace), "shop")

@@ -19,12 +19,15 @@ from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.examined import GRACE, Opinion, ReaderRules
+from phoenixd.directories import Directories
 from phoenixd.documents.clinic_reading import LIMIT
+from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers.job import AGENT
 from phoenixd.drivers.writers.reader import LATE, ClinicReader
 from phoenixd.errors import WriterFailed
 from phoenixd.installed import SOURCE, interpreter
+from phoenixd.start.job_place import JobPlaces
 from tests.stub.messages import MessagesStub
 from tests.stub.scenario import Rejection, Step, ToolUse
 
@@ -59,7 +62,9 @@ def reader(tmp_path: Path, variables: dict[str, str] | None = None, **more: Any)
         lambda: RUNNER,
         environment_of,
         lambda run_id: processes.fence(AGENT, 0, run_id, None),
-        tmp_path / "readers",
+        JobPlaces(Directories(None, tmp_path / "state", tmp_path), plain_files, None, None).of(
+            "clinic", tmp_path / "readers"
+        ),
         **more,
     )
 

@@ -8,7 +8,7 @@ import re
 import signal
 import sys
 import textwrap
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, ClassVar
 
@@ -24,6 +24,7 @@ from phoenixd.documents.state import StateDocument
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers import project_command, project_model
 from phoenixd.drivers.writers.command import AGENT, CommandWriter, unwrapped
+from phoenixd.drivers.writers.job import Place
 from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.drivers.writers.project_model import ProjectModel
 from phoenixd.errors import WriterFailed
@@ -69,7 +70,11 @@ def writer(environment: dict[str, str]) -> CommandWriter:
     async def environment_of(_: Agent) -> dict[str, str]:
         return environment
 
-    return CommandWriter(lambda: RUNNER, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None))
+    return CommandWriter(lambda: RUNNER, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None), here)
+
+
+def here(agent: Agent, environment: Mapping[str, str]) -> Place:
+    return Place(Path(agent.spec.cwd))
 
 
 def is_alive(path: Path) -> bool:
@@ -316,10 +321,12 @@ class TestProjectModel:
 
         asked = seat(tmp_path, writer="model", model="anthropic:x")
         said = await ProjectModel(environment_of, model_of(answers)).write(asked, "Word it.")
-        assert json.loads(said) == {"files": self.FILES}
+        assert json.loads(said.text) == {"files": self.FILES}
+        assert said.tokens > 0
         assert seen == [("anthropic:x", "of the agent")]
-        with pytest.raises(WriterFailed, match="cut at its end"):
+        with pytest.raises(WriterFailed, match="cut at its end") as short:
             await ProjectModel(environment_of, model_of(cut)).write(asked, "Word it.")
+        assert short.value.tokens > 0
         with pytest.raises(WriterFailed, match="anthropic:x failed"):
             await ProjectModel(environment_of, model_of(talks)).write(asked, "Word it.")
 
@@ -356,7 +363,7 @@ async def test_a_program_of_handoff_command_that_takes_too_long_is_told_with_its
         return environment
 
     words = project_command.ProjectCommand(
-        lambda: RUNNER, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None)
+        lambda: RUNNER, environment_of, lambda run_id: processes.fence(AGENT, 0, run_id, None), here
     )
     with pytest.raises(WriterFailed) as failed:
         await words.write(seat(tmp_path, command=program(tmp_path, "import time\ntime.sleep(1000)")), "{}")

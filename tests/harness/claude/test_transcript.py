@@ -34,7 +34,7 @@ def recorded(up_to: str) -> bytes:
     return content[: content.index(b"\n", content.rindex(up_to.encode())) + 1]
 
 
-def test_e23_of_a_recorded_session_only_the_main_threads_requests_count() -> None:
+def test_e21_e22_e23_of_a_recorded_session_only_the_main_threads_requests_count() -> None:
     """One request is written as several lines, and a subagent's 99,000 tokens are not this context's."""
     facts = facts_of(recorded('"text":"Seven files."'))
 
@@ -43,6 +43,16 @@ def test_e23_of_a_recorded_session_only_the_main_threads_requests_count() -> Non
         12, 16500, 300, 40,
     )  # fmt: skip
     assert (facts.usage.tokens, facts.usage.model, facts.requests) == (16852, "claude-opus-4-8", 4)
+
+
+@pytest.mark.parametrize("at", ["begin", "end"])
+def test_e23_a_subagents_usage_does_not_count_wherever_its_line_says_that_it_is_one(at: str) -> None:
+    own = json.loads(answer())
+    subagents = {name: value for name, value in own.items() if name != "isSidechain"} | {"requestId": "of-a-subagent"}
+    told = {"isSidechain": True, **subagents} if at == "begin" else {**subagents, "isSidechain": True}
+
+    assert facts_of(json.dumps(told).encode()).usage is None
+    assert facts_of(json.dumps({**own, "isSidechain": False}).encode()).usage is not None
 
 
 def test_only_what_a_person_submitted_is_a_prompt() -> None:

@@ -1,0 +1,85 @@
+"""What a handoff leaves on disk of both sessions: packages, records, and what is known of a package that was lost."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from phoenixd.core.actions import RecordSessions, WritePackage
+from phoenixd.core.events.handoffs import PackageWritten
+from phoenixd.core.handoff.state import Step
+from phoenixd.documents.project import layout
+from tests.memory.test_handover import Scene
+from tests.start.places import Room
+
+
+@pytest.fixture
+def scene(room: Room) -> Scene:
+    return Scene(room)
+
+
+async def packaged(scene: Scene) -> PackageWritten:
+    """The package is written, and its acknowledgement waited for."""
+    told = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(told, PackageWritten)
+    scene.step = Step.AWAIT_ACK
+    scene.changes |= {"package": told.package, "previous_session": told.previous, "session": told.session}
+    return told
+
+
+def record(scene: Scene, session: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads((scene.room.work / layout.session_paths(session).record).read_text())
+    return found
+
+
+async def test_e11_e12_e14_e50_both_sessions_have_package_and_record_and_the_predecessor_is_shut_down_last(
+    scene: Scene,
+) -> None:
+    told = await packaged(scene)
+
+    old, new = (layout.session_paths(one) for one in (told.previous, told.session))
+    for place in (old, new):
+        assert Path(place.record).parent.name.startswith("orchestrator-")
+    mine, theirs = (json.loads((scene.room.work / one.package).read_text()) for one in (old, new))
+    assert mine == theirs
+    assert (mine["previousSessionId"], mine["newSessionId"]) == (told.previous, told.session)
+    first, second = record(scene, told.previous), record(scene, told.session)
+    assert (first["status"], second["status"]) == ("handoff_pending", "running")
+    assert (first["generation"], second["generation"], second["previousSessionId"]) == (1, 2, told.previous)
+    assert first.get("shutdownAt") is None
+
+    scene.step = Step.DONE
+    await scene.handover.record(RecordSessions("a", "h1"))
+
+    first, second = record(scene, told.previous), record(scene, told.session)
+    assert (first["status"], second["status"]) == ("shutdown", "running")
+    assert first["shutdownAt"].endswith("Z")
+    assert second.get("shutdownAt") is None
+
+
+@pytest.mark.parametrize("how", ["missing", "unreadable", "a directory"])
+async def test_f_ho_7_a_package_that_is_gone_or_unreadable_is_known_by_name_and_written_again_as_it_was(
+    scene: Scene, how: str
+) -> None:
+    told = await packaged(scene)
+    path = scene.room.work / layout.session_paths(told.session).package
+    before = path.read_bytes()
+    assert (await scene.handover.is_changed(scene.seat), await scene.handover.fault(scene.seat)) == (False, None)
+
+    path.unlink()
+    if how == "unreadable":
+        path.write_bytes(before[: len(before) // 2])
+    elif how == "a directory":
+        path.mkdir()
+    assert await scene.handover.is_changed(scene.seat), "its ack is refused, and it is written again"
+    assert layout.session_paths(told.session).package in (await scene.handover.fault(scene.seat) or "")
+    if how == "a directory":
+        path.rmdir()
+    scene.changes |= {"word": told.word}
+    again = await packaged(scene)
+
+    assert (again.package, path.read_bytes()) == (told.package, before)
+    assert await scene.handover.fault(scene.seat) is None
