@@ -130,7 +130,7 @@ from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.parts import Signal, View
-from phoenixd.core.resonance import checks, exchange, moves
+from phoenixd.core.resonance import checks, exchange, moves, restoring
 from phoenixd.core.seat import door, lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.taking import take
@@ -286,7 +286,9 @@ TABLE: dict[type[Any], Row] = {
     CaseExamined: (examining.hear, *SHARED),
     # Texts and answers.
     Delivered: ((parking.hear, begins.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
-    NotDelivered: ((parking.hear, begins.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    NotDelivered: (
+        (parking.hear, begins.hear_miss, restoring.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN,
+    ),
     HoldAnswered: ((answers.hear_outcome, answers.quieten), fleet.give_answer, *RUN),
     HoldReleased: ((answers.hear_release, answers.quieten), fleet.give_answer, *RUN),
     # Orders.

@@ -19,7 +19,7 @@ from hooks import HookEndpoint
 from link import Link
 from reactor import Reactor, Signals
 from refusals import Refusals
-from replies import Replies
+from replies import Answers, Replies
 from reports import HookReports
 from run import Run
 from spool import Spool
@@ -78,6 +78,7 @@ class Shim:
         )  # fmt: skip
         self._arming = Arming(place, self._reactor, self._tell_use, self._complain_of_hook)
         self._replies = Replies(self._reactor, self._on_released, self._on_answered)
+        self._answers = Answers()
         self._hook_files = HookFiles(
             place, self._reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
         )
@@ -162,6 +163,7 @@ class Shim:
                 "epoch": self._epoch,
                 "unswept": self._unswept.runs,
                 "armed": self._arming.uses,
+                "answered": self._answers.told,
             },
             # An older daemon would not understand.
             self._reports.acknowledged(self._held) if message.get("held_again") is True else (),
@@ -227,7 +229,11 @@ class Shim:
         if self._run is None or self._run.order.incarnation != messages.number(message, "incarnation"):
             self._on_answered(number, False)
             return
-        body = records.encode(messages.table(message, "body"))
+        answer = messages.table(message, "body")
+        # Without words it is let go of, which is no answer.
+        if answer:
+            self._answers.begin(number)
+        body = records.encode(answer)
         if number in self._replies.held:
             self._replies.answer(number, body)
         else:
@@ -338,6 +344,7 @@ class Shim:
         self._link.send_if_room({"event": "released", **self._identity, "seq": number})
 
     def _on_answered(self, number: int, taken: bool) -> None:
+        self._answers.settle(number, taken)
         self._tell("answered", {**self._identity, "seq": number, "taken": taken})
 
     @property
