@@ -148,7 +148,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     tasks.start_soon(_obey_signals, daemon)
     newest = await to_thread.run_sync(newest_task, ground.directories)
     await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest)
-    tasks.start_soon(daemon.keeper.settle, supervisor.everybody)
+    tasks.start_soon(daemon.keeper.settle, supervisor.everybody, lambda: supervisor.fleet.retired)
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
     daemon.publisher.hear((), supervisor.everybody())

@@ -70,11 +70,25 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerLeft:
+    """What the shim says of an answer that an earlier daemon was giving when it ended.
+
+    held: it holds the request still, so that it was given no answer. taken: whether the agent took the answer; None: it
+    says nothing of one. says: a shim of this version says what came of each answer. whole: the answer is known.
+    """
+
+    held: bool
+    taken: bool | None = None
+    says: bool = True
+    whole: bool = True
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerHold:
     """Give an operator's answer to a request that the shim holds, and say what became of it.
 
     item: the inbox item's number, by which a denial is found in the transcript. updated: what the tool is given
-    instead, as JSON; empty: what it asked for.
+    instead, as JSON; empty: what it asked for. left: an earlier daemon was at it, and may have given it.
     """
 
     agent: str
@@ -84,6 +98,7 @@ class AnswerHold:
     allow: bool
     reason: str = ""
     updated: str = field(default="", repr=False)
+    left: AnswerLeft | None = None
 
 
 @dataclass(frozen=True, slots=True)

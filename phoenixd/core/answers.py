@@ -10,8 +10,9 @@ import json
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, ReleaseHold
+from phoenixd.core.actions import Action, Alert, AnswerHold, AnswerLeft, AttendHold, LookAtScreen, ReleaseHold
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
@@ -71,17 +72,34 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     if item.left:
         return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now)
     assert isinstance(state, Running)
-    return _give(agent, state.run.incarnation, item, said, event.by)
+    return _give(agent, state, item, said, event)
 
 
-def _give(agent: Agent, incarnation: int, item: InboxItem, said: Said, by: str) -> Decision:
-    """Hand the answer to the shim that holds the request."""
+def _give(agent: Agent, state: Running, item: InboxItem, said: Said, event: AnswerRequested) -> Decision:
+    """Hand the answer to the shim that holds the request, and keep it until it is known what became of it."""
+    by = event.by
     verdict = "answered" if said.answers else "allow" if said.allow else "deny"
-    updated = _updated(item, said)
-    action = AnswerHold(agent.name, incarnation, item.hold, item.id, said.allow, said.reason, updated)
+    giving = Giving(item.hold, item.id, verdict, said.reason, _updated(item, said))
     readings = (("item", item.id), ("text_hash", item.text_hash), ("hold", item.hold), ("by", by))
     reason = f"{by} answers #{item.id} ({item.kind}): {_in_words(item, said) if said.answers else verdict}"
-    return Decision(put_item(agent, replace(item, answering=verdict)), (action,), reason, readings)
+    kept = replace(giving, reason="", updated="", whole=False) if event.secret else giving
+    others = (one for one in state.run.giving if one.hold != item.hold)
+    told = _with_giving(put_item(agent, replace(item, answering=verdict)), (*others, kept))
+    return Decision(told, (_order(agent, giving),), reason, readings)
+
+
+def _order(agent: Agent, giving: Giving, left: AnswerLeft | None = None) -> AnswerHold:
+    allow = giving.answer != "deny"
+    return AnswerHold(
+        agent.name, agent.incarnation, giving.hold, giving.item, allow, giving.reason, giving.updated, left
+    )
+
+
+def _with_giving(agent: Agent, giving: tuple[Giving, ...]) -> Agent:
+    state = agent.state
+    if not isinstance(state, Running) or state.run.giving == giving:
+        return agent
+    return replace(agent, state=replace(state, run=replace(state.run, giving=giving)))
 
 
 def _in_words(item: InboxItem, said: Said) -> str:
@@ -140,12 +158,13 @@ def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> 
     state, item = agent.state, _holding(agent, event.hold)
     if not isinstance(state, Running):
         return keep(agent, _came_of(event))
-    mine = item is not None
-    if event.taken or not mine or item is None:
+    number = next((f"#{one.item}: " for one in state.run.giving if one.hold == event.hold), "")
+    agent = _with_giving(agent, tuple(one for one in state.run.giving if one.hold != event.hold))
+    assert isinstance(agent.state, Running)
+    state = agent.state
+    if event.taken or item is None:
         left = _settled(agent, state, event.hold, now) if event.taken else agent
-        return Decision(
-            left, _alert(left, agent), f"#{item.id}: {_came_of(event)}" if mine and item else _came_of(event)
-        )
+        return Decision(left, _alert(left, agent), f"{number}{_came_of(event)}")
     # A prepared answer has kept the question from being told; now a person is needed after all.
     alert = Alert(agent.name, item.kind, item.text)
     why = f"#{item.id} is not answered: {event.why}"
@@ -191,28 +210,71 @@ def let_go(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 
 
 def meet(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
-    """After a daemon start: what the shim still holds can be answered, whatever was under way; all else cannot."""
+    """After a daemon start, or a lost link: what the shim still holds can be answered, and all else cannot.
+
+    An answer that is under way gets its verdict first: of this daemon's it is told by who gives it, that of an earlier
+    daemon is gone on with.
+    """
     decision = seen.decision
     if event.unwatched:
         decision = replace(decision, agent=leftover.met(agent))
     if event.held is None:
         return decision
+    if decision.agent is None or not isinstance(decision.agent.state, Running):
+        return decision
+    given = {hold for hold, _ in event.answered or ()}
+    told = {one.hold for one in decision.agent.state.run.giving if one.orphaned or one.hold in given}
+    decision = _joined(decision, _go_on(decision.agent, decision.agent.state, event))
     for hold in holds_of(decision.agent):
         assert decision.agent is not None
         agent = decision.agent
         if not isinstance(agent.state, Running):
             return decision
-        if event.held_until is not None and hold > event.held_until:
-            continue
-        if hold in event.held:
-            if (item := _holding(agent, hold)) is not None:
-                decision = replace(decision, agent=put_item(agent, replace(item, answering="")))
+        if hold in event.held or hold in told or (event.held_until is not None and hold > event.held_until):
             continue
         why = "its question was answered while nobody listened, or given up"
-        given_up = _give_up(agent, agent.state, hold, why, now)
-        actions, reason = (*decision.actions, *given_up.actions), f"{decision.reason}; {given_up.reason}"
-        decision = replace(decision, agent=given_up.agent, actions=actions, reason=reason)
+        decision = _joined(decision, _give_up(agent, agent.state, hold, why, now))
     return decision
+
+
+def _go_on(agent: Agent, state: Running, event: RunAdopted) -> Decision:
+    """Have it found out what became of the answers that an earlier daemon gave, and those given that were not."""
+    orders, reasons = list[Action](), list[str]()
+    for one in state.run.giving:
+        if one.orphaned:
+            taken = next((taken for hold, taken in event.answered or () if hold == one.hold), None)
+            left = AnswerLeft(one.hold in (event.held or ()), taken, event.answered is not None, one.whole)
+            orders.append(_order(agent, one, left))
+            reasons.append(f"#{one.item} was being answered ({one.answer}) when phoenixd was restarted: {_found(left)}")
+    met = _with_giving(agent, tuple(replace(one, orphaned=False) for one in state.run.giving))
+    return Decision(met, tuple(orders), "; ".join(reasons))
+
+
+def _found(left: AnswerLeft) -> str:
+    if left.taken is not None:
+        return "its shim says that the agent took it" if left.taken else "its shim says that nobody waited for it"
+    if not left.held:
+        return "nobody waits for it any more"
+    return "its shim was given no answer, so it is given now" if left.whole else "its shim was given no answer"
+
+
+def _joined(decision: Decision, more: Decision) -> Decision:
+    reason = "; ".join(filter(None, (decision.reason, more.reason)))
+    return replace(decision, agent=more.agent, actions=(*decision.actions, *more.actions), reason=reason)
+
+
+def orphaned(agent: Agent) -> Agent:
+    """The agent as a daemon finds it in the journal when it begins: nobody gives the answers that were under way."""
+    state = agent.state
+    if not isinstance(state, Running):
+        return agent
+    known = {one.hold for one in state.run.giving}
+    unknown = (
+        Giving(one.hold, one.id, one.answering, whole=False)
+        for one in agent.items
+        if one.answering and one.hold and one.hold not in known
+    )
+    return _with_giving(agent, tuple(replace(one, orphaned=True) for one in (*state.run.giving, *unknown)))
 
 
 def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> Decision:

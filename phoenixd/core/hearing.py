@@ -128,7 +128,7 @@ from phoenixd.core.meter import parts as meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.parts import View
-from phoenixd.core.resonance import checks, codes, moves
+from phoenixd.core.resonance import checks, codes, moves, restoring
 from phoenixd.core.resonance import orders as checking
 from phoenixd.core.seat import lost
 from phoenixd.core.seat import orders as seats
@@ -281,7 +281,9 @@ TABLE: dict[type[Any], Row] = {
     CaseExamined: (examining.hear, *SHARED),
     # Texts and answers.
     Delivered: ((parking.hear, begins.hear_delivery, answers.let_go), asking.hear_text, telling.hear, *RUN),
-    NotDelivered: ((parking.hear, begins.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN),
+    NotDelivered: (
+        (parking.hear, begins.hear_miss, restoring.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN,
+    ),
     HoldAnswered: ((answers.hear_outcome, answers.quieten), answers.give_prepared, *RUN),
     HoldReleased: ((answers.hear_release, answers.quieten), answers.give_prepared, *RUN),
     # Orders.

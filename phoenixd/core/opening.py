@@ -23,12 +23,12 @@ def begin(agent: Agent, state: Running, reason: str, now: Moment) -> Decision:
     return replace(told, actions=(Deliver(agent.name, run.incarnation, message_id, "", opening=True),))
 
 
-def met(agent: Agent, reason: str) -> Decision:
-    """A daemon start in between: nobody knows whether the prompt was typed, and twice would be worse than never."""
-    state = agent.state
-    if not isinstance(state, Running) or not state.run.opening:
-        return keep(agent, reason)
-    return _unsaid(over(agent, state.run.opening), "phoenixd was restarted while it was being typed")
+def unfinished(agent: Agent) -> str:
+    """The message by which a run is told its prompt, as long as nobody knows what became of it; empty: none.
+
+    A daemon that begins finds out, and types it no second time: twice would be worse than never.
+    """
+    return agent.state.run.opening if isinstance(agent.state, Running) else ""
 
 
 def over(agent: Agent, message_id: str) -> Agent:

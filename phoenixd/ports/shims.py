@@ -46,6 +46,9 @@ class ShimHello:
     """The runs for whose strays this daemon has to sweep, as the shim says it."""
     armed: tuple[tuple[str, int], ...] | None = None
     """The answers that it was told beforehand for this run, and how often each was given; None: it knows none."""
+    answered: tuple[tuple[int, bool], ...] | None = None
+    """The newest answers to requests that it was given, as it said when the link was opened, and whether the agent took
+    each; None: an older shim does not say."""
 
 
 @dataclass(frozen=True, slots=True)

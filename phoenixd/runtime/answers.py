@@ -15,6 +15,7 @@ from phoenixd.core.answers import holds_of
 from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
 from phoenixd.core.typing.answering import (
+    AwaitWord,
     DialogLooked,
     HandOver,
     HeldLetGo,
@@ -27,6 +28,7 @@ from phoenixd.core.typing.answering import (
     Verdict,
     WordHeard,
     begin,
+    begin_again,
     hear,
 )
 from phoenixd.documents.hooks import permission_answer
@@ -36,6 +38,10 @@ from phoenixd.ports.evidence import Transcripts
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Screens, Terminal
 
+LOOK_BACK = 1 << 20
+"""Bytes at the end of each transcript in which the answer of an earlier daemon is looked for."""
+WORDS_KEPT = 256
+"""Words of shims that are remembered, of whichever answers: one may come before it is waited for."""
 ATTEND_INTERVAL = 1.0
 """Seconds between two looks for somebody at the terminal, while a request is held whose dialog is not drawn."""
 
@@ -75,24 +81,32 @@ class Answerer:
         self._transcripts = transcripts
         self._clock = clock
         self._words: dict[tuple[str, int], tuple[anyio.Event, list[bool]]] = {}
+        self._early: dict[tuple[str, int], bool] = {}
 
     def heard(self, agent: str, hold: int, taken: bool) -> None:
-        """Take the shim's word on an answer."""
+        """Take the shim's word on an answer; the first one on a request counts."""
         waiting = self._words.get((agent, hold))
         if waiting is not None:
             waiting[1].append(taken)
             waiting[0].set()
+            return
+        self._early.setdefault((agent, hold), taken)
+        while len(self._early) > WORDS_KEPT:
+            del self._early[next(iter(self._early))]
 
     async def answer(self, agent: Agent, order: AnswerHold) -> HoldAnswered:
         """Give one answer. Raises nothing: what fails leaves the question open."""
         waiting = agent.state.activity.waiting if isinstance(agent.state, Running) else None
         giving = Giving(agent, order)
-        answering, following, _ = begin(
-            self._clock.now(),
-            allow=order.allow,
-            shows=agent.spec.has_hooks and not agent.spec.hides_its_dialog,
-            was_seen=waiting is not None and waiting.seen,
-        )
+        now, shows = self._clock.now(), agent.spec.has_hooks and not agent.spec.hides_its_dialog
+        was_seen = waiting is not None and waiting.seen
+        if order.left is None:
+            answering, following, _ = begin(now, allow=order.allow, shows=shows, was_seen=was_seen)
+        else:
+            answering, following, reason = begin_again(
+                now, allow=order.allow, shows=shows, was_seen=was_seen, left=order.left
+            )
+            log.info("answer_left_behind", agent=agent.name, item=order.item, reason=reason)
         while not isinstance(following, Verdict):
             try:
                 seen = await self._do(giving, following)
@@ -120,7 +134,7 @@ class Answerer:
             await self._clock.sleep_until(self._clock.now().at + ATTEND_INTERVAL)
         return None
 
-    async def _do(self, giving: Giving, following: LookForDialog | HandOver | SeekProof | LetGo) -> Seen:
+    async def _do(self, giving: Giving, following: LookForDialog | HandOver | AwaitWord | SeekProof | LetGo) -> Seen:
         """Carry out one order, and say what was seen; raises ShimFailed and TerminalFailed."""
         order, agent = giving.order, giving.agent
         match following:
@@ -134,8 +148,13 @@ class Answerer:
                 return WordHeard(
                     await self._hand_over(order, permission_answer(order.allow, message, order.updated), within)
                 )
-            case SeekProof(at=at):
+            case AwaitWord(within=within):
+                return WordHeard(await self._word(order, within, lambda: None, self._early))
+            case SeekProof(at=at, is_orphan=is_orphan):
                 await self._clock.sleep_until(at)
+                if is_orphan and not giving.ends:
+                    ends = await self._transcripts.ends(agent)
+                    giving.ends = {path: max(0, end - LOOK_BACK) for path, end in ends.items()}
                 counted = await self._transcripts.answer_counted(agent, giving.ends, giving.mark, allow=order.allow)
                 return ProofSought(counted, self._is_closed(order))
             case LetGo():
@@ -143,10 +162,20 @@ class Answerer:
                 return HeldLetGo()
 
     async def _hand_over(self, order: AnswerHold, body: dict[str, object], within: float) -> bool | None:
+        return await self._word(
+            order, within, lambda: self._shims.answer(order.agent, order.incarnation, order.hold, body), {}
+        )
+
+    async def _word(
+        self, order: AnswerHold, within: float, give: Callable[[], None], early: dict[tuple[str, int], bool]
+    ) -> bool | None:
+        """The shim's word on an answer, None where none comes in time. early: what it may have said before."""
         key, said = (order.agent, order.hold), (anyio.Event(), list[bool]())
+        if key in early:
+            return early.pop(key)
         self._words[key] = said
         try:
-            self._shims.answer(order.agent, order.incarnation, order.hold, body)
+            give()
             with anyio.move_on_after(within):
                 await said[0].wait()
         finally:

@@ -83,7 +83,10 @@ ORDERED: dict[type[Any], tuple[str, ...]] = {
 
 
 def cleaned(event: Event, clean: Clean) -> Event:
-    """The event without secrets; the same one where there were none."""
+    """The event without secrets; the same one where there were none. An answer arrives as it is, marked."""
+    if isinstance(event, AnswerRequested):
+        said = (event.reason, *event.words)
+        return replace(event, secret=True) if _cleaned(said, event.agent, clean) != said else event
     names = WORDS.get(type(event))
     if names is None:
         return event

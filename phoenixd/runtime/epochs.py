@@ -6,7 +6,7 @@ restart writes neither: its order carries the epoch to the shim.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 
 import anyio
 import structlog
@@ -98,13 +98,25 @@ class EpochKeeper:
             begin()
         return written if is_saved else None
 
-    async def settle(self, agents: Callable[[], Iterable[Agent]]) -> None:
-        """Write the wishes that no directory has yet, as after an upgrade."""
+    async def settle(
+        self, agents: Callable[[], Iterable[Agent]], retired: Callable[[], Mapping[str, int]] = dict
+    ) -> None:
+        """Write the wishes that no directory has yet, as after an upgrade, or a death before they were written.
+
+        retired: the last incarnations of agents that were removed; where one left no file, there is nothing to put
+        right.
+        """
+        wanted = {agent.name: wish_of(agent, self.committed) for agent in agents()}
         missing = {
-            agent.name: wish_of(agent, self.committed)
-            for agent in agents()
-            if agent.name not in self._wishes or self._wishes[agent.name].word != wish_of(agent, 0).word
+            name: wish
+            for name, wish in wanted.items()
+            if name not in self._wishes or self._wishes[name].word != wish.word
         }
+        for name, incarnation in retired().items():
+            left = self._wishes.get(name)
+            # One of a later run was declared anew, in what an older journal has lost.
+            if name not in wanted and left and left.word != "removed" and left.incarnation <= incarnation:
+                missing[name] = Wish("removed", self.committed, incarnation)
         if missing:
             # Before it is written: an order that comes meanwhile has to be held against it.
             self._wishes.update(missing)

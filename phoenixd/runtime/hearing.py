@@ -271,10 +271,13 @@ class Hearing:
         if hello.run is not None and is_said and self._deaths.owns(agent.name, hello.run.pid, hello.run.start_time):
             self._deaths.watch_child(agent.name, run.incarnation, hello.run.pid, hello.run.start_time)
             # A link that stayed open knows what was held when it was opened, and heard of each change since.
-            held, uses = (hello.held, hello.armed) if unwatched else (None, None)
+            held, uses, answered = (hello.held, hello.armed, hello.answered) if unwatched else (None, None, None)
+            for hold, taken in answered or ():
+                # Of this daemon's own one the word may have been lost with the link.
+                self._answered(agent.name, hold, taken)
             adopted = RunAdopted(
                 agent.name, run.incarnation, hello.run.pid, hello.run.start_time, unwatched, held, hello.last_seq,
-                hello.protocol, uses,
+                hello.protocol, uses, answered,
             )  # fmt: skip
             self._tell(adopted, None)
             for hook in self._questions.forgotten(agent, hello):

@@ -204,7 +204,7 @@ class Messenger:
             return Delivered(order.agent, order.incarnation, order.message_id, done.why, queued)
         if done.dialog:
             self._tell(ScreenSeen(order.agent, order.incarnation, done.dialog, "send", done.attended))
-        return NotDelivered(order.agent, order.incarnation, order.message_id, done.why)
+        return NotDelivered(order.agent, order.incarnation, order.message_id, done.why, done.person)
 
     async def _carry_out(self, sending: Sending, seen: Seen | None) -> Done:
         """Carry out one order after the other, and tell what was seen, until there is a verdict."""

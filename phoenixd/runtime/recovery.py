@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import replace
 
 import anyio
 import structlog
 
+from phoenixd.core import answers, opening
 from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boot, why_gone
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
@@ -20,7 +21,7 @@ from phoenixd.core.seat.finding import meant, seated
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules, Task
 from phoenixd.core.treatment.authority import Caps
-from phoenixd.errors import JournalFailed, ShimFailed
+from phoenixd.errors import JournalFailed, PhoenixdError, ShimFailed
 from phoenixd.ports import Clock, Outside
 from phoenixd.ports.journal import Saved, StoredEntry
 from phoenixd.ports.shims import ShimLinks
@@ -45,8 +46,14 @@ def restore(
     jobs: JobRules = JobRules(),  # noqa: B008 - frozen
     clinic: Caps = Caps(),  # noqa: B008 - frozen
 ) -> Fleet:
-    """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration."""
-    agents = {agent.name: _with_environment(agent, specs.get(_declared_as(agent.spec))) for agent in saved.agents}
+    """The fleet as it was saved, with what the journal must not hold (environments) filled in from configuration.
+
+    Answers that were under way are marked as an earlier daemon's.
+    """
+    agents = {
+        agent.name: answers.orphaned(_with_environment(agent, specs.get(_declared_as(agent.spec))))
+        for agent in saved.agents
+    }
     waiting = tuple(_as_declared(task, specs) for task in saved.tasks.open)
     fleet = Fleet(
         agents=agents, limits=limits, next_item=saved.next_item, alerts=saved.alerts, retired=saved.retired,
@@ -154,6 +161,24 @@ def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, tuple[Unfinished,
     found: dict[str, tuple[Unfinished, ...]] = {}
     for one in begun.values():
         found[one.agent] = (*found.get(one.agent, ()), one)
+    return found
+
+
+async def unfinished_openings(
+    agents: Iterable[Agent], words: Callable[[Agent], Awaitable[str]]
+) -> dict[str, Unfinished]:
+    """By agent: the first words of its run that an earlier daemon was to type; empty where they cannot be read."""
+    found: dict[str, Unfinished] = {}
+    for agent in agents:
+        message = opening.unfinished(agent)
+        if not message:
+            continue
+        try:
+            text = await words(agent)
+        except PhoenixdError as failure:
+            log.warning("opening_words_unknown", agent=agent.name, reason=failure.message)
+            text = ""
+        found[agent.name] = Unfinished(agent.name, agent.incarnation, message, text)
     return found
 
 

@@ -11,7 +11,7 @@ from doorstep import PACKET_LIMIT
 from hookfiles import HookFiles
 from hooks import HookEndpoint
 from refusals import Refusals
-from replies import Replies
+from replies import Answers, Replies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -57,6 +57,7 @@ class AgentHooks:
             self.refusals,
         )  # fmt: skip
         self.arming = Arming(place, reactor, tell_use, self._complain)
+        self.answers = Answers()
         self._replies = Replies(reactor, self._on_released, self.answered)
         self._files = HookFiles(
             place, reactor, self._incarnation, self._on_dropped, self._refuse_file, self._replies.hold
@@ -108,14 +109,18 @@ class AgentHooks:
         """The ways by which hooks come, each of which somebody may have taken away."""
         return self._files, self._endpoint
 
-    def answer(self, number: int, body: bytes) -> None:
-        """Answer a held question; `answered` is told what came of it."""
+    def answer(self, number: int, words: dict[str, Any]) -> None:
+        """Answer a held question; `answered` is told what came of it. Without words it is let go of: no answer."""
+        if words:
+            self.answers.begin(number)
+        body = records.encode(words)
         if number in self._replies.held:
             self._replies.answer(number, body)
         else:
             self._endpoint.answer(number, body)
 
     def answered(self, number: int, taken: bool) -> None:
+        self.answers.settle(number, taken)
         self._link.send({"event": "answered", **self.identity, "seq": number, "taken": taken})
 
     def _on_posted(self, kind: str, hook_input: dict[str, Any]) -> int | bytes:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from reactor import Reactor
 
 NO_ANSWER = b"{}"
+ANSWERS_KEPT = 32
 FLAGS = os.O_WRONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
@@ -66,6 +67,29 @@ class Replies:
         if fd is not None:
             self._reactor.forget(fd)
         return fd
+
+
+class Answers:
+    """What became of the newest answers: the daemon that gave one may be gone before it has heard of it."""
+
+    def __init__(self) -> None:
+        self._came: dict[int, bool | None] = {}
+
+    @property
+    def told(self) -> list[list[int | bool]]:
+        """The number of each request, and whether the agent took the answer; none of those of which that is open."""
+        return [[number, taken] for number, taken in self._came.items() if taken is not None]
+
+    def begin(self, number: int) -> None:
+        """An answer to this request has come; the first one counts."""
+        self._came.setdefault(number, None)
+        while len(self._came) > ANSWERS_KEPT:
+            del self._came[next(iter(self._came))]
+
+    def settle(self, number: int, taken: bool) -> None:
+        """This became of it; what is said later of the same request is about another answer."""
+        if number in self._came and self._came[number] is None:
+            self._came[number] = taken
 
 
 def give(name: str, directory: int, body: bytes = NO_ANSWER) -> None:

@@ -146,6 +146,7 @@ class Shim:
                 "epoch": self._epoch,
                 "unswept": self._unswept.runs,
                 "armed": self._hooks.arming.uses,
+                "answered": self._hooks.answers.told,
             },
             # An older daemon would not understand.
             self._hooks.told_again() if message.get("held_again") is True else (),
@@ -208,7 +209,7 @@ class Shim:
         if self._run is None or self._run.order.incarnation != messages.number(message, "incarnation"):
             self._hooks.answered(number, False)
             return
-        self._hooks.answer(number, records.encode(messages.table(message, "body")))
+        self._hooks.answer(number, messages.table(message, "body"))
 
     def _take_arm(self, message: dict[str, Any]) -> None:
         if self._is_of_run(message):

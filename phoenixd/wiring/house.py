@@ -65,7 +65,7 @@ from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.performer import Performer
-from phoenixd.runtime.recovery import relink, unfinished_texts
+from phoenixd.runtime.recovery import relink, unfinished_openings, unfinished_texts
 from phoenixd.runtime.sighting import Sighting
 from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
@@ -255,8 +255,11 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     find, tell, loop = supervisor.find, supervisor.tell, asyncio.get_running_loop()
     answerer = Answerer(find, world.terminal, world.shims, house.screens, house.transcripts, clock)
     messenger = Messenger(world.terminal, house.screens, house.transcripts, clock, find, tell)
-    for texts in unfinished_texts(await ground.journal.read(newest=True)).values():
-        messenger.left_behind(texts)
+    texts = unfinished_texts(await ground.journal.read(newest=True))
+    for name, first in (await unfinished_openings(supervisor.everybody(), house.papers.opening_words)).items():
+        texts[name] = (first, *texts.get(name, ()))
+    for unfinished in texts.values():
+        messenger.left_behind(unfinished)
     sweeper = StraySweeper(cgroups, lambda: world.shims.living().values())
     strays = Strays(sweeper, clock, find, tell, world.shims.swept)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core.actions import DismissDialog, LookAtScreen
@@ -10,7 +12,9 @@ from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.condition import is_settled, needs_person
 from phoenixd.core.dialogs import SCREEN_DIALOGS, UNREAD
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.spec import PreparedAnswer
+from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
 
 CLIS = ("claude", "codex", "gemini")
@@ -236,6 +240,24 @@ def test_a_dialog_that_stays_after_a_no_is_an_item_and_is_not_pressed_at_again()
     story.screen = "renderer"
     story.hook("stop")
     story.wait(60)
+    assert asked(story) == "offer of another renderer"
+    assert story.alerts() == ["dialog"]
+    assert len(story.of(DismissDialog)) == 1
+
+
+def test_a_dialog_at_which_the_daemon_died_while_it_said_no_is_a_persons_and_not_pressed_at_again() -> None:
+    """Nobody knows whether Escape went out: a second one might do more than to say no."""
+    story = Story(claude(answers=SAYS_NO)).works()
+    story.screen = None
+    story.hook("stop")
+    story.wait(2)
+    story.tell(ScreenSeen("a", 1, "renderer"))
+    assert len(story.of(DismissDialog)) == 1
+    story.fleet = replace(story.fleet, agents={"a": load_agent(dump_agent(story.agent))})
+    story.screen = "renderer"
+    story.tell(RunAdopted("a", 1, 5, 50))
+    story.wait(5)
+
     assert asked(story) == "offer of another renderer"
     assert story.alerts() == ["dialog"]
     assert len(story.of(DismissDialog)) == 1

@@ -12,6 +12,7 @@ from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.resonance import RestorationRequested
+from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.prompts import is_ours
 from phoenixd.core.resonance.restoring import MOST_OPENED, OPENED_WITHIN, VERIFY_WITHIN
 from phoenixd.core.resonance.state import Step
@@ -90,6 +91,34 @@ def test_words_that_began_no_turn_are_typed_again_and_after_six_of_them_a_person
     told.exited(143)
     assert isinstance(told.state, Quarantined)
     assert told.state.cause.startswith("marker lost: 6 turns were opened for its check")
+
+
+def test_a_persons_draft_in_its_input_line_is_no_try_that_failed() -> None:
+    told = resting()
+    for _ in range(3 * MOST_OPENED):
+        told.wait(VERIFY_WITHIN + 1)
+        order = opened(told)[-1]
+        told.tell(NotDelivered("a", order.incarnation, order.message_id, "something unsent stands there", person=True))
+    assert told.steps == [1, 2, 3, 4, 5]
+    assert len(opened(told)) == 3 * MOST_OPENED
+    assert told.known.restoration is not None
+    assert told.known.restoration.opened == 0
+    assert told.alerts().count("resonance") == 1, "a person is asked to send or delete it"
+
+    told.wait(VERIFY_WITHIN + 1)
+    takes(told)
+    assert told.steps[-1] == 6
+
+
+def test_words_that_came_to_nothing_without_a_person_count_as_a_try() -> None:
+    told = resting()
+    told.wait(VERIFY_WITHIN + 1)
+    order = opened(told)[-1]
+    told.tell(NotDelivered("a", order.incarnation, order.message_id, "no input line is to be seen"))
+    told.tell(NotDelivered("a", order.incarnation, "another", "somebody types at its terminal", person=True))
+
+    assert told.known.restoration is not None
+    assert told.known.restoration.opened == 1
 
 
 def test_inside_a_turn_its_clock_stands_still() -> None:

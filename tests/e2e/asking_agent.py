@@ -6,7 +6,8 @@ ROOM/asks.fifo takes one ask a line: "NAME", or "NAME NAME..." for several tools
 the other. For each it posts a PermissionRequest for `touch NAME` and waits for whichever comes first: the answer to the
 request, or a line "yes" or "no" on its terminal. A no at the keyboard hangs up; a yes leaves the request open until the
 call is over, as Claude Code does. A NAME that begins with "question" is asked as a question with two options, and what
-was answered stands in ROOM/NAME. ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
+was answered stands in ROOM/NAME. The call of a NAME that ends with "lingers" is over once ROOM/NAME.over is there.
+ROOM/log gets one line for each ask: "NAME keyboard|answer yes|no".
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import socket
 import subprocess
 import sys
 import termios
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,6 +113,8 @@ def main() -> None:
                 (room / name).write_text(json.dumps(held.answers, ensure_ascii=False) if held.answers else "")
             with (room / "log").open("a") as log:
                 log.write(f"{name} {by} {'yes' if yes else 'no'}\n")
+            while name.endswith("lingers") and not (room / f"{name}.over").exists():
+                time.sleep(0.02)
             over = "tool-end" if yes else "tool-failure"
             if by == "answer":
                 held.post(over, tool_name=tool)

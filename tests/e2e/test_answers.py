@@ -82,7 +82,7 @@ class Asking:
         return items[0]
 
     def until_shown(self, words: str) -> None:
-        self.stage.until(f"the terminal shows {words}", lambda: words in self._tmux("capture-pane", "-pJ"))
+        self.stage.until(f"the terminal shows {words}", lambda: words in self.tmux("capture-pane", "-pJ"))
 
     def item(self, name: str) -> dict[str, Any]:
         item: dict[str, Any] = {}
@@ -116,7 +116,12 @@ class Asking:
 
     def until_asked(self, name: str) -> None:
         """Until it shows on the terminal, for no daemon could tell."""
-        self.stage.until(f"{name} is asked for", lambda: f"allow {name}?" in self._tmux("capture-pane", "-p"))
+        self.stage.until(f"{name} is asked for", lambda: f"allow {name}?" in self.tmux("capture-pane", "-p"))
+
+    def story(self) -> str:
+        """Why everything was done, one reason a line."""
+        rows = (self.stage.state / "agents" / self.agent / "ops.jsonl").read_text().splitlines()
+        return "\n".join(json.loads(row)["meta"].get("reason", "") for row in rows)
 
     def strike(self, hazard: str, row: dict[str, Any] | None) -> None:
         if hazard == "daemon dies":
@@ -125,9 +130,9 @@ class Asking:
             os.kill(row["pid"], signal.SIGKILL)
 
     def type(self, text: str) -> None:
-        self._tmux("send-keys", text, "Enter")
+        self.tmux("send-keys", text, "Enter")
 
-    def _tmux(self, verb: str, *words: str) -> str:
+    def tmux(self, verb: str, *words: str) -> str:
         argv = ["tmux", "-S", str(self.stage.runtime / "tmux.sock"), verb]
         target = ["-t", f"=phx-{self.agent}:"]
         return subprocess.run([*argv, *target, *words], check=True, capture_output=True, text=True).stdout
@@ -228,6 +233,36 @@ def test_promise_11_an_item_survives_kill_9_of_the_daemon_and_is_answered_by_the
     assert asking.answer(item["id"], "allow") is True
     assert asking.outcome("survives") == ("answer", "yes")
     asking.is_quiet()
+
+
+@pytest.mark.parametrize("verdict", ["allow", "deny"])
+def test_promise_11_an_answer_that_the_agent_took_is_told_though_the_daemon_died_before_it_could(
+    asking: Asking, verdict: str
+) -> None:
+    """The daemon dies between the answer and its evidence: tmux stands still, and the verdict waits for its word."""
+    stage, name = asking.stage, f"{verdict}-lingers"
+    item = asking.ask(name)
+    server = int(asking.tmux("display-message", "-p", "#{pid}"))
+    said: list[bool | None] = []
+    operator = threading.Thread(target=lambda: said.append(asking.answer(item["id"], verdict)))
+    try:
+        os.kill(server, signal.SIGSTOP)
+        operator.start()
+        assert asking.outcome(name) == ("answer", "yes" if verdict == "allow" else "no")
+        stage.kill()
+    finally:
+        os.kill(server, signal.SIGCONT)
+    operator.join()
+    assert said == [None], "the operator was told nothing"
+
+    stage.up()
+
+    asking.is_quiet()
+    (asking.room / f"{name}.over").touch()
+    stage.until("the story tells of it", lambda: f"#{item['id']}: its answer was taken" in asking.story())
+    assert f"#{item['id']} was being answered ({verdict}) when phoenixd was restarted" in asking.story()
+    assert asking.answer(item["id"], verdict) is False
+    assert [line.split()[0] for line in (asking.room / "log").read_text().splitlines()].count(name) == 1
 
 
 def test_promise_11_a_hundred_rechecks_by_cron_leave_every_question_answerable(asking: Asking) -> None:

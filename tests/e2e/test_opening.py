@@ -58,3 +58,36 @@ def test_p36_the_goal_is_pasted_once_and_a_resume_says_what_happened(stage: Stag
     assert (root / "heard.1").read_bytes().decode() == f"\x1b[200~{GOAL}\x1b[201~\r", (
         "the next daemon types it not again"
     )
+
+
+DEAF = """
+import json, os, pathlib, subprocess, sys, time
+room = pathlib.Path(sys.argv[1])
+while not (room / "go").exists():
+    time.sleep(0.02)
+told = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], "prompt": sys.argv[2]})
+subprocess.run([os.environ["PHOENIX_HOOK"], "prompt-submit"], input=told.encode(), check=True)
+(room / "told").touch()
+time.sleep(1000)
+"""
+"""Reads nothing, so that nobody knows yet what became of what is typed; told to, it says that it took the prompt."""
+
+
+def test_p36_a_prompt_that_was_taken_while_no_daemon_lived_calls_nobody(stage: Stage) -> None:
+    program, goal = stage.root / "deaf.py", "Work through docs/plan.md."
+    program.write_text(DEAF)
+    argv = json.dumps([sys.executable, str(program), str(stage.root), goal])
+    stage.declare(
+        "a", f'[agent.a]\nargv = {argv}\ncwd = "{os.getcwd()}"\nprompt_via = "paste"\nprompt = {json.dumps(goal)}\n'
+    )
+    stage.up()
+    stage.until_running("a", 1)
+    stage.kill()
+    (stage.root / "go").touch()
+    stage.until("the program says that it took its prompt", (stage.root / "told").exists)
+
+    stage.up()
+
+    story = stage.state / "agents" / "a" / "ops.jsonl"
+    stage.until("it is told", lambda: "text delivered (the agent took the prompt)" in story.read_text())
+    assert stage.row("a")["alerts"] == []

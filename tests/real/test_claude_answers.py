@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import subprocess
 import threading
 import time
 from collections.abc import Iterator
@@ -212,6 +213,53 @@ def test_promise_11_the_item_outlives_kill_9_of_the_daemon_and_the_dialog_hears_
     assert inbox.answer(item["id"], "allow") is True
     stage.until_idle()
     assert (stage.workspace / "one.txt").exists()
+
+
+@pytest.mark.proof
+@pytest.mark.parametrize("meanwhile", ["nobody", "keyboard"])
+def test_promise_11_an_answer_that_was_not_given_when_the_daemon_died_is_given_once_unless_the_keyboard_was_first(
+    stage: ClaudeStage, inbox: Inbox, meanwhile: str
+) -> None:
+    """The daemon dies before it sees the dialog: tmux stands still when it looks for it."""
+    stage.scenario.add(bash("echo once >> one.txt"))
+    stage.up()
+    item = asked(inbox, "Bash echo once >> one.txt")
+    stage.wait_screen("permission")
+    tmux = ["tmux", "-S", str(stage.stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"]
+    server = int(subprocess.run(tmux, check=True, capture_output=True, text=True).stdout)
+    said: list[bool | None] = []
+    operator = threading.Thread(target=lambda: said.append(inbox.answer(item["id"], "allow")))
+    try:
+        os.kill(server, signal.SIGSTOP)
+        operator.start()
+        eventually_sync(lambda: f"answers #{item['id']} (permission): allow" in story(stage), PATIENCE, "it is decided")
+        stage.stage.kill()
+    finally:
+        os.kill(server, signal.SIGCONT)
+    operator.join()
+    assert said == [None]
+    assert not (stage.workspace / "one.txt").exists()
+    if meanwhile == "keyboard":
+        stage.type(NO)
+        stage.wait_screen("idle")
+
+    stage.stage.up()
+
+    quiet(inbox)
+    stage.until_idle()
+    told = f"#{item['id']} was being answered (allow) when phoenixd was restarted"
+    eventually_sync(lambda: told in story(stage), PATIENCE, "the story tells of it")
+    if meanwhile == "nobody":
+        eventually_sync(lambda: f"#{item['id']}: its answer was taken" in story(stage), PATIENCE, "it is told")
+        assert (stage.workspace / "one.txt").read_text() == "once\n"
+    else:
+        eventually_sync(lambda: "too late: the terminal was first" in story(stage), PATIENCE, "it is told")
+        assert not (stage.workspace / "one.txt").exists()
+
+
+def story(stage: ClaudeStage) -> str:
+    """Why everything was done."""
+    return (stage.stage.state / "agents" / NAME / "ops.jsonl").read_text()
 
 
 @pytest.mark.proof

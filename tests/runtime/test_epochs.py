@@ -152,6 +152,20 @@ async def test_promise_3_an_order_that_wants_what_the_file_said_before_the_daemo
     assert f"wish {left} 2" in told.order
 
 
+async def test_the_last_wish_of_who_was_removed_does_not_outlive_the_next_daemons_start() -> None:
+    """A daemon that is killed between its commit and that file leaves it: a lost journal would believe it."""
+    told = Told()
+    supervisor, keeper = supervised(told)
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/")))
+    told.heard()
+    left = {"a": Wish("stopped", 1), "gone": Wish("stopped", 1, 3), "told": Wish("removed", 1, 2)}
+    keeper.knows({**left, "declared anew": Wish("running", 1, 5)}, 1)
+    removed = {"a": 7, "gone": 3, "told": 2, "declared anew": 4, "without a file": 1}
+    for _ in range(2):
+        await keeper.settle(lambda: supervisor.fleet.agents.values(), lambda: removed)
+    assert told.heard() == ["wish removed 1"]
+
+
 class FullOnce(Told):
     """A disk that is full for the first wishes."""
 

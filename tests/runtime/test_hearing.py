@@ -76,6 +76,26 @@ def child() -> Iterator[ProcessIdentity]:
     process.wait()
 
 
+async def test_what_a_shim_says_of_answers_in_its_greeting_is_told_to_who_gives_them(
+    ear: Ear, child: ProcessIdentity
+) -> None:
+    """The word may have been lost with the link; where the link stayed open, the greeting is no news."""
+    words: list[tuple[str, int, bool]] = []
+    absent: Any = None
+    hearing = Hearing(
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, later=lambda seconds, call: None,
+        answered=lambda agent, hold, taken: words.append((agent, hold, taken)),
+    )  # fmt: skip
+    hello = replace(ear.hello(child), answered=((3, True), (4, False)))
+
+    hearing.reconcile(ear.story.agent, hello)
+    hearing.reconcile(ear.story.agent, hello, unwatched=False)
+
+    assert words == [("a", 3, True), ("a", 4, False)]
+    told = [one.answered for one in ear.told if isinstance(one, RunAdopted)]
+    assert told == [((3, True), (4, False)), None]
+
+
 async def test_promise_5_only_a_process_below_the_shim_is_taken_for_its_agent(ear: Ear, child: ProcessIdentity) -> None:
     ear.hearing.watch_shim(ear.hello())
     # Under hidepid the first process cannot be read, and is none of ours all the same.

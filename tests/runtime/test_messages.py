@@ -193,6 +193,7 @@ async def test_what_a_person_is_typing_is_left_alone(post: Post) -> None:
 
     assert isinstance(answer, NotDelivered)
     assert "unsent" in answer.reason
+    assert answer.person
     assert post.pane.typed == []
 
 
@@ -354,7 +355,7 @@ async def test_nothing_is_typed_while_somebody_types(post: Post) -> None:
     post.pane.typed.clear()
     answer = await post.send("go on")
     assert isinstance(answer, NotDelivered)
-    assert (answer.reason, post.pane.typed) == ("somebody types at its terminal", [])
+    assert (answer.reason, answer.person, post.pane.typed) == ("somebody types at its terminal", True, [])
 
 
 async def test_enter_is_left_to_a_person_who_came_meanwhile(post: Post) -> None:
@@ -571,6 +572,15 @@ async def test_a_text_for_a_program_whose_input_line_no_screen_shows_is_closed()
     await post.messenger.run()
 
     assert (outcomes(post), post.pane.typed) == ([("NotDelivered", "m one")], [])
+
+
+async def test_first_words_that_nobody_knows_any_more_are_closed_as_well() -> None:
+    post = Post(Story(spec()).runs().agent)
+    post.messenger.left_behind([Unfinished("a", 1, "prompt", "")])
+
+    await post.messenger.run()
+
+    assert post.told == [NotDelivered("a", 1, "prompt", NO_TRACE)]
 
 
 async def test_a_message_that_is_ordered_again_has_one_verdict(post: Post) -> None:

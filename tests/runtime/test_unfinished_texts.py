@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from phoenixd.core.actions import Deliver
+from phoenixd.core.agent import Agent
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import SendRequested
+from phoenixd.core.events.runs import Delivered
+from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.errors import LaunchFailed
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime.describe import describe_texts
 from phoenixd.runtime.messages import Unfinished
-from phoenixd.runtime.recovery import unfinished_texts
+from phoenixd.runtime.recovery import unfinished_openings, unfinished_texts
+from tests.core.story import Story, spec
 
 
 def row(
@@ -58,3 +64,23 @@ def test_what_the_daemon_types_of_itself_stands_in_the_row_without_secrets() -> 
 
     assert describe_texts(Tick(), orders, clean) == {"typing": [{"message_id": "go", "text": "go on with [redacted]"}]}
     assert describe_texts(SendRequested("a", "go", "go on", "you"), orders[:1], clean) == {}
+
+
+async def test_the_first_words_of_a_run_are_unfinished_until_it_is_told_what_became_of_them() -> None:
+    story = Story(spec(prompt="Build the shop.", prompt_via="paste"))
+    story.start()
+    story.started()
+    (order,) = story.of(Deliver)
+    kept = load_agent(dump_agent(story.agent))
+
+    async def words(agent: Agent) -> str:
+        return "Build the shop."
+
+    async def unreadable(agent: Agent) -> str:
+        raise LaunchFailed("state.json cannot be read")
+
+    told = Unfinished("a", 1, order.message_id, "Build the shop.")
+    assert await unfinished_openings([kept], words) == {"a": told}
+    assert await unfinished_openings([kept], unreadable) == {"a": replace(told, text="")}
+    story.tell(Delivered("a", 1, order.message_id, "taken"))
+    assert await unfinished_openings([story.agent], words) == {}

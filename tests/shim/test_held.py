@@ -215,3 +215,33 @@ def test_promise_11_nothing_is_held_where_the_order_does_not_say_so(daemon: Daem
 
     assert question.answer() == {}
     question.hang_up()
+
+
+def test_a_daemon_that_follows_is_told_what_became_of_the_answers_of_the_one_before(running: Daemon, ask: Any) -> None:
+    """It may have died before it heard of that. What is let go of is no answer, and the first answer counts."""
+    assert running.hello()["answered"] == []
+    question, event = ask()
+    left, other = ask("touch y")
+    give(running, event["seq"])
+    assert question.answer() == ALLOW
+    question.post("tool-end", {"tool_name": "Bash"})
+    running.expect("answered")
+    give(running, other["seq"], body={})
+    assert left.answer() == {}
+    left.post("tool-end", {"tool_name": "Bash"})
+    running.expect("answered")
+    assert running.hello()["answered"] == [[event["seq"], True]]
+
+    give(running, event["seq"])
+    assert running.expect("answered")["taken"] is False
+    assert running.hello()["answered"] == [[event["seq"], True]]
+
+
+def test_who_hung_up_before_its_answer_came_did_not_take_it(running: Daemon, ask: Any) -> None:
+    question, event = ask()
+    question.hang_up()
+    running.expect("released")
+    give(running, event["seq"])
+    running.expect("answered")
+
+    assert running.hello()["answered"] == [[event["seq"], False]]

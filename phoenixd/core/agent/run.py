@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Literal
 
@@ -27,6 +27,24 @@ class Deaf:
     since: Instant
     since_wall: float
     why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Giving:
+    """An operator's answer on its way to a held request, as long as nobody knows what became of it.
+
+    hold: the request. item: the number that it was asked under. answer: allow, deny or answered, in one word. reason,
+    updated: as the shim is to be told it. whole: these are known; an older phoenixd did not keep them. orphaned: an
+    earlier daemon was at it when it ended.
+    """
+
+    hold: int
+    item: int
+    answer: str
+    reason: str = ""
+    updated: str = field(default="", repr=False)
+    whole: bool = True
+    orphaned: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +87,8 @@ class Run:
     """Requests at its hook endpoint that bore no token of its, and were turned away."""
     link: int = 0
     """The protocol that its shim's link speaks; 0: not told."""
+    giving: tuple[Giving, ...] = ()
+    """The operators' answers that are on their way to it."""
 
 
 @dataclass(frozen=True, slots=True)

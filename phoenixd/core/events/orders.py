@@ -105,7 +105,7 @@ class AnswerRequested:
     """An operator answers what an agent asks. text_hash: of the text that was shown, where the caller names it.
 
     words: what the operator said, read by what the item asks; as_text: none of it is an option or a verb. Without words
-    allow and reason are the answer.
+    allow and reason are the answer. secret: the words hold a secret, and are kept nowhere.
     """
 
     agent: str
@@ -116,6 +116,7 @@ class AnswerRequested:
     by: str = "operator"
     words: tuple[str, ...] = ()
     as_text: bool = False
+    secret: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -48,12 +48,13 @@ class Delivered:
 
 @dataclass(frozen=True, slots=True)
 class NotDelivered:
-    """The text was not delivered, and why."""
+    """The text was not delivered, and why. person: somebody types at the terminal, or has a draft in its input line."""
 
     agent: str
     incarnation: int
     message_id: str
     reason: str
+    person: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +168,8 @@ class RunAdopted:
     held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
     held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
     link: the protocol that the link speaks; 0: not told. armed: the answers that its shim was told beforehand, with how
-    often each was given; None where nothing new is known.
+    often each was given; None where nothing new is known. answered: the answers to held requests that its shim was
+    given last, and whether the agent took each; None where nothing new is known, or an older shim does not say.
     """
 
     agent: str
@@ -179,6 +181,7 @@ class RunAdopted:
     held_until: int | None = None
     link: int = 0
     armed: tuple[tuple[str, int], ...] | None = None
+    answered: tuple[tuple[int, bool], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Action, Alert, Deliver, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance.state import STEPS, Resonance, Restoration, Step
@@ -152,6 +153,24 @@ def overdue(agent: Agent, now: Moment) -> Decision:
     return _escalated(agent, f"no new session with its codes came about ({going.step.value})", now)
 
 
+def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:
+    """Words that a person's own were in the way of are no try: they are typed once that person is done."""
+    known, decision = agent.resonance, seen.decision
+    going = known.restoration if known is not None else None
+    if known is None or going is None or not event.person or going.is_over or going.message != event.message_id:
+        return decision
+    waited = going.waited + 1
+    again = replace(going, opened=going.opened - 1, deadline=now.at + VERIFY_WITHIN, message="", waited=waited)
+    said = "restoration: somebody's words stand in its input line, so a turn is opened for its check later"
+    asks = f"its marker is not checked while somebody's words stand in its input line: phoenixctl attach {agent.name}"
+    return replace(
+        decision,
+        agent=replace(agent, resonance=replace(known, restoration=again)),
+        actions=(*decision.actions, *((Alert(agent.name, CHECKS, asks),) if waited == MOST_OPENED else ())),
+        reason="; ".join(filter(None, (decision.reason, said))),
+    )
+
+
 def dropped(agent: Agent, why: str) -> Decision:
     """The restoration is over, because somebody or something else decides about the agent."""
     known = agent.resonance
@@ -225,7 +244,9 @@ def _opened(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> 
         opening_text(known.persona or agent.spec.role),
         now.at + VERIFY_WITHIN,
     )
-    later = replace(known, restoration=replace(going, opened=number, deadline=now.at + OPENED_WITHIN))
+    later = replace(
+        known, restoration=replace(going, opened=number, deadline=now.at + OPENED_WITHIN, message=message_id)
+    )
     said = f"restoration, step 5, verify: it rests, so a turn is opened for its check ({number} of {MOST_OPENED})"
     return Decision(replace(agent, resonance=later), (order,), said)
 

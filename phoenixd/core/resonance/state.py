@@ -75,7 +75,8 @@ class Restoration:
     """One restoration. base: the incarnation whose context was lost. deadline: when the present step is overdue.
 
     read: the seed was read; rebuilt: why it had to be made of state and brief; seed: what it says, in short.
-    opened: how many turns were opened for the check of the new session.
+    opened: how many turns were opened for the check of the new session. message: the words that open the newest one.
+    waited: how often a person's own words were in the way of them.
     """
 
     step: Step
@@ -88,6 +89,8 @@ class Restoration:
     rebuilt: str = ""
     seed: str = field(default="", repr=False)
     opened: int = 0
+    message: str = ""
+    waited: int = 0
 
     @property
     def is_over(self) -> bool:

@@ -1,6 +1,7 @@
 """An operator's answer on its way to a held request: the dialog first, then the shim's word, then the proof.
 
-`hear` judges what was seen of one answer. No key is pressed: the shim hands the answer to the hook that waits.
+`hear` judges what was seen of one answer. No key is pressed: the shim hands the answer to the hook that waits. After
+the daemon's death `begin_again` goes on with it, from what the shim says now: no shim gives two answers to one request.
 """
 
 from __future__ import annotations
@@ -8,6 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
+from phoenixd.core.actions import AnswerLeft
 from phoenixd.core.moment import Instant, Moment
 
 APPEARS_WITHIN = 5.0
@@ -26,6 +28,8 @@ TERMINAL_FIRST = "the terminal was first"
 DIALOG_GONE = f"{TERMINAL_FIRST}: the dialog has left its screen"
 NOT_WAITING = f"{TERMINAL_FIRST}: the agent no longer waited for an answer"
 NOT_COUNTED = f"{TERMINAL_FIRST}: the agent's transcript says so"
+NOT_KEPT = "phoenixd was restarted before it was given, and does not know its words any more; it can be given again"
+NO_TRACE = "phoenixd was restarted while it was given, and nothing tells what became of it"
 NO_WORD = f"its shim did not say within {WORD_WITHIN:.0f} s what became of it"
 
 
@@ -42,10 +46,21 @@ class Handing:
 
 
 @dataclass(frozen=True, slots=True)
+class Orphaned:
+    """An earlier daemon may have given it; the shim may yet say so. says: it says what came of each answer."""
+
+    says: bool
+
+
+@dataclass(frozen=True, slots=True)
 class Counting:
-    """The agent took the answer; its transcript may say that another one settled the matter before."""
+    """The agent took the answer; its transcript may say that another one settled the matter before.
+
+    is_orphan: an earlier daemon gave it, and what the transcript says of other calls may be older than that.
+    """
 
     since: Instant
+    is_orphan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +78,7 @@ class Answering:
     """One answer under way. allow: whether it is a yes."""
 
     allow: bool
-    step: Standing | Handing | Counting | LettingGo | Answered
+    step: Orphaned | Standing | Handing | Counting | LettingGo | Answered
 
 
 # --- what was seen ---
@@ -124,10 +139,18 @@ class HandOver:
 
 
 @dataclass(frozen=True, slots=True)
+class AwaitWord:
+    """Give nothing, and wait for the shim's word on what it was given, for so many seconds."""
+
+    within: float = WORD_WITHIN
+
+
+@dataclass(frozen=True, slots=True)
 class SeekProof:
-    """Look into the transcript at `at`."""
+    """Look into the transcript at `at`. is_orphan: also at what it said some time before this daemon began."""
 
     at: Instant
+    is_orphan: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +167,7 @@ class Verdict:
     held: bool = False
 
 
-Order = LookForDialog | HandOver | SeekProof | LetGo | Verdict
+Order = LookForDialog | HandOver | AwaitWord | SeekProof | LetGo | Verdict
 
 
 class Outcome(NamedTuple):
@@ -163,11 +186,31 @@ def begin(now: Moment, *, allow: bool, shows: bool, was_seen: bool) -> Outcome:
     return Outcome(Answering(allow, Standing(until)), LookForDialog(now.at), "whether its dialog is on the screen")
 
 
+def begin_again(now: Moment, *, allow: bool, shows: bool, was_seen: bool, left: AnswerLeft) -> Outcome:
+    """Go on with the answer that an earlier daemon was at: give it only where its shim was given none."""
+    answering = Answering(allow, Orphaned(left.says))
+    if left.taken is not None:
+        return hear(answering, WordHeard(left.taken), now)
+    if not left.held:
+        return Outcome(answering, AwaitWord(), "its shim holds the request no longer, and has yet to say why")
+    if not left.whole:
+        return _over(answering, Verdict(taken=False, why=NOT_KEPT, held=True))
+    return begin(now, allow=allow, shows=shows, was_seen=was_seen)
+
+
 def hear(answering: Answering, seen: Seen, now: Moment) -> Outcome:
     """Judge what was seen: taken or not, never perhaps; what fails leaves the question open."""
     match answering.step, seen:
         case _, Unreachable(why=why):
             return _over(answering, Verdict(taken=False, why=why, held=True))
+        case Orphaned(), WordHeard(taken=True):
+            if answering.allow:
+                # It may go on; whether a yes at the terminal was first makes no difference any more.
+                return _over(answering, Verdict(taken=True))
+            counting = replace(answering, step=Counting(now.at, is_orphan=True))
+            return Outcome(counting, SeekProof(now.at, is_orphan=True), "the agent took an earlier daemon's answer")
+        case Orphaned(says=says), WordHeard(taken=taken):
+            return _over(answering, Verdict(taken=False, why=NOT_WAITING if says or taken is False else NO_TRACE))
         case Standing(), DialogLooked(stands=True):
             return Outcome(replace(answering, step=Handing()), HandOver(), "its dialog stands")
         case Standing(until=until), DialogLooked():
@@ -179,24 +222,24 @@ def hear(answering: Answering, seen: Seen, now: Moment) -> Outcome:
         case Handing(), WordHeard(taken=taken):
             lost = Verdict(taken=False, why=NOT_WAITING)
             return _over(answering, lost if taken is False else Verdict(taken=False, why=NO_WORD, held=True))
-        case Counting(since=since), ProofSought():
-            return _count(answering, since, seen, now)
+        case Counting() as step, ProofSought():
+            return _count(answering, step, seen, now)
         case LettingGo(), HeldLetGo():
             return _over(answering, Verdict(taken=False, why=DIALOG_GONE))
         case _:
             raise ValueError(f"{type(seen).__name__} was not asked for at {type(answering.step).__name__}")
 
 
-def _count(answering: Answering, since: Instant, seen: ProofSought, now: Moment) -> Outcome:
+def _count(answering: Answering, step: Counting, seen: ProofSought, now: Moment) -> Outcome:
     """Whether the answer settled it: a Yes at the terminal leaves the agent waiting for ours, which goes unread."""
     counted = False if seen.counted is None and seen.closed and not answering.allow else seen.counted
-    waited = now.at - since
-    if counted is False and waited < NEIGHBOUR_GRACE:
+    waited = now.at - step.since
+    if counted is False and (waited < NEIGHBOUR_GRACE or step.is_orphan):
         counted = None
     if counted is None and waited >= (ALLOWANCE_WITHIN if answering.allow else DENIAL_WITHIN):
         counted = answering.allow
     if counted is None:
-        return Outcome(answering, SeekProof(now.at + LOOK_INTERVAL), "its transcript does not say yet")
+        return Outcome(answering, SeekProof(now.at + LOOK_INTERVAL, step.is_orphan), "its transcript does not say yet")
     return _over(answering, Verdict(taken=True) if counted else Verdict(taken=False, why=NOT_COUNTED))
 
 

@@ -75,9 +75,10 @@ def hear_freeing(delivery: Delivery, step: Freeing, sight: Sight, now: Moment) -
         return look_again(delivery, clearing, now, "what an earlier text left in its input line is taken out")
     is_drafted = delivery.is_seen and bool(screen.line) and not is_typing(sight.typed, now.wall)
     if is_drafted and now.at - delivery.began > DRAFT_STAYS:
-        return not_delivered(delivery, "something unsent stands in its input line already")
+        is_theirs = not is_of(screen.line or "", *delivery.left)
+        return not_delivered(delivery, "something unsent stands in its input line already", person=is_theirs)
     if now.at > step.until:
-        return not_delivered(delivery, obstacle)
+        return not_delivered(delivery, obstacle, person=is_typing(sight.typed, now.wall))
     return look_again(replace(delivery, asked=False), step, now, obstacle, _look(now.at + LOOK_INTERVAL))
 
 

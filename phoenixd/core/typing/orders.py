@@ -50,7 +50,8 @@ class Done:
     """Tell what became of the text. why: the evidence that it arrived, or the reason why it did not.
 
     dialog: what a screen shows that was in the way, as the harness calls it. attended: a person has touched the
-    terminal lately, so that a menu there may be his own. queued: no hook will tell of the text.
+    terminal lately, so that a menu there may be his own. queued: no hook will tell of the text. person: somebody's own
+    words were in the way, and nothing was typed.
     """
 
     verdict: Verdict
@@ -58,6 +59,7 @@ class Done:
     dialog: str = ""
     attended: bool = False
     queued: bool = False
+    person: bool = False
 
 
 Order = Look | Paste | PressEnter | ClearLine | Discard | Done

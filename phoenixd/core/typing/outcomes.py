@@ -47,9 +47,9 @@ def delivered(delivery: Delivery, evidence: str) -> Outcome:
     return go_on(replace(delivery, left=()), Over(), Done("delivered", evidence, queued=evidence == QUEUED), evidence)
 
 
-def not_delivered(delivery: Delivery, why: str) -> Outcome:
-    """End: the text was not submitted."""
-    return go_on(delivery, Over(), Done("not delivered", why), why)
+def not_delivered(delivery: Delivery, why: str, *, person: bool = False) -> Outcome:
+    """End: the text was not submitted. person: nothing was typed, for somebody's own words were in the way."""
+    return go_on(delivery, Over(), Done("not delivered", why, person=person), why)
 
 
 def unknown(delivery: Delivery, why: str) -> Outcome:

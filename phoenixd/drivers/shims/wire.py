@@ -55,6 +55,7 @@ def parse_hello(body: dict[str, Any]) -> ShimHello:
             knows_epochs="epoch" in body,
             unswept=body.get("unswept"),
             armed=parse_uses(body.get("armed")),
+            answered=parse_answered(body.get("answered")),
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the hello lacks {error}") from error
@@ -74,6 +75,20 @@ def parse_run(body: dict[str, Any]) -> ShimRun:
         )
     except (KeyError, TypeError) as error:
         raise Malformed(f"the run lacks {error}") from error
+
+
+def parse_answered(told: Any) -> tuple[tuple[int, bool], ...] | None:
+    """The answers that a shim was given, and whether each was taken; raises Malformed. None where nothing is told."""
+    if told is None:
+        return None
+    if not isinstance(told, list):
+        raise Malformed("answers that are no list")
+    found = []
+    for one in told:
+        if not isinstance(one, list) or len(one) != 2 or not isinstance(one[1], bool):
+            raise Malformed("an answer that is no pair")
+        found.append((_number(one[0]), one[1]))
+    return tuple(found)
 
 
 def parse_uses(told: Any) -> tuple[tuple[str, int], ...] | None:

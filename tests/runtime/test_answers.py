@@ -1,0 +1,130 @@
+"""Answers to held requests, over a shim that says what it is told to: those of an earlier daemon above all."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any, cast
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from phoenixd.core.actions import AnswerHold, AnswerLeft
+from phoenixd.core.agent import Agent
+from phoenixd.core.events.runs import HoldAnswered
+from phoenixd.core.typing.answering import NOT_KEPT, NOT_WAITING
+from phoenixd.drivers.shims.wire import Malformed, parse_answered
+from phoenixd.runtime.answers import LOOK_BACK, Answerer
+from tests.core.story import Story, spec
+from tests.runtime.test_messages import FastClock
+
+
+class Shims:
+    def __init__(self) -> None:
+        self.given: list[dict[str, object]] = []
+        self.says: Callable[[], None] = lambda: None
+
+    def answer(self, agent: str, incarnation: int, hold: int, body: dict[str, object]) -> None:
+        self.given.append(body)
+        self.says()
+
+
+class Terminal:
+    async def tell_attached(self, agent: str, words: str) -> None:
+        pass
+
+
+class Transcripts:
+    """One of 3 MiB, which says in its last one that a denial counted."""
+
+    def __init__(self) -> None:
+        self.sought: list[dict[str, int]] = []
+
+    async def ends(self, agent: Agent) -> dict[str, int]:
+        return {"long": 3 * LOOK_BACK, "short": 5}
+
+    async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
+        self.sought.append(dict(after))
+        return True
+
+
+class Desk:
+    def __init__(self) -> None:
+        self.shims, self.transcripts = Shims(), Transcripts()
+        self.agent = Story(spec()).runs().agent
+        absent: Any = None
+        self.answerer = Answerer(
+            lambda name: self.agent, cast(Any, Terminal()), cast(Any, self.shims), absent,
+            cast(Any, self.transcripts), cast(Any, FastClock()),
+        )  # fmt: skip
+
+    async def goes_on(self, left: AnswerLeft, *, allow: bool = True) -> HoldAnswered:
+        return await self.answerer.answer(self.agent, AnswerHold("a", 1, 7, 3, allow, left=left))
+
+
+@pytest.fixture
+def desk() -> Desk:
+    return Desk()
+
+
+async def test_what_the_shim_holds_still_is_given_once(desk: Desk) -> None:
+    desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
+
+    assert await desk.goes_on(AnswerLeft(held=True)) == HoldAnswered("a", 1, 7, True)
+    assert len(desk.shims.given) == 1
+
+
+async def test_what_the_shim_was_given_is_not_given_again_whatever_it_says(desk: Desk) -> None:
+    assert await desk.goes_on(AnswerLeft(held=False, taken=True)) == HoldAnswered("a", 1, 7, True)
+    assert await desk.goes_on(AnswerLeft(held=False, taken=False)) == HoldAnswered("a", 1, 7, False, NOT_WAITING)
+    found = await desk.goes_on(AnswerLeft(held=True, whole=False))
+    assert found == HoldAnswered("a", 1, 7, False, NOT_KEPT, still_held=True)
+    assert desk.shims.given == []
+
+
+@pytest.mark.parametrize("early", [True, False])
+async def test_a_word_that_comes_after_the_greeting_counts_also_before_it_is_waited_for(
+    desk: Desk, early: bool
+) -> None:
+    """The shim had the answer, and waits a second whether the agent hangs up."""
+    if early:
+        desk.answerer.heard("a", 7, True)
+        desk.answerer.heard("a", 7, False)
+    async with anyio.create_task_group() as tasks:
+
+        async def says() -> None:
+            await anyio.lowlevel.checkpoint()
+            desk.answerer.heard("a", 7, not early)
+
+        if not early:
+            tasks.start_soon(says)
+        found = await desk.goes_on(AnswerLeft(held=False))
+    assert found == HoldAnswered("a", 1, 7, True)
+    assert desk.shims.given == []
+
+
+async def test_a_new_answer_waits_for_its_own_word(desk: Desk) -> None:
+    """Whatever was said of that number before."""
+    desk.answerer.heard("a", 7, False)
+    desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
+
+    found = await desk.answerer.answer(desk.agent, AnswerHold("a", 1, 7, 3, allow=True))
+
+    assert found == HoldAnswered("a", 1, 7, True)
+
+
+async def test_a_denial_of_an_earlier_daemon_is_looked_for_at_the_end_of_each_transcript(desk: Desk) -> None:
+    assert await desk.goes_on(AnswerLeft(held=False, taken=True), allow=False) == HoldAnswered("a", 1, 7, True)
+    assert desk.transcripts.sought == [{"long": 2 * LOOK_BACK, "short": 0}]
+
+
+@pytest.mark.parametrize("torn", ["x", {}, [1], [[1]], [[1, 2]], [["1", True]], [[1, True, 2]]])
+def test_answers_that_a_shim_tells_in_another_form_are_refused(torn: Any) -> None:
+    with pytest.raises(Malformed):
+        parse_answered(torn)
+
+
+def test_an_older_shim_says_nothing_of_its_answers() -> None:
+    assert parse_answered(None) is None
+    assert parse_answered([]) == ()
+    assert parse_answered([[7, True], [8, False]]) == ((7, True), (8, False))
