@@ -6,11 +6,13 @@ Most of a thousand agents are fine, and are a number to who looks; only those th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.alerts import pressing
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter.reading import Gauge
 from phoenixd.core.moment import Moment
@@ -83,6 +85,12 @@ def whole(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight]) -> Callabl
 
 
 def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
-    """How many agents each group has."""
-    found = Counter(one.group for one in glances(fleet, now))
-    return {group: found[group] for group in projection.SIGNS}
+    """How many agents each group has; of what needs a person, all that does."""
+    seen = glances(fleet, now)
+    found = Counter(one.group for one in seen)
+    return {**{group: found[group] for group in projection.SIGNS}, "needs_you": needs(seen, fleet.alerts)}
+
+
+def needs(seen: Iterable[Seen], alerts: Iterable[StandingAlert]) -> int:
+    """How many things need a person: the number that each face says first. alerts: those of no agent."""
+    return sum(one.group == "needs_you" for one in seen) + len(pressing(alerts))
