@@ -70,17 +70,19 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     if item.left:
         return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now)
     assert isinstance(state, Running)
-    return _give(agent, state.run.incarnation, item, said, event.by)
+    return _give(agent, state, item, said, event.by, now)
 
 
-def _give(agent: Agent, incarnation: int, item: InboxItem, said: Said, by: str) -> Decision:
+def _give(agent: Agent, state: Running, item: InboxItem, said: Said, by: str, now: Moment) -> Decision:
     """Hand the answer to the shim that holds the request."""
     verdict = "answered" if said.answers else "allow" if said.allow else "deny"
     updated = _updated(item, said)
-    action = AnswerHold(agent.name, incarnation, item.hold, item.id, said.allow, said.reason, updated)
+    action = AnswerHold(agent.name, state.run.incarnation, item.hold, item.id, said.allow, said.reason, updated)
     readings = (("item", item.id), ("text_hash", item.text_hash), ("hold", item.hold), ("by", by))
     reason = f"{by} answers #{item.id} ({item.kind}): {_in_words(item, said) if said.answers else verdict}"
-    return Decision(put_item(agent, replace(item, answering=verdict)), (action,), reason, readings)
+    answering = put_item(agent, replace(item, answering=verdict))
+    touched = replace(state, activity=liveness.touched(state.activity, agent.spec, now))
+    return Decision(replace(answering, state=touched), (action,), reason, readings)
 
 
 def _in_words(item: InboxItem, said: Said) -> str:
@@ -215,7 +217,9 @@ def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> 
     kept = replace(waiting, hold=0, seen=not agent.spec.hides_its_dialog)
     if (item := _holding(agent, hold)) is not None:
         agent = put_item(agent, replace(item, hold=0, answer_by="attach", answering=""))
-    looking = replace(state, activity=replace(state.activity, waiting=kept, looked_at=now.at))
+    # A dialog that is drawn only now is looked for as one that was asked for now.
+    heard = now.at if agent.spec.hides_its_dialog else state.activity.evidence_at
+    looking = replace(state, activity=replace(state.activity, waiting=kept, looked_at=now.at, evidence_at=heard))
     look = LookAtScreen(agent.name, state.run.incarnation)
     return Decision(replace(agent, state=looking), (look,), f"{why}; looking at the screen whether it asks")
 
