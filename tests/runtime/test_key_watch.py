@@ -91,6 +91,14 @@ async def test_keys_are_told_while_a_question_stands_and_not_after_it() -> None:
         assert {one.agent for one in told} == {"b"}
 
 
+async def test_keys_at_one_terminal_say_nothing_of_another() -> None:
+    terminals, told = Terminals("a", "b"), list[KeysRead]()
+    async with watching(terminals, told, asks("a").agent, asks("b").agent):
+        await told_of(terminals, told, "a")
+        assert {one.agent for one in told} == {"a"}
+        await told_of(terminals, told, "b")
+
+
 async def test_who_asked_before_the_daemon_began_is_watched_and_who_has_no_pane_costs_nobody_else() -> None:
     terminals, told = Terminals("a"), list[KeysRead]()
     async with watching(terminals, told, asks("gone").agent, asks("a").agent):

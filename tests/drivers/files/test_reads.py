@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import tty
 from collections.abc import Iterator
+from pathlib import Path
 
 import anyio
 import pytest
@@ -52,10 +54,21 @@ async def test_a_key_is_heard_of_when_the_program_reads_it(terminal: tuple[int, 
     reads.close()
 
 
+def is_watched(path: str) -> bool:
+    """Whether the kernel would wake this process for it."""
+    told = ""
+    for descriptor in Path("/proc/self/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            told += descriptor.read_text()
+    return f" ino:{os.stat(path).st_ino:x} " in told
+
+
 async def test_what_is_forgotten_is_not_heard_of_and_can_be_watched_again(terminal: tuple[int, int]) -> None:
     reads, path = FileReads(), os.ttyname(terminal[1])
     reads.watch(path)
+    assert is_watched(path)
     reads.forget(path)
+    assert not is_watched(path)
     reads.forget(path)
     typed(terminal)
     assert await is_quiet(reads)
