@@ -142,7 +142,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
-    looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch)
+    looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch)
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):
         tasks.start_soon(part.run)
     tasks.start_soon(_obey_signals, daemon)

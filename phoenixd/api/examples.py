@@ -30,6 +30,7 @@ GIVEN: dict[str, Any] = {
     "select": "shop-*", "argv": ["npm", "start"], "env": {"STAGE": "test"}, "for": "2h", "timeout": "1m", "since": "8h",
     "time": "8h", "age": "20m", "expect": ["shop-api"], "answer": ["allow"], "upto": "4711", "said": "{}",
     "after": "t1", "threshold": "0.9", "withdraw": "shop", "agent": "shop-api", "name": "shop-api",
+    "numbers": "7,8",
 }  # fmt: skip
 """What arguments are given, by name."""
 

@@ -72,10 +72,10 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     if item.left:
         return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now)
     assert isinstance(state, Running)
-    return _give(agent, state, item, said, event)
+    return _give(agent, state, item, said, event, now)
 
 
-def _give(agent: Agent, state: Running, item: InboxItem, said: Said, event: AnswerRequested) -> Decision:
+def _give(agent: Agent, state: Running, item: InboxItem, said: Said, event: AnswerRequested, now: Moment) -> Decision:
     """Hand the answer to the shim that holds the request, and keep it until it is known what became of it."""
     by = event.by
     verdict = "answered" if said.answers else "allow" if said.allow else "deny"
@@ -84,7 +84,9 @@ def _give(agent: Agent, state: Running, item: InboxItem, said: Said, event: Answ
     reason = f"{by} answers #{item.id} ({item.kind}): {_in_words(item, said) if said.answers else verdict}"
     kept = replace(giving, reason="", updated="", whole=False) if event.secret else giving
     others = (one for one in state.run.giving if one.hold != item.hold)
-    told = _with_giving(put_item(agent, replace(item, answering=verdict)), (*others, kept))
+    touched = replace(state, activity=liveness.touched(state.activity, agent.spec, now))
+    asked = put_item(replace(agent, state=touched), replace(item, answering=verdict))
+    told = _with_giving(asked, (*others, kept))
     return Decision(told, (_order(agent, giving),), reason, readings)
 
 
@@ -288,7 +290,9 @@ def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> 
     kept = replace(waiting, hold=0, seen=not agent.spec.hides_its_dialog)
     if (item := _holding(agent, hold)) is not None:
         agent = put_item(agent, replace(item, hold=0, answer_by="attach", answering=""))
-    looking = replace(state, activity=replace(state.activity, waiting=kept, looked_at=now.at))
+    # A dialog that is drawn only now is looked for as one that was asked for now.
+    heard = now.at if agent.spec.hides_its_dialog else state.activity.evidence_at
+    looking = replace(state, activity=replace(state.activity, waiting=kept, looked_at=now.at, evidence_at=heard))
     look = LookAtScreen(agent.name, state.run.incarnation)
     return Decision(replace(agent, state=looking), (look,), f"{why}; looking at the screen whether it asks")
 

@@ -6,11 +6,13 @@ Most of a thousand agents are fine, and are a number to who looks; only those th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
 from phoenixd.core import condition, projection
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.alerts import pressing
 from phoenixd.core.condition import Group
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter.reading import Gauge
@@ -85,10 +87,19 @@ def whole(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight]) -> Callabl
 
 
 def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
-    """How many agents each group has: all that a shell's prompt is told, at every line that is typed."""
+    """How many agents each group has: all that a shell's prompt is told, at every line that is typed.
+
+    Of what needs a person, all that does, alerts of no agent among them.
+    """
     found = Counter(
         projection.row_of(fleet, agent, now).group if agent.spec.seat else condition.group(agent)
         for agent in fleet.agents.values()
         if not finding.is_other(fleet, agent)
     )
-    return {group: found[group] for group in condition.SIGNS}
+    counted = {group: found[group] for group in condition.SIGNS}
+    return {**counted, "needs_you": found["needs_you"] + len(pressing(fleet.alerts))}
+
+
+def needs(seen: Iterable[Seen], alerts: Iterable[StandingAlert]) -> int:
+    """How many things need a person: the number that each face says first. alerts: those of no agent."""
+    return sum(one.group == "needs_you" for one in seen) + len(pressing(alerts))

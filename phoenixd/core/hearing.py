@@ -46,6 +46,7 @@ from phoenixd.core.events.evidence import (
     EvidenceSeen,
     FailureStatusSeen,
     IncidentRecorded,
+    KeysRead,
     ScreenSeen,
     UsageSeen,
 )
@@ -236,6 +237,7 @@ TABLE: dict[type[Any], Row] = {
     # Other signs of life, and what was looked at.
     EvidenceSeen: ((liveness.hear, session.hear_evidence, answers.let_go), *DUE),
     CallWorkSeen: ((liveness.hear,), *DUE),
+    KeysRead: ((liveness.hear,), *DUE),
     UsageSeen: ((meter.hear,), following.follow, *DUE),
     AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     FailureStatusSeen: RUN,

@@ -15,6 +15,8 @@ from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
 from phoenixd.core.turn import liveness
+from phoenixd.core.turn.due import SOON_FOR, is_hidden
+from phoenixd.core.typing.answering import APPEARS_WITHIN
 
 
 def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
@@ -78,7 +80,7 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
 def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Close a question whose dialog has left the screen; the hook that opened it comes before the dialog shows."""
     activity, waiting = state.activity, state.activity.waiting
-    if waiting is None or (waiting.hold and agent.spec.hides_its_dialog):
+    if waiting is None or is_hidden(waiting, agent.spec):
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
@@ -92,7 +94,15 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"
         return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=over)), why)
-    if event.verdict == "working" and waiting.seen:
+    if activity.also_asked and waiting.touched is not None and now.at - waiting.touched < SOON_FOR:
+        # Between two dialogs there is none for a moment.
+        return Decision(agent)
+    if event.verdict == "working" and (waiting.seen or _was_drawn(waiting, now)):
         why = "no longer waits: the dialog has left its screen"
         return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=answered)), why)
     return Decision(agent)
+
+
+def _was_drawn(waiting: Waiting, now: Moment) -> bool:
+    """Whether a dialog that nobody saw has been there: somebody touched it, and long after that it is not drawn."""
+    return waiting.touched is not None and now.at - waiting.touched >= APPEARS_WITHIN

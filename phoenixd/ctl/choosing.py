@@ -29,13 +29,30 @@ FIRST = ("name", "id", "agent")
 def look(command: Command) -> int:
     """`inbox|breaker show|resonance status|cleanup [NAME|SELECT...]`."""
     given = dict(command.given)
-    if given.pop("closed", False):
-        if str(given.get("id", "")).isdecimal() and not given.get("which"):
+    is_closed, numbers = given.pop("closed", False), _numbers(command)
+    if len(numbers) > 1:
+        state = "closed" if is_closed else "open"
+        several = {**given, "numbers": ",".join(numbers), "state": state}
+        for key in ("id", "which"):
+            del several[key]
+        return calls.call(
+            Command(command.words, calls.operation("list_items"), several, command.socket, command.as_json)
+        )
+    if is_closed:
+        if numbers:
             given["item"] = int(given.pop("id"))
         asking = chosen(Command(command.words, command.operation, given, command.socket, command.as_json), always=True)
         given = {**asking.given, "state": "closed"}
         return calls.call(Command(command.words, calls.operation("list_items"), given, command.socket, command.as_json))
     return calls.call(chosen(Command(command.words, command.operation, given, command.socket, command.as_json)))
+
+
+def _numbers(command: Command) -> list[str]:
+    """The numbers of items, where numbers are all that is given: several, or one."""
+    if command.operation.name != "show_item":
+        return []
+    words = [str(command.given["id"]), *map(str, command.given.get("which") or ())]
+    return words if all(word.isdecimal() and word.isascii() for word in words) else []
 
 
 def chosen(command: Command, *, always: bool = False) -> Command:

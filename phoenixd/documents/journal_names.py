@@ -20,6 +20,7 @@ from phoenixd.core.events.evidence import (
     EvidenceSeen,
     FailureStatusSeen,
     IncidentRecorded,
+    KeysRead,
     ScreenSeen,
     UsageSeen,
 )
@@ -124,6 +125,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     FailureStatusSeen: "failure_status_seen",
     ScreenSeen: "screen_seen",
     CallWorkSeen: "call_work_seen",
+    KeysRead: "keys_read",
     IncidentRecorded: "incident_recorded",
     RunAdopted: "run_adopted",
     RunMissing: "run_missing",

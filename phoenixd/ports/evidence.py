@@ -35,6 +35,22 @@ class Changes(Protocol):
     def close(self) -> None: ...
 
 
+class Reads(Protocol):
+    """Which files their programs read, told when it happens."""
+
+    def watch(self, path: str) -> bool:
+        """Tell of reads of this file from now on; whether that can be done."""
+        ...
+
+    def forget(self, path: str) -> None: ...
+
+    async def next(self) -> frozenset[str]:
+        """Wait until some were read."""
+        ...
+
+    def close(self) -> None: ...
+
+
 class Transcripts(Protocol):
     """What CLIs write down of a session, read where no hook tells."""
 

@@ -13,6 +13,7 @@ from phoenixd.top.face import Face, Order, Page, Prompt
 from phoenixd.top.frames import Json
 from phoenixd.top.words import Clock
 
+CLOSED = "the list of what waited"
 NO_ANSWER = "phoenixd does not answer; whether it was done is not known: look at the row"
 TITLES = {
     "screen": "the terminal of",
@@ -49,13 +50,14 @@ def ordered(face: Face, order: Order, answer: Answer | None) -> Face:
 
 def fetched(face: Face, fetch: Fetch, answer: Answer | None, clock: Clock) -> Face:
     """The face with the page that was asked for."""
+    what = f"{fetch.kind} of {fetch.name}" if fetch.name else CLOSED
     if answer is None:
-        return face.says(f"{fetch.kind}: phoenixd does not answer")
+        return face.says(f"{what}: phoenixd does not answer")
     body = answer.body if isinstance(answer.body, dict) else {}
     if "detail" in body:
-        return face.says(f"{fetch.kind}: {body['detail']}. do: {body.get('remedy', '')}")
+        return face.says(f"{what}: {body['detail']}. do: {body.get('remedy', '')}")
     if face.prompt is not None:
-        return face.says(f"{fetch.kind} of {fetch.name} came while you typed: ask once more")
+        return face.says(f"{what} came while you typed: ask once more")
     lines = _lines(fetch, answer, body, clock)
     page = Page(fetch.kind, f"{TITLES[fetch.kind]} {fetch.name}".rstrip(), fetch.name, lines)
     # What is new in a log, and on a terminal, stands at the end.

@@ -28,6 +28,7 @@ from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.listing import hash_files
 from phoenixd.drivers.files.outputs import gather
+from phoenixd.drivers.files.reads import FileReads
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.git.summary import git_summary
@@ -61,6 +62,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.key_watch import KeyWatch
 from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
@@ -273,6 +275,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
+    key_watch = KeyWatch(world.terminal, FileReads(), clock, tell, supervisor.everybody)
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
@@ -299,4 +302,6 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch, sights)
+    return Hands(
+        messenger, answerer, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, sights
+    )

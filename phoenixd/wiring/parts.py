@@ -28,6 +28,7 @@ from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.key_watch import KeyWatch
 from phoenixd.runtime.marker_watch import MarkerWatch
 from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.metering import Metering
@@ -93,6 +94,7 @@ class Hands:
     metering: Metering
     cut_answers: CutAnswers
     marker_watch: MarkerWatch
+    key_watch: KeyWatch
     sights: Sights
 
 

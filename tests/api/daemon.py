@@ -248,7 +248,9 @@ class FakeDaemon:
         self.happen(Tick())
 
     def facts(self) -> Facts:
-        return Facts("0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, halted=self.degraded)
+        return Facts(
+            "0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, self.state.alerts, halted=self.degraded
+        )
 
     sights: dict[str, Sight] = field(default_factory=dict)
     """What is seen of agents, by their names."""

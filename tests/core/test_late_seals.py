@@ -21,6 +21,9 @@ from tests.core.workers import Works, boss
 
 UNSEALED = Outcome("done", report="/tasks/report.md", outputs=2, seal="unsealed")
 SEALED = replace(UNSEALED, seal="sealed")
+NOT_ASKED = (
+    "its worker ended with 0; its answer has no seal, it could not be asked for that, and only its CLI says it is whole"
+)
 
 
 def asked(**details: object) -> Works:
@@ -84,6 +87,7 @@ def test_a_session_that_cannot_be_resumed_is_never_begun_anew() -> None:
 
     assert [one.mode for one in works.of(Spawn)] == [Mode.FRESH, Mode.RESUME]
     assert works.states() == {"t1": "done"}
+    assert works.task("t1").why == NOT_ASKED
 
 
 def test_one_that_is_parked_before_it_can_be_asked_is_not_begun_afresh_afterwards() -> None:
@@ -98,6 +102,7 @@ def test_one_that_is_parked_before_it_can_be_asked_is_not_begun_afresh_afterward
 
     assert works.states() == {"t1": "done"}
     assert [one.mode for one in works.of(Spawn)] == [Mode.FRESH, Mode.RESUME]
+    assert works.task("t1").why == NOT_ASKED
 
 
 def test_a_cancel_meanwhile_counts() -> None:

@@ -81,11 +81,31 @@ async def test_inbox_of_a_number_tells_how_that_item_ended(ctl: Ctl, daemon: Fak
     told = " ".join((await ctl("inbox", str(numbers[0]), "--closed")).out.split())
     assert f"#{numbers[0]} permission of docs" in told
     assert "by uid 7" in told
+    both = await ctl("inbox", *map(str, numbers), "--closed")
+    assert (both.code, [f"#{number} " in both.out for number in numbers]) == (0, [True, True]), both.err
+    told_both = (await ctl("inbox", *map(str, numbers), "--closed", "--json")).json
+    assert [one["id"] for one in told_both["closed"]] == numbers
+    torn = await ctl("inbox", str(numbers[0]), "99999", "--closed")
+    assert (torn.code, torn.out) == (4, "")
+    assert "has the number 99999" in torn.err
     never = await ctl("inbox", "99999", "--closed")
     assert (never.code, never.out) == (4, "")
     assert "nothing that ended within 7 days has the number 99999" in never.err
     assert "phoenixctl inbox --closed" in never.err
     assert "there is no agent 7" in (await ctl("inbox", "7", "docs", "--closed")).err
+
+
+async def test_inbox_of_several_numbers_tells_of_what_waits_under_each(ctl: Ctl, daemon: FakeDaemon) -> None:
+    for name in ("docs", "shop-api"):
+        daemon.declare(name)
+        daemon.wait(name, text=f"make {name}", held=True)
+    numbers = [str(agent.item.id) for agent in daemon.state.agents.values() if agent.item is not None]
+
+    both = await ctl("inbox", *numbers)
+    assert (both.code, [f"make {name}" in both.out for name in ("docs", "shop-api")]) == (0, [True, True]), both.err
+    gone = await ctl("inbox", numbers[0], "99999")
+    assert (gone.code, gone.out) == (4, "")
+    assert "nothing waits under #99999" in gone.err
 
 
 @pytest.mark.parametrize(

@@ -55,6 +55,7 @@ evidence_seen
 usage_seen
 screen_seen
 call_work_seen
+keys_read
 incident_recorded
 run_adopted
 run_missing

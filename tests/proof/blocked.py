@@ -30,7 +30,14 @@ SEEN, CLEARED = 250.0, 1000.0
 PATIENCE = 60.0
 READS = 1.0
 """Seconds for which a person reads before a key is pressed; in the first half the CLI takes none."""
-WAYS = ("allow from afar", "deny from afar", "Yes at its terminal, and the command takes 5 s", "Esc at its terminal")
+WAYS = (
+    "allow from afar",
+    "deny from afar",
+    "Yes at its terminal, and the command takes 5 s",
+    "Esc at its terminal",
+    "allow from afar, and the command takes 5 s",
+)
+LONG = (WAYS[2], WAYS[4])
 
 
 class Listener:
@@ -75,7 +82,7 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="phx-") as directory, ClaudeStage(found.binary, Path(directory)) as stage:
         stage.settings = {}
         for number in range(len(WAYS) * given.rounds):
-            command = f"sleep {5 if number % len(WAYS) == 2 else 0}; touch file-{number}"
+            command = f"sleep {5 if WAYS[number % len(WAYS)] in LONG else 0}; touch file-{number}"
             stage.scenario.add(replace(bash(command), match=f"deed {number}\\b"))
         stage.up(flags=("--permission-mode", "default"))
         stage.until_idle()
@@ -91,6 +98,7 @@ def measured(stage: ClaudeStage, rounds: int) -> None:
         WAYS[1]: lambda item: inbox.answer(item, "deny", "not now"),
         WAYS[2]: lambda item: stage.type("Enter"),
         WAYS[3]: lambda item: stage.type("Escape"),
+        WAYS[4]: lambda item: inbox.answer(item, "allow"),
     }
     seen: list[float] = []
     cleared: dict[str, list[float]] = {way: [] for way in WAYS}

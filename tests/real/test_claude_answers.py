@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import random
+import re
 import signal
 import subprocess
 import threading
@@ -14,12 +16,14 @@ from typing import Any
 
 import pytest
 
+from phoenixd.harness.pins import PINS
 from tests.e2e.census import survivors
 from tests.e2e.inbox import Inbox
 from tests.real.agent_stage import PATIENCE
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
 from tests.real.claude_stage import NAME, ClaudeStage
+from tests.real.installed import require
 from tests.stub.scenario import Step, ToolUse
 from tests.waiting import eventually_sync
 
@@ -174,6 +178,57 @@ def test_promise_11_two_tools_in_one_message_are_two_items_each_with_its_own_ans
     stage.until_idle()
     quiet(inbox)
     assert [path.name for path in stage.workspace.glob("*.txt")] == ["two.txt"]
+
+
+def is_watched(stage: ClaudeStage) -> bool:
+    """Whether the daemon is told by the kernel when the agent's program reads its terminal."""
+    tty = os.stat(f"/proc/{stage.row()['pid']}/fd/0").st_ino
+    told = ""
+    assert stage.stage.process is not None
+    for descriptor in Path(f"/proc/{stage.stage.process.pid}/fdinfo").iterdir():
+        with contextlib.suppress(FileNotFoundError):
+            told += descriptor.read_text()
+    return any(
+        int(inode, 16) == tty for inode in re.findall(r"^inotify wd:\S+ ino:(\S+) .* mask:1 ", told, re.MULTILINE)
+    )
+
+
+def pressed_until(stage: ClaudeStage, begun: Path) -> None:
+    """Press Enter until the command has begun: in its first moments a dialog takes no key."""
+
+    def has_begun() -> bool:
+        if not begun.exists():
+            stage.type(YES)
+        return begun.exists()
+
+    eventually_sync(has_begun, PATIENCE, f"{begun.name} is there")
+
+
+@pytest.mark.parametrize("pin", [pytest.param(PINS["claude"][0], marks=pytest.mark.proof), *PINS["claude"][1:]])
+def test_promise_11_a_yes_clears_the_item_while_its_command_runs_wherever_it_was_given(
+    short_tmp: Path, pin: str
+) -> None:
+    """Claude Code keeps our request open at a Yes, and no hook comes before the command ends."""
+    with ClaudeStage(require("claude", pin), short_tmp) as stage:
+        stage.settings = {}
+        inbox = Inbox(stage.stage.runtime)
+        commands = [f"touch begun{one}; until [ -e go{one} ]; do sleep 0.1; done" for one in (1, 2)]
+        stage.scenario.add(*map(bash, commands))
+        stage.up(flags=("--permission-mode", "default"))
+        for number, command in enumerate(commands, 1):
+            item = asked(inbox, f"Bash {command}")
+            eventually_sync(lambda: is_watched(stage), PATIENCE, "its terminal is watched while it asks")
+            if number == 2:
+                assert inbox.answer(item["id"], "allow") is True
+            else:
+                stage.wait_screen("permission")
+                pressed_until(stage, stage.workspace / f"begun{number}")
+            quiet(inbox)
+            eventually_sync(lambda: not is_watched(stage), PATIENCE, "its terminal is watched no longer")
+            stage.until("it works", lambda row: row["activity"] == "working")
+            assert not (stage.workspace / f"go{number}").exists()
+            (stage.workspace / f"go{number}").touch()
+        stage.until_idle()
 
 
 @pytest.mark.proof

@@ -105,6 +105,20 @@ async def test_many_are_stopped_with_one_question_and_taken_back(live: Live) -> 
         assert live.daemon.state.agents["asks"].desired.value == "stopped", "what was done since stays"
 
 
+async def test_a_mute_is_taken_back(live: Live) -> None:
+    app = Top([bytes(live.socket)], "docs works")
+    async with app.run_test(size=(120, 30)) as pilot:
+        await until(pilot, lambda text: "works" in text, "the list")
+        await pilot.press("V", "m", *"2h", "enter")
+        await until(pilot, lambda text: "mute: 2 of 2 done" in text, "the mutes")
+        assert set(live.daemon.state.mutes) == {"docs", "works"}
+        await pilot.press("u")
+        await until(pilot, lambda text: "undo (mute" in text and "docs, works? y/n" in text, "what undo means")
+        await pilot.press("y")
+        await until(pilot, lambda text: "undo: 2 of 2 done" in text, "the undo")
+    assert not live.daemon.state.mutes
+
+
 async def test_pages_about_an_agent(live: Live) -> None:
     live.daemon.panes["asks"] = "what the terminal [bold]shows[/bold]\n"
     live.daemon.spoken = [LogLine("asks", "said", "I wrote [link=x]it[/link] \x1b[2J.", 1.0)]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
 from phoenixd.top import told
 from phoenixd.top.effects import Fetch
 from phoenixd.top.face import Face, Order, Prompt
@@ -67,6 +69,19 @@ def test_a_page_that_comes_while_a_person_types_covers_nothing() -> None:
     after = told.fetched(busy, Fetch("log", "docs"), Answer(0, None, "a line\n"), CLOCK)
     assert (after.page, after.prompt) == (None, busy.prompt)
     assert told.fetched(Face(), Fetch("log", "docs"), None, CLOCK).page is None
+
+
+@pytest.mark.parametrize(
+    ("fetch", "says"),
+    [
+        (Fetch("log", "docs"), "log of docs came while you typed: ask once more"),
+        (Fetch("closed", ""), "the list of what waited came while you typed: ask once more"),
+    ],
+)
+def test_a_page_that_came_too_late_is_named_in_words(fetch: Fetch, says: str) -> None:
+    busy = Face(prompt=Prompt("deny", "deny #1, because: ", "not n"))
+    assert told.fetched(busy, fetch, Answer(0, None, "a line\n"), CLOCK).message == says
+    assert "closed:" not in told.fetched(Face(), fetch, None, CLOCK).message
 
 
 def test_an_answer_that_is_torn_is_a_failure_and_no_crash() -> None:

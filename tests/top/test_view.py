@@ -6,23 +6,31 @@ What is meant to change is written anew by `PHOENIX_WRITE_PAGES=1 pytest tests/t
 from __future__ import annotations
 
 import os
+import re
 import unicodedata
+from collections.abc import Callable
 from dataclasses import replace
+from datetime import UTC
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from phoenixd.api.pages.layout import columns
-from phoenixd.top.face import World
+from phoenixd.api.pages import status
+from phoenixd.api.pages.layout import Page, columns
+from phoenixd.core import glance
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.top.face import Face, World
 from phoenixd.top.frames import Frame
 from phoenixd.top.groups import TITLES
-from phoenixd.top.model import hear
+from phoenixd.top.model import Model, hear
 from phoenixd.top.spans import plain
 from phoenixd.top.view import View, paint
-from tests.api.fleets import HOSTILE, LONGEST
-from tests.top.fleets import AGREED, AT, NAMES, pressed, settled, world
+from phoenixd.top.words import Clock
+from tests.api.daemon import FakeDaemon
+from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW
+from tests.top.fleets import AGREED, AT, NAMES, SINCE, frames, pressed, settled, world
 
 PAGES = Path(__file__).with_name("pages")
 SIZES = ((80, 24), (40, 20), (200, 60))
@@ -82,6 +90,31 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
     assert second == " since 18:00: 14 deaths: 6 healed, 3 healing, 5 quarantined · 1 outages · 9 finished"[:80] or (
         "14 deaths: 6 healed, 3 healing, 5 quarantined" in second
     )
+
+
+@pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)
+@pytest.mark.parametrize("alerts", [0, 2])
+def test_top_status_and_prompt_count_the_same_things_that_need_you(
+    fleet: Callable[[], FakeDaemon], alerts: int
+) -> None:
+    """Faces, checks 1 and 3: also what no agent is at fault for waits for a person."""
+    daemon = fleet()
+    raised = [StandingAlert(900 + one, kind, "a text", NOW) for one, kind in enumerate(("journal", "journal behind"))]
+    daemon.state = replace(daemon.state, alerts=(*daemon.state.alerts, *raised[:alerts]))
+    now = daemon.now()
+    seen = glance.glances(daemon.state, now)
+    counted = glance.counts(daemon.state, now)["needs_you"]
+    agents = sum(one.group == "needs_you" for one in seen)
+    assert counted >= agents + alerts
+
+    shown = status.status(
+        seen, daemon.facts(), None, Page(NOW, 80), whole=glance.whole(daemon.state, now, daemon.sight)
+    )
+    told = World(hear(Model(), frames(daemon), AT - 1), Face(since=SINCE), Clock(AT, NOW, UTC), 80, 24, "build-1")
+    first = paint(told).text.splitlines()[0]
+    says = re.search(r"([0-9]+) NEEDS? YOU", first)
+    assert says is not None
+    assert (shown.split()[0], says[1]) == (str(counted), str(counted))
 
 
 @pytest.mark.parametrize("size", SIZES)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable, Set
 
 from phoenixd.api import representation
 from phoenixd.api.closed_items import KEPT, ClosedItem, Closing
@@ -26,16 +27,29 @@ PANE_LINES = 200
 
 async def list_items(ask: Ask) -> Reply:
     names, number = chosen(ask), ask.arguments["item"]
+    several = {int(one) for one in str(ask.arguments["numbers"] or "").split(",") if one}
+    wanted = {number} if number is not None else several
     if ask.arguments["state"] == "open":
-        items = [one for one in open_items(ask, names) if number in (None, one.id)][-int(ask.arguments["limit"]) :]
+        found = [one for one in open_items(ask, names) if not wanted or one.id in wanted]
+        items = found[-int(ask.arguments["limit"]) :]
+        _have_all(several - {one.id for one in found}, not_waiting)
         body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
         return Reply(body, lambda here: inbox_page(items, here))
-    closing = await _closed(ask, names, number)
-    if number is not None and number not in closing.found:
-        raise _not_closed(ask, number)
-    found = closing.newest(int(ask.arguments["limit"])) if number is None else [closing.found[number]]
-    told = {"state": "closed", "items": [], "closed": [_closed_item(one) for one in found]}
-    return Reply(told, lambda here: pages.closed(found, here) if number is None else pages.closed_one(found[0], here))
+    closing = await _closed(ask, names, wanted)
+    _have_all(wanted - closing.found.keys(), lambda one: _not_closed(ask, one))
+    ended = [closing.found[one] for one in sorted(wanted)] or closing.newest(int(ask.arguments["limit"]))
+    told = {"state": "closed", "items": [], "closed": [_closed_item(one) for one in ended]}
+    return Reply(told, lambda here: pages.closed(ended, here) if number is None else pages.closed_one(ended[0], here))
+
+
+def _have_all(missing: Set[int], why: Callable[[int], Problem]) -> None:
+    if missing:
+        raise why(min(missing))
+
+
+def not_waiting(number: int | str) -> Problem:
+    """Why nothing is told of an open item."""
+    return Problem("not_found", f"nothing waits under #{number}: it was answered, or is gone", "phoenixctl inbox")
 
 
 def _not_closed(ask: Ask, number: int) -> Problem:
@@ -70,8 +84,8 @@ def written_of(ask: Ask, names: frozenset[str] | None) -> tuple[str, ...] | None
     return tuple(found)
 
 
-async def _closed(ask: Ask, names: frozenset[str] | None, number: int | None) -> Closing:
-    """What the rows tell, as far back as is asked for. number: of the one that is; None for all."""
+async def _closed(ask: Ask, names: frozenset[str] | None, numbers: Set[int]) -> Closing:
+    """What the rows tell, as far back as is asked for. numbers: of those that are; none for all."""
     closing, before, written = Closing(), None, written_of(ask, names)
     since = ask.service.now().wall - KEPT
     for _ in range(MOST_PAGES):
@@ -79,16 +93,16 @@ async def _closed(ask: Ask, names: frozenset[str] | None, number: int | None) ->
             agent=written, newest=True, limit=PAGE_ROWS, story=True, since_wall=since, before=before
         )
         closing.hear(rows)
-        if len(rows) < PAGE_ROWS or _is_enough(closing, number, int(ask.arguments["limit"])):
+        if len(rows) < PAGE_ROWS or _is_enough(closing, numbers, int(ask.arguments["limit"])):
             break
         before = rows[0].seq
     return closing
 
 
-def _is_enough(closing: Closing, number: int | None, limit: int) -> bool:
-    if number is None:
+def _is_enough(closing: Closing, numbers: Set[int], limit: int) -> bool:
+    if not numbers:
         return len(closing.found) >= 4 * limit
-    return number in closing.found and closing.found[number].opened is not None
+    return all(one in closing.found and closing.found[one].opened is not None for one in numbers)
 
 
 async def show_usage(ask: Ask) -> Reply:

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers.past import chosen, open_items, written_of
+from phoenixd.api.handlers.past import chosen, not_waiting, open_items, written_of
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import history as text_history
@@ -81,8 +81,7 @@ def find_item(ask: Ask) -> InboxItem:
     if word.isdecimal():
         found = next((item for item in all_items(fleet) if item.id == int(word)), None)
         if found is None:
-            said = f"nothing waits under #{word}: it was answered, or is gone"
-            raise Problem("not_found", said, "phoenixctl inbox")
+            raise not_waiting(word)
         return found
     agent = meant(fleet, word)
     if agent is None:

@@ -24,6 +24,10 @@ PAST: tuple[Operation, ...] = (
                 choices=("open", "closed"),
             ),
             Parameter("item", "query", "integer", "only the one of this number, in full", minimum=1),
+            Parameter(
+                "numbers", "query", "string", "only those of these numbers, with commas: 7,8",
+                pattern=r"[0-9]{1,15}(,[0-9]{1,15}){0,99}",
+            ),
             SELECT, most("of them, the newest", 200), *TEXT_FORM,
         ),
         path="/v1/items", response="Items",

@@ -14,9 +14,10 @@ from phoenixd.api.pages.layout import SET_IN, WHOLE, Page, clip, columns, name_c
 from phoenixd.api.times import ago
 from phoenixd.api.values import Facts, LoopCounts
 from phoenixd.clis import EXAMPLE
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.condition import SIGNS, Group
-from phoenixd.core.glance import Seen
+from phoenixd.core.glance import Seen, needs
 from phoenixd.core.projection import Row
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
@@ -62,9 +63,9 @@ def status(
     """
     degraded = " DEGRADED." if _is_degraded(facts) else ""
     if not rows:
-        told = [f"0 need you. No agents yet.{degraded}", *_daemon(facts, here)]
+        told = [f"{_need(needs((), facts.alerts))}. No agents yet.{degraded}", *_daemon(facts, here)]
         return page([*told, f"Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"])
-    head = [*wrap(f"{first_line(rows)}{degraded}", here.width), *_since_line(digest, here)]
+    head = [*wrap(f"{first_line(rows, facts.alerts)}{degraded}", here.width), *_since_line(digest, here)]
     head += [*_stale_line(loops or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here, whole)
     if everyone:
@@ -75,9 +76,8 @@ def status(
     return page([*head, *_exceptions(rows, LINES - len(head) - len(tail), here, whole), *tail])
 
 
-def first_line(rows: Sequence[Seen]) -> str:
-    """How many need a person, and whether all that should be alive is."""
-    needy = sum(row.group == "needs_you" for row in rows)
+def first_line(rows: Sequence[Seen], alerts: Sequence[StandingAlert]) -> str:
+    """How many need a person, and whether all that should be alive is. alerts: those of no agent."""
     wanted = [row for row in rows if row.desired == "running" or row.pid is not None]
     # Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process.
     alive = sum(row.group != "unknown" and (row.pid is not None or _is_between_runs(row)) for row in wanted)
@@ -89,10 +89,13 @@ def first_line(rows: Sequence[Seen]) -> str:
     )
     healing = sum(row.group == "healing" for row in rows)
     unknown = sum(row.group == "unknown" for row in rows)
-    verb = "needs" if needy == 1 else "need"
     waits = "".join(f", {count} {word}" for count, word in counts if count)
     counted = f"{alive} of {len(wanted)} alive{waits}, {healing} healing, {unknown} unknown"
-    return f"{needy} {verb} you{_of_these(rows)}. {counted}."
+    return f"{_need(needs(rows, alerts))}{_of_these(rows)}. {counted}."
+
+
+def _need(count: int) -> str:
+    return f"{count} {'needs' if count == 1 else 'need'} you"
 
 
 def _is_between_runs(row: Seen) -> bool:

@@ -105,6 +105,9 @@ class Waiting:
     """Which dialog of dialogs.SCREEN_DIALOGS stands on the screen; "unread" for a screen that nobody can read."""
     dismissed: bool = False
     """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
+    touched: Instant | None = None
+    """When keys were read at its terminal, or an answer was given from afar, of which no look has told yet what became
+    of it."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,6 +12,7 @@ from phoenixd.core.events.evidence import (
     EvidenceSeen,
     FailureStatusSeen,
     IncidentRecorded,
+    KeysRead,
     ScreenSeen,
     UsageSeen,
 )
@@ -63,6 +64,7 @@ RunEvent = (
     | FailureStatusSeen
     | ScreenSeen
     | CallWorkSeen
+    | KeysRead
     | IncidentRecorded
     | RunAdopted
     | RunMissing
@@ -110,6 +112,7 @@ def is_journaled(event: Event) -> bool:
             | HoldReleased()
             | ScreenSeen()
             | CallWorkSeen()
+            | KeysRead()
             | LinkLost()
             | HooksRefused()
             | ArmedUsed()

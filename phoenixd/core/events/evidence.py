@@ -102,6 +102,14 @@ class ScreenSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class KeysRead:
+    """A program read its terminal while it asked something there: somebody typed, and may have answered it."""
+
+    agent: str
+    incarnation: int
+
+
+@dataclass(frozen=True, slots=True)
 class IncidentRecorded:
     """What could be seen of a failure is kept, in this file of the agent's directory.
 

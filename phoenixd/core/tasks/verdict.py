@@ -40,7 +40,7 @@ class Verdict:
 def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool = False) -> Verdict:
     """Judge the newest run of a task. end: how the run ended; None where none began. stopped: by somebody's order."""
     if task.sealing and (task.cut is None or task.cut.kind == "timeout"):
-        return _asked(outcome)
+        return _asked(task, end, outcome)
     if task.cut is not None:
         return Verdict("canceled" if task.cut.kind == "canceled" else "failed", task.cut.words)
     if stopped:
@@ -81,11 +81,13 @@ def _finished(task: Task, outcome: Outcome) -> Verdict:
             return _once_more(task, f"its last turn {ENDINGS.get(outcome.stop, outcome.stop)}{said}")
 
 
-def _asked(outcome: Outcome) -> Verdict:
+def _asked(task: Task, end: LastExit | None, outcome: Outcome) -> Verdict:
     """Its work was done before it was asked, so whatever came of that, the work stands."""
     if outcome.seal == "sealed":
         return Verdict("done", "its worker ended with 0, and sealed its answer when it was asked to")
-    why = "its answer has no seal, also after it was asked for that, and only its CLI says it is whole"
+    was_asked = end is not None and end.incarnation > task.sealing and end.ran and not end.limited
+    how = "also after it was asked for that" if was_asked else "it could not be asked for that"
+    why = f"its answer has no seal, {how}, and only its CLI says it is whole"
     return Verdict("done", f"its worker ended with 0; {why}")
 
 

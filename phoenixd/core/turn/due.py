@@ -5,8 +5,9 @@ asked for the deadline, and again when it has come (design section 8; G4, G50, X
 
 The dialogs of a start fire no hook. Until its first prompt is taken a run is looked at ever less often, 2, 4, 8 ...
 seconds after its start; after that some seconds after each word of its hooks, and then every five minutes. An idle
-fleet costs no more than that. While the link to its shim is lost no hook tells of anything, and its screen is all there
-is: it is looked at 2, 4, 8 ... seconds after the loss, and then every minute.
+fleet costs no more than that. A dialog is looked at when it is drawn, and when keys were read or an answer was given:
+no hook tells of a Yes before its call has ended. While the link to its shim is lost no hook tells of anything, and its
+screen is all there is: it is looked at 2, 4, 8 ... seconds after the loss, and then every minute.
 """
 
 from __future__ import annotations
@@ -14,13 +15,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.core.agent.activity import Activity, Lease
+from phoenixd.core.agent.activity import Activity, Lease, Waiting
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import View
 from phoenixd.core.question.call import DIALOGS
 from phoenixd.core.restart import HUNG, OVERTIME
-from phoenixd.core.spec import Kind
+from phoenixd.core.spec import AgentSpec, Kind
 
 FIRST, EVERY, EVERY_DEAF = 2.0, 300.0, 60.0
 """Seconds from a start, or from what was heard last, to the first look; and between two looks at most, and while the
@@ -28,6 +29,9 @@ link to its shim is lost."""
 FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
 """A dialog is looked at after these seconds, and what is looked at again at ages that grow by this share, but by no
 more than so many seconds."""
+SOON, SOON_FOR = 0.25, 2.0
+"""A dialog that nobody has seen yet, or that somebody touched, is looked at after these seconds, and then at ages that
+double, up to so many seconds."""
 LOOK_TIME = 10.0
 """Seconds that a look, at the screen or at an open call, may take before a silent run is judged without it."""
 
@@ -91,7 +95,24 @@ def look_due(activity: Activity, seen: View) -> Instant | None:
         silent_since = max(silent_since, waiting.since)
     looked = activity.looked_at if activity.looked_at is not None else silent_since
     at = looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - silent_since)))
-    return at if routine is None else min(at, routine)
+    soon = _soon(activity, waiting, silent_since) if asks and waiting and not is_hidden(waiting, seen.spec) else None
+    return min(one for one in (at, routine, soon) if one is not None)
+
+
+def _soon(activity: Activity, waiting: Waiting, asked: Instant) -> Instant | None:
+    """When to look at a dialog because it was drawn or answered just now; None where it was neither."""
+    began = asked if waiting.touched is None else waiting.touched
+    if waiting.touched is None and waiting.seen:
+        return None
+    looked = activity.looked_at
+    if looked is None or looked < began:
+        return began + SOON
+    return looked + max(SOON, looked - began) if looked - began < SOON_FOR else None
+
+
+def is_hidden(waiting: Waiting, spec: AgentSpec) -> bool:
+    """Whether its dialog is drawn on no screen while its request is held."""
+    return bool(waiting.hold) and spec.hides_its_dialog
 
 
 def start_look_due(activity: Activity, seen: View, ready_by: Instant) -> Instant | None:

@@ -7,7 +7,7 @@ from dataclasses import replace
 from phoenixd.core.agent.activity import Activity, PromptKind, Waiting
 from phoenixd.core.agent.run import Run
 from phoenixd.core.decision import Heard
-from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
+from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, KeysRead
 from phoenixd.core.hooks import (
     Hook,
     Notified,
@@ -24,9 +24,9 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import View, WaitOver
 from phoenixd.core.question.call import DIALOGS
 from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
-from phoenixd.core.turn import call_work, calls, claims
+from phoenixd.core.turn import call_work, calls, claims, due
 
-TurnEvent = Hook | EvidenceSeen | CallWorkSeen
+TurnEvent = Hook | EvidenceSeen | CallWorkSeen | KeysRead
 
 DRAWN_WITHIN = 1.0
 """Seconds after its hook in which a dialog is drawn, and in which calls begin that were made together with its own."""
@@ -49,8 +49,19 @@ def stands_on_screen(waiting: Waiting | None) -> bool:
     return waiting is not None and waiting.kind in DIALOGS
 
 
+def touched(activity: Activity, spec: AgentSpec, now: Moment) -> Activity:
+    """Its dialog may have been answered: no hook tells of a Yes until the call has ended. Looks follow (turn.due)."""
+    waiting = activity.waiting
+    if waiting is None or not stands_on_screen(waiting) or due.is_hidden(waiting, spec):
+        return activity
+    if waiting.touched is not None and (activity.looked_at is None or activity.looked_at < waiting.touched):
+        # A look is due already, and who types on does not put it off.
+        return activity
+    return replace(activity, waiting=replace(waiting, touched=now.at))
+
+
 def hear(activity: Activity | None, event: TurnEvent, seen: View, now: Moment) -> Heard[Activity | None]:
-    """Fold in what tells of a turn: a hook, a sign of life, or a look at what an open call does."""
+    """Fold in what tells of a turn: a hook, a sign of life, keys, or a look at what an open call does."""
     if activity is None or not seen.is_news:
         return Heard(activity)
     if isinstance(event, EvidenceSeen):
@@ -58,6 +69,8 @@ def hear(activity: Activity | None, event: TurnEvent, seen: View, now: Moment) -
     if isinstance(event, CallWorkSeen):
         is_running = seen.state == "running"
         return call_work.hear(activity, event, seen.spec.liveness, now) if is_running else Heard(activity)
+    if isinstance(event, KeysRead):
+        return Heard(touched(activity, seen.spec, now))
     # What the run's own session shows on the screen, another one says nothing about: a look does.
     answers = activity.waiting is not None and not seen.begins_beside(event)
     heard = _hear_answer(activity, event, seen.spec.has_hooks, now) if answers else activity

@@ -112,15 +112,20 @@ class Keyboard(Commands):
         await self._ask("set-option", "-wu", "-t", pane.id, "window-size")
         return None
 
+    async def tty(self, agent: str) -> str:
+        """The path of the terminal that the agent's program reads."""
+        told = await self._ask("display-message", "-p", "-t", (await self._pane_of(agent)).id, "#{pane_tty}")
+        if not told or not told[0]:
+            raise TerminalFailed(f"the pane of {agent} has no terminal")
+        return told[0]
+
     async def unread(self, agent: str) -> int | None:
         """Bytes that were typed and that the pane's program has not read yet; None where that cannot be told."""
-        path = (await self._ask("display-message", "-p", "-t", (await self._pane_of(agent)).id, "#{pane_tty}"))[0]
-        return await asyncio.to_thread(_unread, path)
+        return await asyncio.to_thread(_unread, await self.tty(agent))
 
     async def discard_unread(self, agent: str) -> None:
         """Take back what was typed and not read."""
-        path = (await self._ask("display-message", "-p", "-t", (await self._pane_of(agent)).id, "#{pane_tty}"))[0]
-        await asyncio.to_thread(_discard, path)
+        await asyncio.to_thread(_discard, await self.tty(agent))
 
     async def _press(self, agent: str, *keys: str) -> None:
         pane = (await self._pane_of(agent)).id

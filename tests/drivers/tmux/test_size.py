@@ -98,7 +98,8 @@ async def test_a_pane_begins_at_the_size_of_the_terminal_that_waits_for_it_and_o
         assert sizes(short_tmp)["a"] == "101x32"
         assert sizes(short_tmp)["b"] == OWN, "in five columns nothing can be read"
         with shown(short_tmp, "a", 101, 33):
-            await eventually(lambda: tmux(short_tmp, "list-clients") != "", what="it is shown")
+            # Of this session: the terminal's own connection is a client as well, and there from the start.
+            await eventually(lambda: tmux(short_tmp, "list-clients", "-t", "=phx-a") != "", what="it is shown")
             assert sizes(short_tmp)["a"] == "101x32"
         await until(short_tmp, "a", OWN)
         await terminal.open_pane("a", ["sleep", "1000"])

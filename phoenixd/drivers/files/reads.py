@@ -1,0 +1,63 @@
+"""Which files were read by their programs: by inotify, and without a tick. A terminal is such a file."""
+
+from __future__ import annotations
+
+import os
+
+import anyio
+import structlog
+
+from phoenixd.drivers.files.inotify import Inotify
+
+ACCESS, IGNORED = 1, 0x8000
+
+log = structlog.get_logger("phoenixd.reads")
+
+
+class FileReads:
+    """Implements ports.Reads. What cannot be watched is told in the log, and never heard of."""
+
+    def __init__(self) -> None:
+        self._inotify = Inotify()
+        self._watched: dict[int, str] = {}
+        self._opened = anyio.Event()
+
+    def watch(self, path: str) -> bool:
+        """Tell of reads of this file from now on; whether the kernel does."""
+        refused = self._inotify.open()
+        number = -1
+        if not refused:
+            number, refused = self._inotify.add(os.fsencode(path), ACCESS)
+        if refused:
+            log.info("reads_not_watched", path=path, reason=os.strerror(refused))
+            return False
+        self._watched[number] = path
+        self._opened.set()
+        return True
+
+    def forget(self, path: str) -> None:
+        """Tell no more of it; a file that is not watched is no failure."""
+        for number in [number for number, known in self._watched.items() if known == path]:
+            del self._watched[number]
+            self._inotify.remove(number)
+
+    async def next(self) -> frozenset[str]:
+        """Wait until one was read; those that were. All, where events were lost."""
+        await self._opened.wait()
+        while True:
+            found = set[str]()
+            for number, mask, _ in await self._inotify.next():
+                if number < 0:
+                    found.update(self._watched.values())
+                elif mask & IGNORED:
+                    self._watched.pop(number, None)
+                elif number in self._watched:
+                    found.add(self._watched[number])
+            if found:
+                return frozenset(found)
+
+    def close(self) -> None:
+        """Watch nothing any more."""
+        self._inotify.close()
+        self._watched.clear()
+        self._opened = anyio.Event()
