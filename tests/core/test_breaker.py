@@ -51,6 +51,11 @@ def test_g9_g10_f_cb_1_old_dirt_is_no_progress_half_open_at_3_and_open_at_5() ->
     assert Loop().states(*["same"] * 5) == ["CLOSED", "CLOSED", "HALF_OPEN", "HALF_OPEN", "OPEN"]
 
 
+@pytest.mark.parametrize("seen", [Signals(tokens=10**9), Signals(error="exit 1"), Signals(denials=50)])
+def test_an_optional_rule_is_off_where_nobody_sets_its_number(seen: Signals) -> None:
+    assert [Loop().runs(signals=seen).breaker.name for _ in range(2)] == ["CLOSED", "CLOSED"]
+
+
 @pytest.mark.parametrize(("warn", "stop"), [(2, 4), (1, 2), (3, 10)])
 def test_g21_g22_the_thresholds_are_configurable(warn: int, stop: int) -> None:
     found = Loop(BreakerRules(warn=warn, stop=stop)).states(*["same"] * stop)

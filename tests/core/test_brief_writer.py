@@ -98,6 +98,14 @@ def test_a_call_is_not_begun_where_the_days_rest_may_not_do(left: int, is_asked:
     assert (tomorrow.writer, tomorrow.room) == (WriterKind.AUTO, 100_000 if left else None)
 
 
+def test_an_agent_of_which_nothing_was_ever_written_has_the_whole_days_budget() -> None:
+    """Also on a host whose clock was never set, where it is the first day still."""
+    rules = BriefRules(writer=WriterKind.MODEL, runs_per_day=1, tokens_per_day=1000)
+    for now in (0.0, NOW):
+        chosen = choose_writer(BriefLedger(), rules, Cause.OPERATOR, now)
+        assert (chosen.writer, chosen.room) == (WriterKind.MODEL, 1000)
+
+
 def test_a_call_is_counted_for_the_worst_script() -> None:
     assert tokens_of_a_run(replace(AUTO, transcript_chars=60_000)) == 30_000 + ANSWER_TOKENS
 

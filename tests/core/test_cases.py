@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core import hearing
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import Tick
@@ -17,6 +18,7 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.fleet import Step
 from phoenixd.core.handoff.state import Step as HandoffStep
+from phoenixd.core.spec import Kind, LoopRules
 from phoenixd.core.step import step
 from phoenixd.core.treatment import acting, casebook, outcome
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
@@ -55,6 +57,16 @@ def turn(story: Story) -> None:
     story.hook("tool-start", tool="Bash", tool_use_id="t")
     story.hook("tool-end", tool="Bash", tool_use_id="t")
     story.hook("stop")
+
+
+class Two(Story):
+    """All shortcuts speak of the agent of this name."""
+
+    name = "a"
+
+    @property
+    def agent(self) -> Agent:
+        return self.fleet.agents[self.name]
 
 
 OBSERVING = AuthorityRules(**dict.fromkeys(ACTION_OF, "observe"))  # type: ignore[arg-type]
@@ -104,6 +116,27 @@ def test_a_treatment_held_after_an_hour_of_open_turns(story: Story) -> None:
     story.hook("stop")
 
     assert treated(story) == [("resume", "held")]
+
+
+def test_a_loop_between_two_iterations_keeps_no_treatment_of_another_agent_open() -> None:
+    story = Two(claude("a", kind=Kind.LOOP, loop=LoopRules(pause=3 * OPEN_TIME)), claude("b"))
+    for name in ("a", "b"):
+        story.name = name
+        story.works()
+        story.pass_over(400)
+        story.exited(signal=9)
+        back(story)
+        turn(story)
+        if name == "a":
+            story.exited(0)
+            assert story.agent.activity is None
+    story.hook("prompt-submit", text="a long one")
+    story.pass_over(OPEN_TIME + 1)
+    story.hook("tool-start", tool="Bash", tool_use_id="t")
+    story.tell(Tick())
+
+    came = [(one.agent, one.productive is not None, one.outcome) for found in cases(story) for one in found.treated]
+    assert came == [("a", True, "open"), ("b", True, "held")]
 
 
 def test_a_treatment_failed_when_the_cause_came_back(story: Story) -> None:

@@ -304,6 +304,12 @@ def test_a_step_leaves_the_old_fleet_as_it_was() -> None:
     assert story.fleet is not before
 
 
+def test_no_value_of_an_agents_environment_stands_where_the_fleet_is_shown() -> None:
+    story = Story(spec(env=(("KEY", "hunter2-hunter2"),)))
+    story.start()
+    assert "hunter2" not in repr(story.fleet) + repr(story.actions)
+
+
 def test_a_declared_agent_starts_by_itself_when_it_is_to() -> None:
     story = Story(spec("a"))
     story.tell(AgentDeclared(spec("b"), start=True))

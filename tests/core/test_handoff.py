@@ -26,10 +26,11 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
-from phoenixd.core.handoff import verdict
+from phoenixd.core.handoff import machine, verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.meter.reading import WORDING
+from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding, succession
 from phoenixd.core.spec import ContextRules, Kind
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory, orchestrator
@@ -683,6 +684,18 @@ def test_f_ho_19_a_chain_of_five_keeps_its_names() -> None:
         story.exits("o" if number == 2 else f"o-g{number - 1}", None, 15)
         assert list(story.fleet.agents) == [name]
         assert story.step is Step.DONE
+
+
+@pytest.mark.parametrize(("ended", "known"), [(Step.DONE, "the second"), (Step.ROLLED_BACK, "the first")])
+def test_who_leads_a_project_is_known_to_its_files_by_one_session(ended: Step, known: str) -> None:
+    """Of a generation that was handed over to, the id of the handoff to it; after a rollback still the one before."""
+    last = Handoff(
+        "h1", "o", "shop", 1, "operator", "", 0.0, ended, 0.0, 0.0, previous_session="the first", session="the second"
+    )
+
+    begun = [machine.begin("o", "shop", 1, one, "operator", "", "you", Moment(60.0, 60.0)) for one in (None, last)]
+
+    assert [one.previous_session for one in begun] == ["", known]
 
 
 @pytest.mark.parametrize("code", [100, 101])

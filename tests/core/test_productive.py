@@ -178,6 +178,18 @@ def test_an_end_counts_if_it_had_a_turn_or_came_before_its_first_evidence() -> N
     assert lives.count == 1, "it had evidence, and no turn"
 
 
+def test_after_a_death_a_text_of_send_makes_the_turn_that_it_reached_one_that_was_asked_for() -> None:
+    """Also where it was read in the middle of a turn: no hook tells of that."""
+    lives = dying()
+    lives.started()
+    lives.hook("session-start", session_id=lives.run.session_id)
+    lives.hook("prompt-submit", text="continue")
+    lives.tell(SendRequested("a", "m1", "why?"))
+    lives.tell(Delivered("a", lives.run.incarnation, "m1", "the transcript shows it"))
+    lives.hook("stop")
+    assert lives.run.merit.proof == "turn"
+
+
 def test_the_count_goes_to_zero_with_a_persons_prompt_with_send_and_after_a_day() -> None:
     lives = dying()
     lives.started()

@@ -48,6 +48,8 @@ def question(*questions: dict[str, Any], **more: Any) -> InboxItem:
         (question(CACHES), ["1,3"], ("Redis, on disk, slow",)),
         (question(CACHES), ["Memcached, 1"], ("Memcached, Redis",)),
         (question(CACHES), ["2"], ("Memcached",)),
+        # Of a form that is not known it is one question, and no list of numbers answers it.
+        (question(), [","], (",",)),
         (question(CACHES), ["on disk, slow"], ("on disk, slow",)),
         (question(CACHES), ["1, and another"], ("1, and another",)),
         (question(DATABASE, CACHES), ["1", "1,2"], ("SQLite", "Redis, Memcached")),

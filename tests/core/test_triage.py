@@ -56,6 +56,7 @@ CASES = [
     (replace(END, code=145, status=401), "logic_error", "login"),
     (replace(END, code=173, status=429), "transient_error", "limit"),
     (replace(END, code=247, status=503), "transient_error", "overload"),
+    *((replace(END, code=1, status=status), "transient_error", "overload") for status in (500, 502, 504, 529)),
     (replace(END, code=144, status=400), None, "failed_turn"),
     (replace(END, cause="terminal_lost"), "transient_error", "host"),
     (replace(END, code=124, cause="hung", call="Bash", turn_open=True), "logic_error", "hang_in_call"),

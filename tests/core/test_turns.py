@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Terminate
 from phoenixd.core.agent.state import Desired, Quarantined, Running, Stopped, Stopping
-from phoenixd.core.events.orders import BreakerEdited
+from phoenixd.core.events.orders import AgentDeclared, BreakerEdited
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.spec import BreakerRules
 from tests.core.story import Story, claude
@@ -178,6 +179,22 @@ def test_a_stop_while_it_is_being_ended_stays_a_stop_and_a_start_is_a_trial() ->
         assert isinstance(story.state, Stopped) == (asked == "stop"), story.agent.reason
         assert not isinstance(story.state, Quarantined)
         assert story.agent.breaker.name == ("OPEN" if asked == "stop" else "HALF_OPEN")
+
+
+def test_a_run_that_is_being_ended_for_another_one_has_none_after_it_once_the_breaker_opens() -> None:
+    story = Resident(BreakerRules(per_turn=True, warn=1, stop=2))
+    story.hook("prompt-submit", source="machine")
+    story.work = "late"
+    story.hook("stop")
+    number = story.agent.turns_begun
+    story.tell(AgentDeclared(replace(story.agent.spec, argv=("agent", "--other"))))
+    ending = story.state
+    assert isinstance(ending, Stopping)
+
+    story.tell(WorkMeasured("a", number, True, "git:dirt", turn=number))
+    story.exited(signal=15)
+
+    assert isinstance(story.state, Quarantined), story.agent.reason
 
 
 def test_it_is_not_ended_in_a_turn_that_a_person_has_just_asked_for() -> None:

@@ -1,4 +1,5 @@
-"""Escape on an open turn or on a dialog: pressed where the screen shows that, and nowhere else; then it is told."""
+"""Escape on an open turn or on a dialog: pressed where the screen shows that, and nowhere else; then it is told. And
+what a look at an idle screen makes known of a turn that was refused."""
 
 from __future__ import annotations
 
@@ -8,12 +9,15 @@ from typing import Any, cast
 import pytest
 
 import phoenixd.harness  # noqa: F401  # Traits are known once it is imported.
-from phoenixd.core.actions import DismissDialog, InterruptTurn
+from phoenixd.core.actions import DismissDialog, InterruptTurn, LookAtScreen
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.typing.escaping import ENDS_WITHIN
+from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import ApiFailed, RecordKind
 from phoenixd.errors import TerminalFailed
-from phoenixd.runtime.screening import Screening
+from phoenixd.runtime.screening import REFUSAL_LATE, Screening
 from tests.core.story import Story, claude
 
 
@@ -28,6 +32,9 @@ class Screens:
 
     def dismisses(self, agent: Agent, verdict: str) -> bool:
         return verdict == "renderer"
+
+    def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
+        return TurnFailed(agent.name, 1, error=facts.error.kind) if facts.error is not None else None
 
 
 class Terminal:
@@ -147,3 +154,43 @@ async def test_a_terminal_that_does_not_answer_ends_the_order() -> None:
     outside = SimpleNamespace(terminal=SimpleNamespace(capture=fails), screens=Screens(("working",)), clock=Clock())
     await Screening(cast(Any, outside), lambda name: agent, cast(Any, told.append)).escape(InterruptTurn("o", 1))
     assert told == []
+
+
+class Transcripts:
+    """What each look reads, one after the other; the last one stays."""
+
+    def __init__(self, *facts: SessionFacts) -> None:
+        self.facts_of = list(facts)
+
+    async def facts(self, agent: Agent) -> SessionFacts:
+        return self.facts_of.pop(0) if len(self.facts_of) > 1 else self.facts_of[0]
+
+
+async def looked(*facts: SessionFacts) -> tuple[list[object], float]:
+    """What is told where the screen is idle in an open turn, and how long that took."""
+    agent = Story(claude("o")).works().agent
+    told: list[object] = []
+    outside = SimpleNamespace(
+        terminal=Terminal(), screens=Screens(("idle",)), clock=Clock(), transcripts=Transcripts(*facts)
+    )
+    await Screening(cast(Any, outside), lambda name: agent, told.append).look(LookAtScreen("o", 1))
+    return told, outside.clock.at
+
+
+IDLE = ScreenSeen("o", 1, "idle")
+REFUSED = SessionFacts(newest_kind="system", error=ApiFailed("invalid_request", "Prompt is too long", 5.0))
+
+
+async def test_a_refusal_that_is_written_after_the_screen_is_idle_is_waited_for() -> None:
+    told, took = await looked(SessionFacts(newest_kind="prompt"), SessionFacts(newest_kind="prompt"), REFUSED)
+    assert told == [TurnFailed("o", 1, error="invalid_request"), IDLE]
+    assert 0 < took < REFUSAL_LATE
+
+
+@pytest.mark.parametrize(("newest", "waits"), [("prompt", REFUSAL_LATE), ("assistant", 0.0), (None, 0.0)])
+async def test_a_refusal_is_waited_for_where_a_prompt_is_the_newest_and_not_for_long(
+    newest: RecordKind | None, waits: float
+) -> None:
+    told, took = await looked(SessionFacts(newest_kind=newest))
+    assert told == [IDLE]
+    assert waits <= took <= 1.2 * waits

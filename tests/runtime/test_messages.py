@@ -377,9 +377,10 @@ async def test_a_terminal_too_small_to_be_read_is_not_typed_into(post: Post) -> 
     assert (answer.reason, post.pane.typed) == ("it is shown in a terminal of 2x1 cells", [])
 
 
-async def test_the_next_run_is_not_typed_into(post: Post) -> None:
+@pytest.mark.parametrize("found", [Story(claude()).agent, None], ids=["another run", "removed"])
+async def test_the_next_run_is_not_typed_into(post: Post, found: Agent | None) -> None:
     def died() -> None:
-        post.agent = Story(claude()).agent
+        post.agent = found  # type: ignore[assignment]
 
     post.pane.on_enter = died
 

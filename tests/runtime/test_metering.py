@@ -143,6 +143,16 @@ async def test_many_hooks_of_a_moment_are_one_look_and_the_last_one_comes_after_
             assert (house.looks, house.clock.sleeps) == (before + 2, [])
 
 
+async def test_the_look_comes_one_second_after_the_hook() -> None:
+    house = House()
+    async with anyio.create_task_group() as tasks:
+        with _cancelled(tasks.cancel_scope):
+            tasks.start_soon(house.metering.run)
+            house.metering.heard("a", "stop", {})
+            await eventually(lambda: bool(house.clock.sleeps), 60)
+            assert [at - house.clock.at() for at, _ in house.clock.sleeps] == [1.0]
+
+
 async def test_a_subagents_hooks_are_no_reason_to_look() -> None:
     house = House()
     house.metering.heard("a", "tool-end", {"agent_id": "sub"})

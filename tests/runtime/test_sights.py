@@ -93,6 +93,13 @@ def test_of_open_calls_the_newest_is_shown_and_no_subagents_call() -> None:
     assert house.seen().doing is None
 
 
+def test_after_the_end_of_a_call_it_is_known_that_none_is_open() -> None:
+    house = House()
+    house.begins("Bash", command="make")
+    house.hook("tool-end", tool_name="Bash", tool_use_id="t1")
+    assert (house.seen().doing, house.seen().has_calls) == (None, True)
+
+
 def test_what_never_ends_does_not_fill_the_memory() -> None:
     house = House()
     for number in range(10 * MOST_CALLS):

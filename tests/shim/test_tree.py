@@ -13,9 +13,14 @@ from pathlib import Path
 import pytest
 
 from tests.shim.pane import DEADLINE, Daemon, is_running
+from tests.shim.test_pure import load
 from tests.waiting import eventually_sync
 
 SHIM = Path(__file__).resolve().parents[2] / "phoenixd" / "shim"
+
+with pytest.MonkeyPatch.context() as patched:
+    patched.setitem(sys.modules, "procfs", load("procfs"))
+    tree = load("tree")
 
 # Ten ways out of a process tree. Each process writes its pid, then sleeps; the agent goes on when all ten have.
 ESCAPES = r"""
@@ -261,3 +266,16 @@ def test_a_tree_that_will_not_die_is_reported(daemon: Daemon) -> None:
 def descendants(pid: int) -> set[int]:
     children = {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
     return children.union(*(descendants(child) for child in children if Path(f"/proc/{child}").exists()))
+
+
+@pytest.mark.parametrize("target", ["file", "/dev/full"])
+def test_a_kill_of_the_leaf_leaves_no_descriptor_open_also_where_it_is_refused(tmp_path: Path, target: str) -> None:
+    """The shim does it again in each round of a kill, and lives as long as its agent."""
+    (tmp_path / "file").touch()
+    (tmp_path / "cgroup.kill").symlink_to(target)
+    before = os.listdir("/proc/self/fd")
+
+    tree.Leaf(str(tmp_path)).kill()
+
+    assert os.listdir("/proc/self/fd") == before
+    assert (tmp_path / "file").read_text() == ("1" if target == "file" else "")
