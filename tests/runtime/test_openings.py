@@ -1,0 +1,40 @@
+"""Which row of the journal opened an agent's state: what status gives as its reason's source."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.runtime.openings import openings
+from tests.core.story import EPOCH, Story
+
+AGENT = replace(Story().runs().agent, reason="it runs", since_wall=EPOCH)
+
+
+def row(number: int, **changes: Any) -> StoredEntry:
+    """A row that opens the state of AGENT, but for the changes."""
+    entry = Entry(0.0, EPOCH, "a", 1, "AgentStarted", {}, AGENT.state_name, AGENT.reason)
+    return StoredEntry(number, replace(entry, **changes))
+
+
+def test_the_first_row_of_a_state_since_it_began_opened_it() -> None:
+    """The last run may have ended with the same words a moment before."""
+    rows = [row(1, wall=EPOCH - 0.5), row(2, wall=EPOCH - 0.0005), row(3, wall=EPOCH + 5)]
+
+    assert list(openings(rows, [AGENT])) == [("a", 2)]
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"agent": "b"}, {"agent": None}, {"state": None}, {"state": "down"}, {"reason": "it ran"}, {"wall": EPOCH - 0.5}],
+    ids=str,
+)
+def test_a_row_of_something_else_opened_nothing(other: dict[str, Any]) -> None:
+    assert list(openings([row(1, **other)], [AGENT])) == []
+
+
+def test_what_was_not_saved_is_no_source() -> None:
+    assert list(openings([row(0)], [AGENT])) == []
