@@ -27,7 +27,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
         marks.first(roster, SPAWN) if fleet.halted is None else None,
         limit_marks.next_due(roster, fleet.gates, now),
         handoffs.next_due(fleet.seats, fleet.agents, now),
-        queue.next_due(fleet.tasks, now) if fleet.tasks.open else None,
+        queue.next_due(fleet.tasks, now),
         muting.next_due(fleet.mutes, now) if fleet.mutes else None,
         fleet.cases.examinations.due,
         unheard.next_due(fleet.cases, fleet.agents) if fleet.cases.cases else None,

@@ -26,7 +26,8 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
-from phoenixd.core.handoff import machine, verdict
+from phoenixd.core.fleet import Step as Found
+from phoenixd.core.handoff import machine, orders, verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.meter.reading import WORDING
@@ -369,6 +370,14 @@ def test_an_agent_that_an_older_phoenixd_let_be_called_like_the_next_generation_
     )
     with pytest.raises(ValueError, match="o-g2"):
         succession.declare_successor(story.fleet, "o", story.now)
+
+
+def test_an_agent_that_is_called_like_the_next_generation_is_not_taken_for_the_successor() -> None:
+    story = at("drain")
+    found = Found(replace(story.fleet, agents=story.fleet.roster.taking(declared(spec("o-g2"), story.now))))
+
+    assert orders.new_of(found, story.handoff) is None
+    assert orders.old_of(found, story.handoff) is found.fleet.agents["o"]
 
 
 # Deaths.

@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold
+from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold, Terminate
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.alerts import next_command
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.transitions import text_hash
 from phoenixd.core.waiting import MAX_TEXT
+from phoenixd.documents.hooks import hook_event
 from tests.core.story import Story, claude, spec
 
 
@@ -78,6 +79,17 @@ def test_promise_11_what_ends_the_turn_lets_go_of_every_request() -> None:
 
     assert item(story) is None
     assert {order.hold for order in story.of(ReleaseHold)} == {1, 2}
+
+
+def test_promise_11_what_ends_the_run_lets_go_of_no_request_before() -> None:
+    """Nobody is to be asked at the terminal of a run that is being ended."""
+    story = asking("one")
+
+    story.tell(hook_event("a", 1, "stop-failure", {"error": "invalid_request", "error_details": "Prompt is too long"}))
+
+    assert item(story) is None
+    assert len(story.of(Terminate)) == 1
+    assert story.of(ReleaseHold) == []
 
 
 def test_promise_11_a_dialog_that_has_left_the_screen_withdraws_the_item() -> None:

@@ -76,6 +76,16 @@ def test_p15_a_long_edit_is_compared_in_linear_time_and_shown_whole() -> None:
     assert sum(line[2] != " " for line in shown[4:]) == 2
 
 
+@pytest.mark.parametrize(("count", "changed"), [(64, 4), (65, 130)])
+def test_p15_up_to_a_bound_an_edit_shows_each_change_by_itself(count: int, changed: int) -> None:
+    """64 lines beside 64 are the last ones of which every pair is compared."""
+    old = [str(number) for number in range(count)]
+    new = ["first", *old[1:-1], "last"]
+    shown = lines("Edit", {"file_path": "x", "old_string": "\n".join(old), "new_string": "\n".join(new)})
+
+    assert sum(line[2] != " " for line in shown[4:]) == changed
+
+
 def test_p15_a_file_is_its_path_size_and_numbered_lines() -> None:
     assert lines("Write", {"file_path": "/srv/a.md", "content": "é\n\nend\n"}) == [
         "Write /srv/a.md, 8 bytes, 3 lines",

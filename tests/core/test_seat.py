@@ -212,6 +212,22 @@ def test_verbs_reach_the_holder_before_and_after_the_fence() -> None:
     assert not story.of("boss").alerts
 
 
+def test_what_is_seen_of_one_generation_is_told_of_that_one() -> None:
+    """Only orders go to the holder alone: trouble with a successor is no fault of its predecessor's."""
+    story = Seats().handing_over()
+
+    assert story.tell(TroubleSeen("boss-g2", "brief", "too old")) is None
+    assert [one.kind for one in story.of("boss-g2").alerts] == ["brief"]
+    assert not story.of("boss").alerts
+
+
+def test_an_order_to_a_generation_that_there_is_not_is_refused_by_its_name() -> None:
+    refusal = Seats().handing_over().tell(StopRequested("boss-g9"))
+
+    assert refusal is not None
+    assert (refusal.code, refusal.message) == ("not_found", "there is no agent boss-g9")
+
+
 @pytest.mark.parametrize("order", [StopRequested, StartRequested, RestartRequested])
 def test_a_generation_that_does_not_hold_its_seat_takes_no_orders(order: Any) -> None:
     story = Seats().handing_over()

@@ -12,11 +12,13 @@ import pytest
 from phoenixd.core import background
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AnswerRequested, SendRequested
+from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.documents.redact import redact
+from phoenixd.planting import Marker, Planting
 from phoenixd.runtime.cleaning import MAX_FIELD, MEANT, ORDERED, WORDS, cleaned, kept
 from phoenixd.runtime.describe import describe_event
 from tests.core.story import Story, claude, spec
@@ -102,6 +104,22 @@ def test_p79_a_secret_that_lies_where_the_journal_cuts_an_operators_words_is_tak
     (words,) = [value for value in found.values() if isinstance(value, str) and value.startswith("xx")]
     assert len(words) <= MAX_FIELD
     assert SECRET[:8] not in words
+
+
+@pytest.mark.parametrize(
+    ("seen", "told"),
+    [
+        (CodesPlanted("a", 1, Planting(Marker("the tide", "7f3a9c"), ("00aa11",)), 5.0, "Ada"), {"persona": "Ada"}),
+        (CodesSeen("a", 1, ("7f3a9c",), "a file", 5.0), {"where": "a file"}),
+        (AnchorSeen("a", 1, "7f3a9c", 5.0), {}),
+        (FooterSeen("a", 1, "7f3a9c", "builder", "Stable", 5.0), {"role": "builder", "state": "Stable"}),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+def test_what_is_seen_of_codes_is_kept_without_the_codes_alone(seen: Event, told: dict[str, str]) -> None:
+    _, detail = describe_event(seen)
+
+    assert detail == {"at": 5.0, **told}
 
 
 def test_an_exit_record_beside_an_unproven_end_is_kept_as_plain_fields_without_secrets() -> None:

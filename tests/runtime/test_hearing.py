@@ -14,8 +14,18 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.runs import AgentExited, AgentStarted, AgentVanished, RunAdopted, RunMissing, StartFailed
+from phoenixd.core.events.runs import (
+    AgentExited,
+    AgentStarted,
+    AgentVanished,
+    HooksRefused,
+    RunAdopted,
+    RunMissing,
+    ShimLost,
+    StartFailed,
+)
 from phoenixd.core.hooks import Hook, SessionStarted
+from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import boot_id, read_stat
@@ -24,7 +34,7 @@ from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.recovery import relink
-from tests.core.story import Story, claude
+from tests.core.story import Story, claude, spec
 from tests.drivers.processes.processes import identity
 from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
@@ -356,3 +366,39 @@ def test_a_session_that_began_before_this_daemon_is_known_by_its_hooks_own_time(
     body = {"seq": 1, "kind": "session-start", "incarnation": 1, "at": at, "payload": {"source": "startup"}}
     ear.hearing.hear(ShimMessage("a", "hook", body))
     assert [event.unheard for event in ear.told if isinstance(event, SessionStarted)] == [unheard]
+
+
+async def test_promise_4_the_death_of_a_shim_is_told_of_the_run_that_there_is_then(
+    ear: Ear, child: ProcessIdentity
+) -> None:
+    ear.hearing.watch_shim(replace(ear.hello(), shim=child))
+    os.kill(child.pid, signal.SIGKILL)
+    await eventually(lambda: ear.told, what="its death is told")
+
+    assert ear.told == [ShimLost("a", ear.story.run.incarnation)]
+
+
+async def test_a_shim_tells_how_many_requests_it_did_not_take_in_and_why(ear: Ear) -> None:
+    body = {"incarnation": 1, "hooks": 3, "strangers": 2, "why": "no token " * 50}
+    ear.hearing.hear(ShimMessage("a", "refused", body))
+
+    assert ear.told == [HooksRefused("a", 1, 3, 2, ("no token " * 50)[:200])]
+
+
+@pytest.mark.parametrize(
+    ("declared", "model", "window"),
+    [
+        (claude(), "claude-opus-4-8[1m]", 1_000_000),
+        (claude(), "claude-opus-4-8", None),
+        (spec(), "claude-opus-4-8[1m]", None),
+    ],
+)
+async def test_a_session_is_told_with_the_window_that_its_models_name_says(
+    ear: Ear, declared: AgentSpec, model: str, window: int | None
+) -> None:
+    """Only the CLI that gives such names knows what they mean."""
+    ear.story = Story(declared)
+    body = {"seq": 0, "incarnation": 1, "kind": "session-start", "payload": {"source": "startup", "model": model}}
+    ear.hearing.hear(ShimMessage("a", "hook", body))
+
+    assert [(one.model, one.window) for one in ear.told if isinstance(one, SessionStarted)] == [(model, window)]

@@ -1,41 +1,40 @@
-"""Which row of the journal opened the state that an agent is in."""
+"""Which row of the journal opened an agent's state: what status gives as its reason's source."""
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime.openings import openings
-from tests.core.story import EPOCH, Story, spec
+from tests.core.story import EPOCH, Story
 
-STORY = Story(spec("a"))
-STORY.pass_over(100)
-STORY.start()
-OPENED = STORY.agent.since_wall
+AGENT = replace(Story().runs().agent, reason="it runs", since_wall=EPOCH)
 
 
-def row(seq: int, wall: float = OPENED, **told: Any) -> StoredEntry:
-    found: dict[str, Any] = {"state": STORY.agent.state.name, "reason": STORY.agent.reason, **told}
-    return StoredEntry(seq, Entry(0.0, wall, found.pop("agent", "a"), 1, "start_requested", {}, **found))
+def row(number: int, **changes: Any) -> StoredEntry:
+    """A row that opens the state of AGENT, but for the changes."""
+    entry = Entry(0.0, EPOCH, "a", 1, "AgentStarted", {}, AGENT.state_name, AGENT.reason)
+    return StoredEntry(number, replace(entry, **changes))
+
+
+def test_the_first_row_of_a_state_since_it_began_opened_it() -> None:
+    """The last run may have ended with the same words a moment before."""
+    rows = [row(1, wall=EPOCH - 0.5), row(2, wall=EPOCH - 0.0005), row(3, wall=EPOCH + 5)]
+
+    assert list(openings(rows, [AGENT])) == [("a", 2)]
 
 
 @pytest.mark.parametrize(
-    ("rows", "opened"),
-    [
-        ([row(7)], 7),
-        ([row(7), row(8, OPENED + 5)], 7),
-        ([row(5, EPOCH), row(7)], 7),
-        ([row(6, reason="another one"), row(7)], 7),
-        ([row(6, state="running"), row(7)], 7),
-        ([row(6, agent="b"), row(7)], 7),
-        ([row(5, EPOCH)], None),
-        ([row(0)], None),
-        ([], None),
-    ],
+    "other",
+    [{"agent": "b"}, {"agent": None}, {"state": None}, {"state": "down"}, {"reason": "it ran"}, {"wall": EPOCH - 0.5}],
+    ids=str,
 )
-def test_the_row_of_a_state_is_the_first_since_it_began_that_tells_of_it(
-    rows: list[StoredEntry], opened: int | None
-) -> None:
-    assert list(openings(rows, [STORY.agent])) == ([("a", opened)] if opened is not None else [])
+def test_a_row_of_something_else_opened_nothing(other: dict[str, Any]) -> None:
+    assert list(openings([row(1, **other)], [AGENT])) == []
+
+
+def test_what_was_not_saved_is_no_source() -> None:
+    assert list(openings([row(0)], [AGENT])) == []

@@ -1,13 +1,24 @@
-"""What becomes of actions that the performer cannot take."""
+"""What becomes of actions: what is told of them, and of those that the performer cannot take."""
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
-from phoenixd.core.actions import Deliver, Kill
+import anyio
+
+from phoenixd.core.actions import Deliver, Kill, PlantCodes, ReadSeed
+from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
+from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.events.runs import NotDelivered
+from phoenixd.planting import Marker, Planting
 from phoenixd.runtime.performer import MOST_TEXTS, Performer
+from tests.core.story import Story, claude
+from tests.waiting import eventually
+
+PLANTED = CodesPlanted("a", 1, Planting(Marker("the weight of the morning", "7f3a9c")), 5.0)
+READ = SeedRead("a", 1, words="It builds the shop.")
 
 
 def test_a_lane_takes_so_many_texts_and_answers_for_each_that_is_too_much_and_takes_orders_all_the_same() -> None:
@@ -23,3 +34,40 @@ def test_a_lane_takes_so_many_texts_and_answers_for_each_that_is_too_much_and_ta
         ("a", f"m{MOST_TEXTS + 1}"),
     ]
     assert len(told) == 2
+
+
+class Papers:
+    """The papers of markers, of which nothing is kept."""
+
+    async def plant(self, agent: Agent, action: PlantCodes) -> CodesPlanted:
+        return PLANTED
+
+    async def read_seed(self, agent: Agent, action: ReadSeed) -> SeedRead:
+        return READ
+
+
+async def told_of(markers: Papers | None, *actions: PlantCodes | ReadSeed) -> list[Event]:
+    """What the performer tells, up to what comes of the last action, which is of a lane in order."""
+    story, nothing, told = Story(claude()).runs(), cast(Any, None), list[Event]()
+    outside = cast(Any, SimpleNamespace(shims=None, markers=markers))
+    performer = Performer(outside, story.fleet.agents.get, told.append, nothing, nothing, nothing)
+    for action in actions:
+        performer.submit(action)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(performer.run)
+        await eventually(lambda: not performer._lanes, what="the lane is empty")
+        tasks.cancel_scope.cancel()
+    return told
+
+
+async def test_what_came_of_an_agents_codes_and_of_its_seed_is_told() -> None:
+    assert await told_of(Papers(), PlantCodes("a", 1, "start"), ReadSeed("a", 1)) == [PLANTED, READ]
+
+
+async def test_codes_of_a_run_that_is_over_are_not_planted() -> None:
+    assert await told_of(Papers(), PlantCodes("a", 2, "start")) == []
+
+
+async def test_where_no_papers_are_kept_no_codes_can_be_planted_and_that_is_told() -> None:
+    told = await told_of(None, PlantCodes("a", 1, "start"))
+    assert told == [PlantingFailed("a", 1, "no papers of markers are kept here")]

@@ -8,13 +8,14 @@ from anyio.lowlevel import checkpoint
 from phoenixd.core.actions import Action, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Starting
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
-from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.supervisor import EVIDENCE_LIMIT, Supervisor
 from tests.runtime.test_messages import FastClock
 
 AGENTS = 20
@@ -79,6 +80,21 @@ async def test_of_many_deaths_at_once_the_first_are_started_again_before_the_las
     assert 0 < first[0][1] < AGENTS
     assert ("spawn", 1) in first, "the first ones are on their way before the others are stepped"
     assert told.order[0][0] == "commit"
+
+
+async def test_of_what_piles_up_evidence_alone_is_dropped() -> None:
+    """The next sign of life tells the same; everything else is told once, and so is what somebody waits for."""
+    told = Told()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    alive, ended = EvidenceSeen("a", 1, "transcript"), AgentExited("a", 1, "r", 0, None)
+    for _ in range(EVIDENCE_LIMIT + 10):
+        supervisor.tell(alive)
+    assert len(supervisor._queue) == EVIDENCE_LIMIT + 1, "beyond so many that wait no more are taken in"
+
+    supervisor.tell(ended)
+    supervisor.tell(alive, lambda: None)
+    supervisor.tell(alive)
+    assert [one.event for one in supervisor._queue][EVIDENCE_LIMIT:] == [alive, ended, alive]
 
 
 def is_new(agent: Agent) -> bool:
