@@ -218,6 +218,15 @@ def test_plain_max_output_tokens_spoils_no_session_and_a_window_that_is_exceeded
     assert story.respawned().spawn.mode is Mode.FRESH
 
 
+def test_an_answer_at_which_the_session_ends_is_kept_among_those_that_fell_short() -> None:
+    story = ended()
+    told(story, "window")
+
+    assert isinstance(story.state, Stopping)
+    facts = [fact for decision in story.decisions for fact in decision.facts if isinstance(fact, AnswerFellShort)]
+    assert facts == [AnswerFellShort(1, "window", went_on=False)]
+
+
 def test_a_window_that_the_cli_got_out_of_by_itself_ends_nothing() -> None:
     story = ended()
     told(story, "window", went_on=True)

@@ -267,3 +267,17 @@ def test_e75_updates_that_failed_are_not_finished() -> None:
     for _ in range(2):
         story.tell(PapersFailed("o", story.handoff.id, "the predecessor's plan has two tasks 3"))
     assert (updates(story).well, updates(story).what) == (False, "the predecessor's plan has two tasks 3")
+
+
+def test_e75_of_a_handoff_that_was_taken_back_no_package_is_loaded_or_written_any_more() -> None:
+    story = in_update(100_000)
+
+    def wells() -> list[bool | None]:
+        found = {one.name: one.well for one in checks.checks(story.fleet, story.seat)}
+        return [found["package written"], found["package loaded"]]
+
+    assert wells() == [None, None], "that may still come"
+    for _ in range(2):
+        story.tell(PapersFailed("o", story.handoff.id, "the planner failed"))
+    assert story.step is Step.ROLLED_BACK
+    assert wells() == [False, False]

@@ -176,6 +176,14 @@ def test_e87_each_verdict_is_told_once_with_its_readings() -> None:
     assert dict(decision.readings)["limit"] == WINDOW
 
 
+def test_e87_a_share_is_told_to_the_millionth() -> None:
+    story = Metered(context=ContextRules(predict=False))
+    story.status_line(300_000)
+    story.transcript(200_000)
+
+    assert dict(story.decisions[-1].readings)["share"] == 0.666667
+
+
 def test_f_ho_4_a_sudden_fall_resets_trend_and_verdict_and_triggers_nothing() -> None:
     story = Metered()
     story.status_line(WINDOW)

@@ -217,6 +217,16 @@ def test_f_re_2_one_miss_is_asked_again_and_is_no_loss() -> None:
     assert (told.known.state, told.known.misses, told.steps) == ("intact", 0, [])
 
 
+def test_a_miss_of_codes_that_nothing_shows_were_given_is_told_with_what_was_asked() -> None:
+    told = ResonanceStory(resonant(interval_turns=2), shows=False).begins()
+    told.memory = None
+    until_asked(told)
+
+    (decision,) = [one for one in told.decisions if "nothing shows that its session was given its codes" in one.reason]
+    assert [name for name, _ in decision.readings] == ["number", "answer", "misses"]
+    assert dict(decision.readings)["misses"] == 0
+
+
 def test_f_re_3_r8_a_phrase_without_its_code_is_paraphrased_and_asked_again() -> None:
     told = story()
     assert told.memory is not None

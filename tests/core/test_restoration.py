@@ -290,6 +290,27 @@ def test_a_run_that_dies_meanwhile_is_followed_by_a_new_session_and_not_by_the_l
     assert told.steps == [1, 2, 3, 4, 5, 6]
 
 
+def test_a_new_session_that_cannot_be_asked_is_an_escalation_at_once() -> None:
+    told = forgetful()
+    ended(told)
+    told.up(link=1)
+
+    assert told.steps[-1] == 7
+    assert "older version" in told.known.lost
+
+
+def test_a_new_session_whose_shim_has_not_said_yet_what_it_can_do_is_waited_for() -> None:
+    told = forgetful()
+    ended(told)
+    told.up(link=0)
+    told.hook("prompt-submit", text="continue")
+    assert told.steps[-1] == 5
+    told.tell(RunAdopted("a", told.run.incarnation, 100, 1000, link=2, armed=()))
+    told.ends_turn("I go on.")
+
+    assert told.steps[-1] == 6
+
+
 def test_codes_that_never_come_for_the_new_session_are_an_escalation() -> None:
     told = forgetful()
     told.papers = "never"

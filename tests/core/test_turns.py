@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.actions import Alert, MeasureWork, Terminate
+from phoenixd.core.actions import Alert, Deliver, MeasureWork, Terminate
 from phoenixd.core.agent.state import Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.events.orders import AgentDeclared, BreakerEdited
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
@@ -92,6 +92,19 @@ def test_a_turn_that_met_a_limit_does_not_count() -> None:
     story.turn(kind="stop-failure", error="rate_limit", text="429")
 
     assert story.counts == before
+
+
+def test_a_turn_that_we_told_to_go_on_after_a_limit_is_nobodys_and_counts() -> None:
+    story = Resident()
+    story.screen = "idle"
+    story.turn(kind="stop-failure", error="rate_limit", reset_wall=story.wall + 60)
+    before = story.counts[1]
+    story.wait(120)
+    (order,) = story.of(Deliver)
+    story.hook("prompt-submit", text=order.text)
+    story.hook("stop")
+
+    assert story.counts[1] == before + 1
 
 
 def test_the_work_is_measured_beside_the_hooks_and_a_late_answer_is_unknown() -> None:

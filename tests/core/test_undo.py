@@ -93,9 +93,14 @@ def test_a_removed_agent_comes_back_into_its_session() -> None:
     assert story.run.incarnation > incarnation
 
 
-def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_session() -> None:
+@pytest.mark.parametrize(("over", "prompt"), [(False, PromptKind.CONTINUE), (True, PromptKind.NONE)])
+def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_session(
+    over: bool, prompt: PromptKind
+) -> None:
     story = Story(claude()).works()
     session = story.run.session_id
+    if over:
+        story.hook("stop")
     story.stop()
     gone(story)
     story.tell(AgentWithdrawn("a", "ada", "1"))
@@ -106,6 +111,7 @@ def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_ses
     story.start()
 
     assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+    assert story.spawn.prompt is prompt
 
 
 def test_a_fresh_start_of_one_that_was_down_is_taken_back_without_a_run() -> None:

@@ -1,4 +1,4 @@
-"""What a start waits for: a terminal in which its shim can live, and the end of a shim that leaves."""
+"""What a start waits for, and what is cleaned up: a terminal for its shim, the end of one that leaves, its leftovers."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any, cast
 
-from phoenixd.core.actions import Release, Spawn
+from phoenixd.core.actions import CleanUp, Release, Spawn
+from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import StartFailed
+from phoenixd.ports.processes import Leftover, Leftovers
 from phoenixd.runtime.run_orders import RunOrders
 from tests.core.story import Story
 from tests.runtime.test_messages import FastClock
@@ -91,3 +93,17 @@ async def test_what_begins_after_a_release_meets_no_link_to_the_shim_that_left()
     assert await leaving.connect("a") is None
     assert leaving.said == ["forget", "let go", "quit", "close pane"]
     assert told == []
+
+
+async def test_nothing_is_cleaned_up_for_an_agent_that_was_removed_meanwhile() -> None:
+    story, told, cleaned = Story(), list[Event](), list[Agent]()
+
+    async def clean(agent: Agent) -> Leftovers:
+        cleaned.append(agent)
+        return Leftovers((Leftover(7, "server", "left over (run 1)"),))
+
+    outside = cast(Any, SimpleNamespace(cleaner=SimpleNamespace(clean=clean)))
+    for agents in ({}, story.fleet.agents):
+        orders = RunOrders(outside, agents.get, told.append, cast(Any, None))
+        await orders.clean(CleanUp("a", 1), "after run 1")
+        assert (cleaned, len(told)) == (list(agents.values()), len(agents))

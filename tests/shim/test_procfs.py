@@ -94,6 +94,17 @@ def test_who_descends_from_whom_is_known_and_of_one_that_is_gone_it_is_not() -> 
     assert procfs.descends_from(ended(), os.getpid()) is None
 
 
+def test_of_one_that_proc_hides_those_that_list_it_are_believed(monkeypatch: pytest.MonkeyPatch) -> None:
+    with living("sh", "-c", "sh -c 'printf +; read line'; :") as pid, living(*SAYS) as other:
+        (grandchild,) = procfs.children(pid)
+        shown, hidden = procfs.status, {grandchild, other}
+        monkeypatch.setattr(procfs, "status", lambda one: None if one in hidden else shown(one))
+        assert procfs.is_hidden(grandchild) is True
+        assert procfs.descends_from(grandchild, pid) is True
+        assert procfs.descends_from(grandchild, os.getpid()) is True
+        assert procfs.descends_from(other, pid) is False
+
+
 @pytest.mark.parametrize(
     ("entries", "stand"),
     [

@@ -84,7 +84,7 @@ def test_a_death_with_both_proofs_is_told_before_any_sweep_until_the_daemon_has_
     assert back.hello()["unswept"] == [named(second)]
 
 
-@pytest.mark.parametrize("why", ["an older daemon", "no daemon", "no leaf", "ordered"])
+@pytest.mark.parametrize("why", ["an older daemon", "no daemon", "no leaf", "ordered", "asked to end"])
 def test_a_stray_is_ended_before_the_end_is_told_where_nobody_sweeps_later(pane: Pane, leaf: Path, why: str) -> None:
     daemon = greeted(pane, sweeps=why != "an older daemon")
     started = daemon.start(["sleep", "1000"], cgroup=None if why == "no leaf" else str(leaf))
@@ -94,14 +94,17 @@ def test_a_stray_is_ended_before_the_end_is_told_where_nobody_sweeps_later(pane:
             older.close()
         if why == "ordered":
             exited = daemon.kill(started)
+        elif why == "asked to end":
+            daemon.send(op="terminate", incarnation=started["incarnation"])
+            exited = daemon.expect("exited")
         elif why == "no daemon":
             os.kill(started["pid"], signal.SIGKILL)
             eventually_sync((pane.state / "exit.json").exists)
             exited = pane.record("exit.json")
         else:
             exited = crash(daemon, started)
-        assert stray.wait(DEADLINE) == -signal.SIGKILL
         assert exited["unswept"] == []
+        assert stray.wait(DEADLINE) == -signal.SIGKILL
         assert [one["pid"] for one in exited["killed"]] == [stray.pid]
 
 

@@ -36,7 +36,6 @@ from phoenixd.core.treatment.examined import (
 from phoenixd.core.treatment.triage import Diagnosis, diagnose
 from phoenixd.core.treatment.words import UNSURE
 
-COMMAND_LIMIT = 2000
 NO_ANSWER = "no answer came in time"
 
 
@@ -207,7 +206,7 @@ def _command(known: Agent | None) -> str:
     activity = known.activity if known is not None else None
     if activity is None:
         return ""
-    return next((one.command for one in activity.leases if not one.sub), "")[:COMMAND_LIMIT]
+    return next((one.command for one in activity.leases if not one.sub), "")
 
 
 def _paid(examinations: Examinations, tokens: int, now: Moment) -> Examinations:

@@ -8,6 +8,7 @@ import os
 import subprocess
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,8 +27,11 @@ APART = {
         "tests/shim/test_procfs.py", "tests/shim/test_unkillable.py", "tests/shim/test_reused_pid.py",
         "tests/shim/test_pure.py",
         "tests/shim/test_tree.py", "tests/shim/test_end.py", "tests/shim/test_held_programs.py",
+        "tests/shim/test_unswept.py",
     ),
 }  # fmt: skip
+MOST = 200
+"""Tests that are asked about a file of which no test runs a line."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,10 +48,21 @@ class Lines:
                 return list(files)
         by_line = self.lines.get(mutant.path, {})
         numbers = set(by_line.get(str(mutant.line), ()))
-        if not mutant.function or not numbers:
+        if not numbers and not _in_a_body(mutant):
             # What runs only while the file is imported is seen by all that use the file.
-            numbers = numbers or (set() if _in_a_body(mutant) else {n for found in by_line.values() for n in found})
+            numbers = {n for found in by_line.values() for n in found} or self._beside(mutant.path)
         return [name for name, _ in sorted((self.tests[number] for number in numbers), key=lambda test: test[1])]
+
+    def _beside(self, path: str) -> set[int]:
+        """The tests that run most of a file's folder: a file of nothing but shapes has no line that a test runs."""
+        folder = path.rpartition("/")[0]
+        runs = Counter(
+            number
+            for name, by_line in self.lines.items() if name.rpartition("/")[0] == folder
+            for found in by_line.values()
+            for number in found
+        )  # fmt: skip
+        return {number for number, _ in runs.most_common(MOST)}
 
 
 def _in_a_body(mutant: Mutant) -> bool:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.mutants.__main__ import ROOT, draw, targets, told
-from tests.proof.mutants.lines import Lines
+from tests.proof.mutants.lines import MOST, Lines
 from tests.proof.mutants.operators import Mutant, mutants
 from tests.proof.mutants.trials import Verdict
 
@@ -117,6 +117,17 @@ def test_a_line_that_runs_at_import_is_seen_by_all_tests_of_the_file() -> None:
     assert lines.chosen(a_mutant(function="")) == ["quick", "slow"]
     assert lines.chosen(a_mutant(function="Settings")) == ["quick", "slow"]
     assert lines.chosen(a_mutant(function="f")) == []
+
+
+def test_a_default_in_a_file_of_shapes_is_tried_by_the_tests_that_run_most_of_its_folder() -> None:
+    tests = [("much", 2.0), ("elsewhere", 0.0), *((f"little {number}", 1.0) for number in range(MOST))]
+    lines = Lines(tests, {
+        "core/a.py": {"1": []}, "core/b.py": {"2": [*range(2, MOST + 2), 0], "3": [0]}, "shim/c.py": {"1": [1]},
+    })  # fmt: skip
+
+    chosen = lines.chosen(a_mutant("Limits", "core/a.py"))
+    assert ("much" in chosen, "elsewhere" in chosen, len(chosen)) == (True, False, MOST)
+    assert lines.chosen(a_mutant("f", "core/a.py")) == []
 
 
 def test_survivors_are_listed_and_those_that_change_nothing_do_not_count(tmp_path: Path) -> None:
