@@ -80,11 +80,14 @@ ROOMS = (
     quiet,
     past,
 )
+LONG_LOOKS = frozenset({"doctor"})
+"""Looks that ask every CLI and the terminal server, and are given up with their caller."""
 HANDLERS: dict[str, Callable[[Ask], Coroutine[None, None, Reply]]] = {
     name: handler
     for module in ROOMS
     for name, handler in vars(module).items()
-    if name in {operation.name for operation in served()}
+    # What a module only imports may bear an operation's name, and answers for none.
+    if name in {operation.name for operation in served()} and handler.__module__ == module.__name__
 }
 
 
@@ -186,7 +189,7 @@ class Api:
             if operation.method == "POST":
                 handling = self.unfinished.within(operation, ask, request.headers.get("prefer"), handling)
             # A look is over in a moment: there is no waiting to be given up where the caller goes meanwhile.
-            is_look = operation.method == "GET" and not operation.lasts
+            is_look = operation.method == "GET" and not operation.lasts and operation.name not in LONG_LOOKS
             reply = await (handling if is_look else _unless_gone(request, handling))
         return _response(reply, ask, as_text=_wants_text(request, operation))
 

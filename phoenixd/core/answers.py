@@ -214,8 +214,8 @@ def let_go(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 def meet(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
     """After a daemon start, or a lost link: what the shim still holds can be answered, and all else cannot.
 
-    An answer that is under way gets its verdict first: of this daemon's it is told by who gives it, that of an earlier
-    daemon is gone on with.
+    An answer that is under way gets its verdict first: what the shim says of this daemon's is believed, and that of an
+    earlier daemon is gone on with.
     """
     decision = seen.decision
     if event.unwatched:

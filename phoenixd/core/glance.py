@@ -92,7 +92,7 @@ def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
     Of what needs a person, all that does, alerts of no agent among them.
     """
     found = Counter(
-        projection.row_of(fleet, agent, now).group if agent.spec.seat else condition.group(agent)
+        projection.row_of(fleet, agent, now, told={}).group if agent.spec.seat else condition.group(agent)
         for agent in fleet.agents.values()
         if not finding.is_other(fleet, agent)
     )

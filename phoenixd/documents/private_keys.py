@@ -6,7 +6,8 @@ import re
 
 _BEGIN = re.compile(r"-----BEGIN[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----")
 _END = re.compile(
-    r"-----END(?:[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----|(?: (?!CERT|PUBLIC)[A-Z0-9]{0,12}+){0,4}-{0,5}\Z)"
+    r"-----(?:END(?:[A-Z0-9 _]{0,60}PRIVATE KEY(?: BLOCK)?-----|(?: (?!CERT|PUBLIC)[A-Z0-9]{0,12}+){0,4}-{0,5}\Z)"
+    r"|EN?\Z)"
 )
 """The mark, or as much of one as is left where the text was cut; a certificate's or a public key's is another one."""
 

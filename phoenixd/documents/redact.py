@@ -115,6 +115,9 @@ def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -
     # Of a value of several lines each may turn up alone: a key in a file, say, told as JSON.
     lines = {line.strip() for value in found if "\n" in value for line in value.split("\n")}
     escaped = {json.dumps(value, ensure_ascii=plain)[1:-1] for value in found | lines for plain in (True, False)}
+    # A tool's result is JSON within JSON, and some write a slash with a backslash.
+    escaped |= {json.dumps(value)[1:-1] for value in escaped}
+    escaped |= {value.replace("/", "\\/") for value in found | lines if not value.startswith("/")}
     # A path or a socket is where a secret lies, not the secret.
     kept = {value for value in found | lines | escaped if len(value) >= SHORTEST_VALUE and not value.startswith("/")}
     return tuple(sorted(kept, key=lambda value: (-len(value), value)))

@@ -85,7 +85,8 @@ ORDERED: dict[type[Any], tuple[str, ...]] = {
 def cleaned(event: Event, clean: Clean) -> Event:
     """The event without secrets; the same one where there were none. An answer arrives as it is, marked."""
     if isinstance(event, AnswerRequested):
-        said = (event.reason, *event.words)
+        # A secret may begin in one word and end in the next one.
+        said = (event.reason, *event.words, " ".join(event.words))
         return replace(event, secret=True) if _cleaned(said, event.agent, clean) != said else event
     names = WORDS.get(type(event))
     if names is None:
@@ -112,9 +113,15 @@ def kept(event: Event, detail: dict[str, Any], clean: Clean) -> dict[str, Any]:
     # Whole, and cut afterwards: half of a secret is not known for one.
     changed = {name: getattr(event, name) for name in ORDERED.get(type(event), ()) if name in detail}
     return detail | {
-        name: clean(agent, value)[:MAX_FIELD] if isinstance(value, str) else [clean(agent, word) for word in value]
+        name: clean(agent, value)[:MAX_FIELD] if isinstance(value, str) else _words(agent, value, clean)
         for name, value in changed.items()
     }
+
+
+def _words(agent: str | None, words: tuple[str, ...], clean: Clean) -> list[str]:
+    alone = [clean(agent, word) for word in words]
+    together = clean(agent, " ".join(alone))
+    return alone if together == " ".join(alone) else [together]
 
 
 def _cleaned(value: str | tuple[str, ...] | None, agent: str | None, clean: Clean) -> str | tuple[str, ...] | None:

@@ -91,9 +91,19 @@ class KeyWatch:
             except TerminalFailed as failure:
                 # Looks at its screen tell it later.
                 log.info("terminal_not_watched", agent=name, reason=failure.message)
+                self._give_up(name, incarnation)
                 continue
-            if self._asking.get(name) == incarnation and self._reads.watch(path):
+            if self._asking.get(name) != incarnation:
+                continue
+            if self._reads.watch(path):
                 self._watched[name] = incarnation, path
+            else:
+                self._give_up(name, incarnation)
+
+    def _give_up(self, name: str, incarnation: int) -> None:
+        """Until the next that is heard of the agent: one look that failed must not be the last one."""
+        if self._asking.get(name) == incarnation:
+            del self._asking[name]
 
     async def _listen(self) -> None:
         while True:

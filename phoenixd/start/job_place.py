@@ -64,11 +64,12 @@ class JobPlaces:
     def _held(self, job: str, agent: Agent, environment: Mapping[str, str], directory: Path, *, is_own: bool) -> Place:
         spec = agent.spec
         name = f"{job}-{secrets.token_hex(4)}"
+        # First of all: it may refuse, and nobody would end a control group that was made before.
+        fence = fence_of(spec, self._directories, environment)
         leaf = self._create_leaf(spec.name, name) if self._create_leaf is not None and spec.fence != "none" else None
         if leaf is None and spec.fence == "cgroup":
             remedy = "phoenixctl install-service, or fence another way"
             raise LaunchFailed("no control group is to be had here, and its fence is one", remedy)
-        fence = fence_of(spec, self._directories, environment)
         if fence is not None and str(directory) != spec.cwd:
             fence = {**fence, "shown": [*fence["shown"], {"path": str(directory), "write": True}]}
         own = str(directory) if is_own else None

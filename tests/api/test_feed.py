@@ -251,7 +251,7 @@ async def test_who_follows_alone_is_told_at_once_and_many_let_news_gather(
     now = loop.time()
     monkeypatch.setattr(loop, "time", lambda: now)
     monkeypatch.setattr(asyncio, "sleep", sleep)
-    assert await feed.news(0, 0, 60.0, told=now + told)
+    assert await feed.news(0, 0, 60.0, looked=now + told)
 
     assert slept == ([pytest.approx(gathers)] if gathers else [])
 

@@ -37,14 +37,19 @@ class Poster:
     """One agent's connection to its own shim, which posts the next hook of its cycle."""
 
     name: str
-    connection: socket.socket
+    port: int
     head: str
     session: str
+    connection: socket.socket = field(default_factory=socket.socket)
     sent: Counter[str] = field(default_factory=Counter)
     asked: int = 0
     answered: int = 0
     refused: int = 0
     buffer: bytes = b""
+
+    def connect(self) -> None:
+        """Just before the first hook: a shim closes what stays silent."""
+        self.connection.connect(("127.0.0.1", self.port))
 
     def post(self) -> None:
         event = CYCLE[self.asked % len(CYCLE)]
@@ -120,17 +125,18 @@ def _poster(stage: Stage, name: str) -> Poster:
     environ = dict(pair.split("=", 1) for pair in pairs)
     settings = json.loads((stage.state / "agents" / name / "settings.json").read_text())
     url = urlsplit(settings["hooks"]["PostToolUse"][0]["hooks"][0]["url"])
-    connection = socket.create_connection(("127.0.0.1", url.port or 80))
     head = (
         f"POST {url.path} HTTP/1.1\r\nHost: 127.0.0.1:{url.port}\r\nContent-Type: application/json\r\n"
         f"Authorization: Bearer {environ['PHOENIX_TOKEN']}\r\n"
     )
-    return Poster(name, connection, head, environ.get("PHOENIX_SESSION_ID", "0"))
+    return Poster(name, url.port or 80, head, environ.get("PHOENIX_SESSION_ID", "0"))
 
 
 def _post(posters: list[Poster], rate: int, seconds: float) -> None:
     """Each agent posts in turn, at an even pace, as long as its last hook was answered."""
     poll = select.epoll()
+    for one in posters:
+        one.connect()
     by_number = {one.connection.fileno(): one for one in posters}
     for number in by_number:
         poll.register(number, select.EPOLLIN)

@@ -28,6 +28,7 @@ from tests.core.story import EPOCH, Story, claude
 
 MINUTE, HOUR, YEAR = 60.0, 3600.0, 365 * 86400.0
 TURN = 15.0
+TINY = 1e-6
 """How often the daemon reads its clock at least."""
 EXACT = 0.2
 """Minutes by which an end may be late: a look at the screen comes first."""
@@ -142,7 +143,8 @@ class Watched(Story):
         """Let time pass, with a Tick at each deadline, until that minute or the end of the agent."""
         until = self.began + minute * MINUTE
         while self.ended is None and (due := next_deadline(self.fleet, self.now)) is not None and due <= until:
-            self.pass_over(due - self.at)
+            # A remainder too small for the clock to count would let no time pass at all.
+            self.pass_over(max(due - self.at, TINY))
             self.tell(Tick())
         if self.ended is None:
             self.pass_over(until - self.at)

@@ -132,7 +132,7 @@ def test_p79_of_a_key_in_json_whose_beginning_was_cut_off_no_line_stays(before: 
         assert redact(f'{before}{end.join(lines)}{end}"and": 1') == f'{before}{REDACTED}{end}"and": 1'
 
 
-@pytest.mark.parametrize("kept", range(len("-----END"), len("-----END RSA PRIVATE KEY-----")))
+@pytest.mark.parametrize("kept", range(len("-----E"), len("-----END RSA PRIVATE KEY-----")))
 @pytest.mark.parametrize("end", ["\n", "\\n"])
 def test_p79_of_a_key_that_was_cut_off_at_both_ends_no_line_stays(end: str, kept: int) -> None:
     *lines, mark = a_key()
@@ -250,3 +250,10 @@ def test_p79_a_secret_broken_by_what_shows_nothing_is_whole_on_no_face(secret: s
 )
 def test_a_text_without_a_secret_keeps_what_shows_nothing(text: str) -> None:
     assert redact(text, (VALUE,)) == text
+
+
+def test_p79_a_value_is_known_as_json_within_json_and_with_its_slashes_escaped() -> None:
+    value = 'hunter/2/abc"d\\efgh12'
+    values = secret_values({"MY_TOKEN": value})
+    for shown in (json.dumps(json.dumps(value)), value.replace("/", "\\/"), json.dumps(value)):
+        assert "hunter" not in redact(f"it says {shown} here", values)

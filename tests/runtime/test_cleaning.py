@@ -68,6 +68,7 @@ def test_a_secret_that_lies_where_a_background_job_is_cut_is_taken_out_whole() -
         SendRequested("a", "m", f"use TOKEN={SECRET}"),
         AnswerRequested("a", 1, words=("2", f"use TOKEN={SECRET}")),
         AnswerRequested("a", 1, reason=f"not with TOKEN={SECRET}"),
+        AnswerRequested("a", 1, words=("deny", "the", "password:", SECRET)),
     ],
 )
 def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_secrets(order: Event) -> None:

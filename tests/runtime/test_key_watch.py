@@ -125,6 +125,24 @@ async def test_a_new_run_that_asks_has_its_own_terminal_watched() -> None:
             os.close(end)
 
 
+async def test_a_terminal_that_could_not_be_asked_for_once_is_watched_after_what_is_heard_next() -> None:
+    terminals, told, story = Terminals("a"), list[KeysRead](), asks("a")
+    ends, asked = terminals.ends.pop("a"), anyio.Event()
+    tty_of = terminals.tty
+
+    async def tty(agent: str) -> str:
+        asked.set()
+        return await tty_of(agent)
+
+    terminals.tty = tty  # type: ignore[method-assign]
+    async with watching(terminals, told, story.agent) as watch:
+        await asked.wait()
+        await anyio.wait_all_tasks_blocked()
+        terminals.ends["a"] = ends
+        watch.hear([story.agent])
+        await told_of(terminals, told, "a")
+
+
 @pytest.mark.parametrize("harness", ["codex", "gemini"])
 async def test_other_clis_with_hooks_are_watched_too(harness: str) -> None:
     terminals, told, story = Terminals("a"), list[KeysRead](), Story(claude(harness=harness))

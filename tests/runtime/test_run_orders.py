@@ -1,4 +1,4 @@
-"""What a start waits for, and what is cleaned up: a terminal for its shim, the end of one that leaves, its leftovers."""
+"""What a start waits for: a terminal for its shim, and the end of one that leaves; and what is cleaned up."""
 
 from __future__ import annotations
 

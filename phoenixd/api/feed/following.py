@@ -68,7 +68,7 @@ class Follower:
         loop = asyncio.get_running_loop()
         self.feed.followers += 1
         try:
-            due, told = loop.time() + beat, 0.0
+            due, looked = loop.time() + beat, 0.0
             while not closing.is_set():
                 frames = await self._next()
                 if loop.time() >= due:
@@ -77,8 +77,8 @@ class Follower:
                     due = loop.time() + beat
                 for chunk in range(0, len(frames), CHUNK):
                     yield "".join(frames[chunk : chunk + CHUNK])
-                told = loop.time() if frames else told
-                await _unless(closing, self.feed.news(self.change, self.row, max(0.0, due - loop.time()), told))
+                looked = loop.time()
+                await _unless(closing, self.feed.news(self.change, self.row, max(0.0, due - looked), looked))
         finally:
             self.feed.followers -= 1
 

@@ -127,10 +127,10 @@ class Feed:
             self._audited = (self._audited + 1) % AUDITS
         self.refresh()
 
-    async def news(self, after: int, row: int, patience: float, told: float = 0.0) -> bool:
+    async def news(self, after: int, row: int, patience: float, looked: float = 0.0) -> bool:
         """Wait until there is something after that change, or a row after that one, and until more has gathered.
 
-        told: when the follower was told of something last, in the loop's time.
+        looked: when the follower looked last, in the loop's time.
         """
         try:
             async with asyncio.timeout(patience):
@@ -140,7 +140,7 @@ class Feed:
                     await self._news.wait()
         except TimeoutError:
             return False
-        rest = told + LEAST_GATHER - asyncio.get_running_loop().time()
+        rest = looked + LEAST_GATHER - asyncio.get_running_loop().time()
         gather = min(MOST_GATHER, max(rest, EACH_GATHER * (self.followers - 1)))
         if gather > 0:
             await asyncio.sleep(gather)

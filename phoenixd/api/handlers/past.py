@@ -13,7 +13,7 @@ from phoenixd.api.pages.inbox import inbox as inbox_page
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.inbox import inbox as all_items
+from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import written_by
@@ -53,7 +53,7 @@ def not_waiting(number: int | str) -> Problem:
 
 
 def _not_closed(ask: Ask, number: int) -> Problem:
-    if any(one.id == number for one in all_items(ask.service.fleet())):
+    if any(one.id == number for one in inbox(ask.service.fleet())):
         return Problem("not_found", f"#{number} has not ended: it waits", f"phoenixctl inbox {number}")
     why = f"nothing that ended within 7 days has the number {number}"
     return Problem("not_found", why, "phoenixctl inbox --closed")
@@ -61,7 +61,7 @@ def _not_closed(ask: Ask, number: int) -> Problem:
 
 def open_items(ask: Ask, names: frozenset[str] | None) -> tuple[InboxItem, ...]:
     """What waits, of these agents or of all."""
-    items = all_items(ask.service.fleet())
+    items = inbox(ask.service.fleet())
     return items if names is None else tuple(one for one in items if one.agent in names)
 
 

@@ -93,9 +93,12 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
             cwd=job.cwd,
             env={**job.environment, **marks},
         )
-    except OSError as error:
-        await to_thread.run_sync(job.place.end)
-        raise WriterFailed(f"{job.name} did not start: {error.strerror}") from error
+    except BaseException as error:
+        with anyio.CancelScope(shield=True):
+            await to_thread.run_sync(job.place.end)
+        if isinstance(error, OSError):
+            raise WriterFailed(f"{job.name} did not start: {error.strerror}") from error
+        raise
     try:
         with anyio.move_on_after(job.limit):
             code, output, errors = await _talk(process, job.prompt)

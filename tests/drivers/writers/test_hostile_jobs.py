@@ -29,7 +29,7 @@ from phoenixd.drivers.writers.command import CommandWriter
 from phoenixd.drivers.writers.job import AGENT
 from phoenixd.drivers.writers.project_command import ProjectCommand
 from phoenixd.drivers.writers.reader import ClinicReader
-from phoenixd.errors import WriterFailed
+from phoenixd.errors import LaunchFailed, WriterFailed
 from phoenixd.ports.papers import WriterAnswer
 from phoenixd.start.job_place import JobPlaces
 from tests.drivers.writers.test_reader import asked
@@ -294,3 +294,21 @@ def test_a_runs_start_leaves_the_leaf_of_a_job_that_begins(tmp_path: Path) -> No
             tree.create_job_leaf("a", "../b")
     finally:
         tree.discard()
+
+
+def test_a_job_that_is_refused_its_fence_leaves_no_control_group(tmp_path: Path) -> None:
+    made: list[str] = []
+
+    def create(agent: str, job: str) -> str:
+        made.append(job)
+        return "/proc/self/fd"
+
+    directories = Directories(None, tmp_path / "state", tmp_path / "run")
+    places = JobPlaces(directories, plain_files, create, lambda agent, job: made.remove(job))
+    inside = directories.state / "agents" / "a"
+    inside.mkdir(parents=True)
+    spec = AgentSpec("a", ("x",), str(inside), fence="namespace")
+    agent = Agent(spec, Desired.RUNNING, Stopped(), 0.0, "")
+    with pytest.raises(LaunchFailed):
+        places.of("handoff")(agent, {})
+    assert made == []
