@@ -9,6 +9,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable
+from copy import copy
 from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
@@ -98,7 +99,7 @@ def test_top_status_and_prompt_count_the_same_things_that_need_you(
     fleet: Callable[[], FakeDaemon], alerts: int
 ) -> None:
     """Faces, checks 1 and 3: also what no agent is at fault for waits for a person."""
-    daemon = fleet()
+    daemon = copy(fleet())  # Fleets are made once, and others count them too.
     raised = [StandingAlert(900 + one, kind, "a text", NOW) for one, kind in enumerate(("journal", "journal behind"))]
     daemon.state = replace(daemon.state, alerts=(*daemon.state.alerts, *raised[:alerts]))
     now = daemon.now()
