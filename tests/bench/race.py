@@ -34,7 +34,8 @@ PATIENCE = 60.0
 BEAT = 15.0
 """Seconds between two heartbeats of an agent."""
 FOLDED = 65.0
-"""Seconds after which what a heartbeat told stands in the documents."""
+"""Seconds after which all documents were looked over once. What heartbeats alone tell is written each five minutes: a
+span of one may lack its share."""
 
 
 @dataclass(slots=True)

@@ -21,7 +21,7 @@ from tests.transcripts.samples import answer, prompt
 pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[2]
-AGENT = """
+REPORTS = """
 while [ $# -gt 0 ]; do case "$1" in --session-id | --resume) id=$2 ;; esac; shift; done
 told() { "$PHOENIX_HOOK" "$1" >/dev/null; }
 printf '{"session_id": "%s", "source": "startup"}' "$id" | told session-start
@@ -31,6 +31,9 @@ printf '{"session_id": "%s", "model": {"id": "m"}, "context_window": {"context_w
 mkdir -p "$TRANSCRIPTS"
 cat "$LINES" >>"$TRANSCRIPTS/$id.jsonl"
 printf '{"session_id": "%s"}' "$id" | told stop
+"""
+"""What Claude Code tells of a session of one turn, as a shell does it."""
+AGENT = f"""{REPORTS}
 until [ -e "$ASK" ]; do sleep 0.1; done
 phoenixctl tokens check --json >"$ASK.out"
 echo $? >"$ASK.code"

@@ -12,6 +12,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from phoenixd.harness.claude.launch import transcript_path
+from tests.e2e.test_context import REPORTS
 from tests.transcripts.samples import answer, prompt
 
 pytestmark = pytest.mark.slow
@@ -19,16 +20,7 @@ pytestmark = pytest.mark.slow
 MANY = 20
 WINDOW, WINDOWS = 2.0, 5
 """Seconds of one count, and how many counts: the least of them has none of what goes on once in a while."""
-AGENT = """
-while [ $# -gt 0 ]; do case "$1" in --session-id | --resume) id=$2 ;; esac; shift; done
-told() { "$PHOENIX_HOOK" "$1" >/dev/null; }
-printf '{"session_id": "%s", "source": "startup"}' "$id" | told session-start
-printf '{"session_id": "%s", "prompt": "Go."}' "$id" | told prompt-submit
-printf '{"session_id": "%s", "model": {"id": "m"}, "context_window": {"context_window_size": 200000}}' "$id" |
-    told status-line
-mkdir -p "$TRANSCRIPTS"
-cat "$LINES" >>"$TRANSCRIPTS/$id.jsonl"
-printf '{"session_id": "%s"}' "$id" | told stop
+AGENT = f"""{REPORTS}
 exec sleep 100000
 """
 

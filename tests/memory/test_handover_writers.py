@@ -95,7 +95,8 @@ async def test_x29_the_jobs_hold_up_no_other_agent_and_each_holds_the_projects_l
     assert all("another process" in one for one in refused), refused
 
 
-async def test_f_ho_11_files_are_told_as_well_where_the_next_handoff_overtakes_the_addendum(scene: Scene) -> None:
+async def overtaken(scene: Scene) -> Handoff:
+    """A handoff whose addendum is owed while the next one has begun; returns the first one."""
     await scene.package()
     (scene.room.work / "late.py").write_text("late")
     scene.changes |= {"addendum": "asked", "late": (Late("Mind the till.", NOW),)}
@@ -105,6 +106,11 @@ async def test_f_ho_11_files_are_told_as_well_where_the_next_handoff_overtakes_t
         "h2", "a", "shop", 2, "operator", "", NOW, Step.DRAIN, NOW, NOW, previous_session=passed.session,
         owed=late.owed(passed),
     )  # fmt: skip
+    return passed
+
+
+async def test_f_ho_11_files_are_told_as_well_where_the_next_handoff_overtakes_the_addendum(scene: Scene) -> None:
+    passed = await overtaken(scene)
 
     told, found = await scene.addendum()
 
@@ -117,15 +123,7 @@ async def test_f_ho_11_what_was_written_stays_where_a_crash_has_it_ordered_again
     scene: Scene,
 ) -> None:
     """The journal was late: that the addendum is written is not known, and the look before it is the next package's."""
-    await scene.package()
-    (scene.room.work / "late.py").write_text("late")
-    scene.changes |= {"addendum": "asked", "late": (Late("Mind the till.", NOW),)}
-    passed = scene.seat.handoff
-    assert passed is not None
-    scene.next = Handoff(
-        "h2", "a", "shop", 2, "operator", "", NOW, Step.DRAIN, NOW, NOW, previous_session=passed.session,
-        owed=late.owed(passed),
-    )  # fmt: skip
+    await overtaken(scene)
     first = await scene.addendum()
     scene.handover.addenda.keep_listing(scene.next, str(scene.room.work))
 

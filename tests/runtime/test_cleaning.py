@@ -68,7 +68,6 @@ def test_a_secret_that_lies_where_a_background_job_is_cut_is_taken_out_whole() -
         SendRequested("a", "m", f"use TOKEN={SECRET}"),
         AnswerRequested("a", 1, words=("2", f"use TOKEN={SECRET}")),
         AnswerRequested("a", 1, reason=f"not with TOKEN={SECRET}"),
-        AnswerRequested("a", 1, words=("deny", "the", "password:", SECRET)),
     ],
 )
 def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_secrets(order: Event) -> None:
@@ -82,6 +81,18 @@ def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_
     assert SECRET in str(detail)
     assert SECRET not in str(found)
     assert found.keys() == detail.keys()
+
+
+def test_promise_11_a_secret_that_only_the_word_before_it_tells_is_not_kept() -> None:
+    """Whoever does not quote an answer gives it word by word."""
+    order = AnswerRequested("a", 1, words=("deny", "the", "password:", "hunter2hunter2"))
+    arrived = cleaned(order, lambda agent, words: redact(words))
+    assert arrived == replace(order, secret=True)
+    _, detail = describe_event(order)
+    found = kept(order, detail, lambda agent, words: redact(words))
+
+    assert "hunter2" in str(detail)
+    assert "hunter2" not in str(found)
 
 
 @pytest.mark.parametrize("shift", [8, 16, 40])

@@ -24,7 +24,8 @@ def test_hidepid_what_is_hidden_is_not_gone_and_is_ended_with_its_run(hidepid: s
     ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=60)
 
     assert ran.returncode == 0, ran.stderr
-    assert json.loads(ran.stdout) == {
+    told = json.loads(ran.stdout)
+    assert told == {
         "hidden": [True, True],
         "alive": [True, True],
         "watched": True,
@@ -36,7 +37,7 @@ def test_hidepid_what_is_hidden_is_not_gone_and_is_ended_with_its_run(hidepid: s
         "without its shim": True,
         "once it is gone": [[], True, True],
         "once all is gone": [],
-    }
+    }, ran.stdout
 
 
 @pytest.mark.parametrize(
