@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from phoenixd.api.server import LOOK_EVERY
-from phoenixd.memory import breakers
+from phoenixd.core.seat.finding import is_other
+from phoenixd.drivers.files import project as projects
+from phoenixd.memory import breakers, phase_limits
+from phoenixd.memory.phase_limits import PhaseLimits
 from phoenixd.runtime.rounds import Look
 from phoenixd.start import coexistence
 from phoenixd.wiring.parts import Ground, House, World
@@ -13,11 +18,20 @@ def periodic_looks(ground: Ground, world: World, house: House) -> tuple[Look, ..
     """Those with a fixed pace. Documents and briefs are looked at when they are due, by the same clock."""
     supervisor = ground.supervisor
     files = house.papers.breakers
+    plans = PhaseLimits(
+        lambda: [one for one in supervisor.everybody() if not is_other(supervisor.fleet, one)],
+        projects.stamps_of,
+        partial(projects.read_project, hashed=False),
+        supervisor.tell,
+        lambda: ground.clock.now().wall,
+    )
     return (
         # No CLI locks its sessions.
         Look("processes in agents' sessions", coexistence.INTERVAL, house.starter.coexistence.look),
         # An operator's edit or deletion is an order, and comes on file systems that tell of nothing, too.
         Look("files of breakers", breakers.INTERVAL, lambda: files.look_at_all(supervisor.everybody, supervisor.tell)),
+        # Whoever writes a plan tells nobody; what did not change is not read (E68).
+        Look("the length of plans", phase_limits.INTERVAL, plans.look),
         # The kernel tells of no unlinked socket (F-TMUX).
         Look("the terminal server's socket", LOOK_EVERY, world.terminal.keep_named),
     )

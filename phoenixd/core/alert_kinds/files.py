@@ -1,4 +1,4 @@
-"""An agent's files and ports."""
+"""An agent's files, those of its project, and its ports."""
 
 from __future__ import annotations
 
@@ -22,6 +22,13 @@ KINDS: tuple[AlertKind, ...] = (
         "state",
         "state.json could not be relied on, and was rebuilt; the original is kept beside it",
         "an hour later it is sound",
+        None,
+    ),
+    AlertKind(
+        "phase limit",
+        "a plan.md or claude.md of an orchestrator's project has more lines than `phase.max_lines`; the alert says how "
+        "it would be split, and whether the next handoff does that",
+        "all of them are within the limit",
         None,
     ),
     AlertKind(

@@ -11,7 +11,7 @@ from phoenixd.documents.project.models import HandoffPackage
 LIMIT = 12_000
 """Characters. What is left out stands in the package, whose path is told."""
 MOST_LISTED = 40
-LINE_LIMIT, SUMMARY_LIMIT = 160, 3000
+LINE_LIMIT, PATH_LIMIT, SUMMARY_LIMIT = 160, 512, 3000
 
 
 def render(package: HandoffPackage, package_path: str, how_to_ack: str) -> str:
@@ -59,13 +59,18 @@ def _lines(package: HandoffPackage, package_path: str, how_to_ack: str, most: in
     if package.scratchpad:
         avoid = [one.avoid_approach or one.approach for one in package.scratchpad]
         lines += ["", "Tried without success:", *_list(avoid, most)]
+    phases = layout.in_order(list(package.plan_files))
+    reference = [package.plan_files[phase] for phase in phases if phase != current]
+    if reference:
+        lines += ["", "For reference alone, each with its claude.md beside it; load none of them before you need it:"]
+        lines += _list(reference, most, limit=PATH_LIMIT)
     to_load = [path for path in (plan, *context) if path is not None]
     lines += [
         "",
         "Your task:",
         f"1. Read the handoff package, {package_path}, and go by what it says.",
         f"2. Load the current phase: {', '.join(to_load) or 'none is current; read the package for the phases'}."
-        " The other phases are for reference: read them when you need them.",
+        " The other phases are for reference: read one when you need it.",
         "3. Continue with the first pending task whose dependencies are completed.",
         "4. Report progress as you go. From it phoenixd keeps plan.md, claude.md and the orchestrator's state;"
         " write nothing below .claude/ yourself.",
@@ -84,12 +89,12 @@ def _names(plans: dict[str, str], most: int) -> str:
     return ", ".join(phases[:most]) + (f" and {len(phases) - most} more" if len(phases) > most else "") or "none"
 
 
-def _list(items: Sequence[str], most: int, *, last: bool = False) -> list[str]:
+def _list(items: Sequence[str], most: int, *, last: bool = False, limit: int = LINE_LIMIT) -> list[str]:
     """At most so many, the newest of what is over and the first of what is to come; the others are counted."""
     if not items:
         return ["- none"]
     shown = items[-most:] if last else items[:most]
-    lines = [f"- {one_line(item, LINE_LIMIT)}" for item in shown]
+    lines = [f"- {one_line(item, limit)}" for item in shown]
     rest = len(items) - len(shown)
     more = [f"- and {rest} {'earlier' if last else 'more'}, all in the package"] if rest else []
     return [*more, *lines] if last else [*lines, *more]

@@ -43,6 +43,22 @@ def read_project(workspace: str, project: str, *, hashed: bool = True) -> Tree:
         return reader.tree()
 
 
+def stamps_of(workspace: str, project: str) -> tuple[tuple[str, int, int, int], ...]:
+    """Of each plan.md and claude.md its path, inode, size and time of change, by which a change is noticed unread.
+
+    Raises BadProject, and OSError where the host could not look.
+    """
+    paths = layout.paths(project)
+    found = []
+    with opened(workspace) as top, contextlib.suppress(FileNotFoundError), below(top, paths.root) as root:
+        for phase in layout.in_order(list(filter(layout.is_phase, os.listdir(root)))):
+            for name in (layout.PLAN, layout.CONTEXT):
+                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+                    here = os.stat(f"{phase}/{name}", dir_fd=root, follow_symlinks=False)
+                    found.append((f"{phase}/{name}", here.st_ino, here.st_size, here.st_mtime_ns))
+    return tuple(found)
+
+
 def edit_project(workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree:
     """Read a project, ask what is to change, and change it, all under the project's lock; the tree as it is then.
 

@@ -45,12 +45,39 @@ def test_e45_the_five_tasks_and_the_last_is_to_acknowledge() -> None:
     assert PATH in text
 
 
-def test_e65_one_plan_is_to_be_loaded() -> None:
+def test_e65_e66_one_plan_is_to_be_loaded_and_the_others_are_listed_as_reference() -> None:
     text = prompt(seed())
+    listed, tasks = text.split("\nYour task:\n")
+    reference = listed.split("\nFor reference alone, ")[1].splitlines()[1:]
 
-    assert text.count("plan.md") == 2  # Where it lies, and that phoenixd keeps it.
-    assert "phase-03-implementation/plan.md" in text
+    assert reference == [
+        "- .claude/projects/my-project/phase-01-planning/plan.md",
+        "- .claude/projects/my-project/phase-02-architecture/plan.md",
+    ]
+    assert tasks.count("plan.md") == 2  # Where it lies, and that phoenixd keeps it.
+    assert "2. Load the current phase: .claude/projects/my-project/phase-03-implementation/plan.md" in tasks
     assert text.count("/claude.md") == 1
+
+
+def test_e66_of_many_phases_each_path_that_is_listed_is_whole_and_the_others_are_counted() -> None:
+    plans = {
+        f"phase-{number:02d}-{'n' * 90}": f".claude/projects/my-project/phase-{number:02d}-{'n' * 90}/plan.md"
+        for number in range(1, 301)
+    }
+    text = prompt(seed(planFiles=plans, currentPhase=f"phase-300-{'n' * 90}"))
+    listed = [line for line in text.splitlines() if line.startswith("- .claude/")]
+
+    assert len(text) <= init_prompt.LIMIT + 1
+    assert len(listed) >= 5
+    assert {line[2:] for line in listed} <= set(plans.values())
+    assert f"- and {299 - len(listed)} more, all in the package" in text
+    assert text.rstrip().endswith(ACK)
+
+
+def test_e66_a_project_of_one_phase_has_nothing_for_reference() -> None:
+    only = {key: path for key, path in SEED_PACKAGE["planFiles"].items() if key == SEED_PACKAGE["currentPhase"]}
+
+    assert "For reference alone" not in prompt(seed(planFiles=only))
 
 
 def test_x1_no_share_of_a_context_and_neither_hash_nor_word_stands_in_it() -> None:

@@ -1,0 +1,73 @@
+"""Looks whether the plans of orchestrators' projects grew too long (E68): each minute at what changed, and no more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+
+from anyio import to_thread
+
+from phoenixd.core import alerts
+from phoenixd.core.agent import Agent
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.seat.state import project_of
+from phoenixd.core.spec import Kind, PhaseRules
+from phoenixd.documents.project.limits import too_long
+from phoenixd.documents.project.tree import Tree
+from phoenixd.documents.times import timestamp
+from phoenixd.memory.bulkhead import bulkhead
+
+INTERVAL = 60.0
+KIND = "phase limit"
+MOST_TOLD = 3
+
+Stamps = tuple[tuple[str, int, int, int], ...]
+"""Of each plan.md and claude.md its path, inode, size and time of change."""
+
+
+class PhaseLimits:
+    """Tells TroubleSeen and TroubleGone of the kind `phase limit`.
+
+    agents: those that hold a seat, or need none. stamps, read: of a project in a workspace; both may raise PhoenixdError
+    and OSError.
+    """
+
+    def __init__(
+        self,
+        agents: Callable[[], Iterable[Agent]],
+        stamps: Callable[[str, str], Stamps],
+        read: Callable[[str, str], Tree],
+        tell: Callable[[Event], None],
+        wall: Callable[[], float],
+    ) -> None:
+        self._agents = agents
+        self._stamps = stamps
+        self._read = read
+        self._tell = tell
+        self._wall = wall
+        self._known: dict[str, tuple[Stamps, PhaseRules]] = {}
+        """What was judged of each orchestrator last: nothing is read that is as it was."""
+
+    async def look(self) -> None:
+        """Judge each orchestrator's project of which a file changed."""
+        leaders = [one for one in self._agents() if one.spec.kind is Kind.ORCHESTRATOR and one.run is not None]
+        self._known = {one.name: self._known[one.name] for one in leaders if one.name in self._known}
+        for agent in leaders:
+            with bulkhead(agent.name, "a look at the length of its plans"):
+                await self._look(agent)
+
+    async def _look(self, agent: Agent) -> None:
+        rules, workspace, project = agent.spec.phase, agent.spec.cwd, project_of(agent.spec)
+        now = await to_thread.run_sync(self._stamps, workspace, project), rules
+        if self._known.get(agent.name) == now:
+            return
+        told = await to_thread.run_sync(self._judged, workspace, project, rules)
+        self._known[agent.name] = now
+        if told:
+            more = (f"and {len(told) - MOST_TOLD} more",) if len(told) > MOST_TOLD else ()
+            self._tell(TroubleSeen(agent.name, KIND, "; ".join((*told[:MOST_TOLD], *more))))
+        elif alerts.find(agent.alerts, KIND) is not None:
+            self._tell(TroubleGone(agent.name, KIND, "every plan.md and claude.md is within its limit"))
+
+    def _judged(self, workspace: str, project: str, rules: PhaseRules) -> tuple[str, ...]:
+        return too_long(self._read(workspace, project), rules, workspace, timestamp(self._wall()))
