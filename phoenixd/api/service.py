@@ -92,6 +92,10 @@ class Service(Protocol):
         """Have who is attached where be known as of now, where that is to be had soon."""
         ...
 
+    async def meter(self, agent: str) -> None:
+        """Have how full the agent's context is be known as of now, before an order that hangs on it."""
+        ...
+
     @property
     def stale_days(self) -> int:
         """The age in days beyond which an open loop is stale."""

@@ -101,11 +101,15 @@ class Metering:
 
     async def _look_in_turn(self, name: str, places: anyio.CapacityLimiter) -> None:
         async with places:
-            try:
-                await self.look(name)
-            except Exception:
-                # An agent's files may be anything: a fault in reading them costs this look at this agent.
-                log.exception("metering_fault", agent=name)
+            await self.look_now(name)
+
+    async def look_now(self, name: str) -> None:
+        """Look at this agent without waiting, as before it hands out a task (E17)."""
+        try:
+            await self.look(name)
+        except Exception:
+            # An agent's files may be anything: a fault in reading them costs this look at this agent.
+            log.exception("metering_fault", agent=name)
 
     async def look(self, name: str) -> None:
         """Read what one agent's transcript and status line say now."""

@@ -46,6 +46,7 @@ from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
+from phoenixd.runtime.metering import Metering
 from phoenixd.runtime.onlookers import Onlookers
 from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.supervisor import Supervisor
@@ -68,6 +69,7 @@ class DaemonService:
     terminal: Terminal
     shims: ShimLinks
     hearing: Hearing
+    metering: Metering
     knowledge: Knowledge
     starts: Starts
     directories: Directories
@@ -117,6 +119,9 @@ class DaemonService:
     def _seen(self, agent: str) -> None:
         for attendant in self._attendants:
             attendant.seen(agent)
+
+    async def meter(self, agent: str) -> None:
+        await self.metering.look_now(agent)
 
     async def look_at_terminals(self) -> None:
         await self.onlookers.look()

@@ -41,6 +41,7 @@ def make_service(
         terminal=world.terminal,
         shims=shims,
         hearing=hands.hearing,
+        metering=hands.metering,
         knowledge=house.papers,
         starts=house.starter,
         directories=ground.directories,

@@ -225,6 +225,9 @@ class FakeDaemon:
     briefs: dict[str, BriefPage] = field(default_factory=dict)
     faults: tuple[Fault, ...] = ()
     orders: list[Event] = field(default_factory=list)
+    usage: dict[str, Event] = field(default_factory=dict)
+    """What the next look at an agent's context says."""
+    metered: list[str] = field(default_factory=list)
     open: dict[str, dict[str, OpenLoop]] = field(default_factory=dict)
     resolved: list[tuple[str, str, str]] = field(default_factory=list)
     """Agent, loop and reason of each loop that was closed."""
@@ -268,6 +271,11 @@ class FakeDaemon:
         self.sights[name] = sight
         for attendant in self.attendants:
             attendant.seen(name)
+
+    async def meter(self, agent: str) -> None:
+        self.metered.append(agent)
+        if (usage := self.usage.pop(agent, None)) is not None:
+            self.happen(usage)
 
     async def look_at_terminals(self) -> None:
         return None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.spec import Kind
 from phoenixd.core.tasks.state import Task
 from tests.api.conftest import Live
@@ -44,6 +45,30 @@ async def test_e58_an_orchestrator_hands_out_its_own_tasks(live: Live, fleet: Fa
     assert (task.asked_by, task.project, task.plan, task.agent) == ("shop", "shop", "4", "shop-t1")
     assert task.spec is not None
     assert (task.spec.cwd, task.spec.env_of, task.spec.task) == ("/srv/shop", "shop", "t1")
+
+
+@pytest.mark.parametrize(("tokens", "status", "code"), [(179_999, 201, 0), (180_000, 409, 6)])
+async def test_e17_usage_is_read_before_a_task_is_dispatched_and_a_full_context_is_handed_over_instead(
+    live: Live, fleet: FakeDaemon, tokens: int, status: int, code: int
+) -> None:
+    """The newest request is known before the task, though no hook has told of it."""
+    agent = fleet.state.agents["shop"]
+    session = agent.session.session_id if agent.session is not None else ""
+    fleet.happen(UsageSeen("shop", agent.incarnation, None, 200_000, "status line", None, session, "opus"))
+    fleet.happen(UsageSeen("shop", agent.incarnation, 100_000, None, "transcript", 1.0, session))
+    fleet.usage["shop"] = UsageSeen("shop", agent.incarnation, tokens, None, "transcript", 2.0, session)
+    answer = await run(live, "boss's")
+
+    assert (answer.status, answer.exit) == (status, code)
+    assert fleet.metered == ["shop"]
+    assert len(fleet.state.tasks.open) == (status == 201)
+    assert ("begins nothing new" in str(answer.json)) == (status == 409)
+
+
+async def test_e17_an_operators_task_hangs_on_no_context(live: Live, fleet: FakeDaemon) -> None:
+    await run(live, project="money")
+
+    assert fleet.metered == []
 
 
 @pytest.mark.parametrize(

@@ -117,7 +117,7 @@ async def test_a_living_agent_is_looked_at_when_the_daemon_begins_and_an_idle_on
     assert house.told[-1].tokens == 50_000
 
 
-async def test_many_hooks_of_a_moment_are_one_look_and_the_last_one_comes_after_the_last_hook() -> None:
+async def test_e17_many_hooks_of_a_moment_are_one_look_and_the_last_one_comes_after_the_last_hook() -> None:
     house = House()
     async with anyio.create_task_group() as tasks:
         with _cancelled(tasks.cancel_scope):
@@ -143,7 +143,7 @@ async def test_many_hooks_of_a_moment_are_one_look_and_the_last_one_comes_after_
             assert (house.looks, house.clock.sleeps) == (before + 2, [])
 
 
-async def test_the_look_comes_one_second_after_the_hook() -> None:
+async def test_e17_the_look_comes_one_second_after_the_hook() -> None:
     house = House()
     async with anyio.create_task_group() as tasks:
         with _cancelled(tasks.cancel_scope):
@@ -151,6 +151,15 @@ async def test_the_look_comes_one_second_after_the_hook() -> None:
             house.metering.heard("a", "stop", {})
             await eventually(lambda: bool(house.clock.sleeps), 60)
             assert [at - house.clock.at() for at, _ in house.clock.sleeps] == [1.0]
+
+
+async def test_e17_a_look_before_a_task_waits_for_nothing_and_its_fault_is_nobodys() -> None:
+    house = House()
+    house.hold(90_000)
+    await house.metering.look_now("a")
+    assert (house.clock.reading, house.told[-1].tokens) == (100.0, 90_000)
+    house.fault = OSError("stale handle")
+    await house.metering.look_now("a")
 
 
 async def test_a_subagents_hooks_are_no_reason_to_look() -> None:

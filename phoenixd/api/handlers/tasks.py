@@ -45,6 +45,9 @@ async def task_run(ask: Ask) -> Reply:
     project = _project(ask, seat, base)
     # Two callers may choose the same key, and mean two tasks.
     key = f"{ask.caller.uid} {ask.caller.agent or '-'} {ask.key or secrets.token_hex(16)}"
+    if ask.caller.agent is not None and seat is not None:
+        # Where it is too full, the handoff begins by that, and the core refuses the task (E17, E20).
+        await ask.service.meter(seat.name)
     timeout = given["timeout"]
     after = _after(ask, given["after"])
     prompt, phase = str(given["prompt"]), ""
