@@ -26,13 +26,13 @@ from phoenixd.documents.seal import Seal
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.task_report import Judged, Left, manifest, report
 from phoenixd.errors import PhoenixdError
-from phoenixd.jobs.kept import MANIFEST, require_own
+from phoenixd.jobs.kept import MANIFEST, OUTPUTS, require_own
 
 ANSWER_CHARS = 400_000
 MOST_PARTS = 8
 """Parts of which an answer is put together, where its seal says that it has several."""
 WORDS_LIMIT = 300
-REPORT, OUTPUTS = "report.md", "outputs"
+REPORT = "report.md"
 
 
 class Gather(Protocol):

@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
 
 import structlog
 
 from phoenixd.core.tasks.state import Task
 from phoenixd.directories import Directories
+from phoenixd.documents.project.outcomes import Ended
+from phoenixd.documents.project.publishing import Made
+from phoenixd.documents.project.tree import Copy
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import PhoenixdError, UnsafeFile
 
-MANIFEST = "manifest.json"
+MANIFEST, OUTPUTS = "manifest.json", "outputs"
 MANIFEST_LIMIT = 8 << 20
 _TASK = re.compile(r"t([1-9][0-9]{0,8})")
 
@@ -34,6 +41,36 @@ def newest_task(directories: Directories) -> int:
         # The daemon starts all the same; no worker can be given a directory, and nothing there is written over.
         log.warning("tasks_not_listed", path=os.fspath(place), reason=str(error))
     return newest
+
+
+def made_by(directories: Directories, ended: Iterable[Ended]) -> tuple[Made, ...]:
+    """The files that workers left for what they completed of a plan, by the manifests of their tasks; blocking.
+
+    What is not there any more, or is another file than the manifest says, is left out.
+    """
+    found: list[Made] = []
+    for one in ended:
+        if one.outcome.status != "completed" or _TASK.fullmatch(one.id) is None:
+            continue
+        place = directories.task(one.id)
+        for path, size, digest in _listed(place / MANIFEST):
+            source = place / OUTPUTS / path
+            with contextlib.suppress(OSError):
+                here = os.stat(source, follow_symlinks=False)
+                if stat.S_ISREG(here.st_mode) and here.st_size == size:
+                    copy = Copy(os.fspath(source), size, digest)
+                    found.append(Made(one.outcome.phase, one.outcome.task, one.id, path, copy))
+    return tuple(found)
+
+
+def _listed(path: Path) -> list[tuple[str, int, str]]:
+    """Path, size and sha256 of each file of a manifest that phoenixd wrote; none of one that cannot be read."""
+    try:
+        document = json.loads(read_plain(path, MANIFEST_LIMIT))
+        return [(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in document["files"]]
+    except (FileNotFoundError, UnsafeFile, ValueError, KeyError, TypeError) as error:
+        log.warning("task_manifest_not_read", path=os.fspath(path), reason=repr(error))
+        return []
 
 
 def require_own(directories: Directories, task: Task) -> None:

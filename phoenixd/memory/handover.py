@@ -25,6 +25,7 @@ from phoenixd.documents.project.jobs import JOBS, Job
 from phoenixd.documents.project.keeping import SessionFound, left_open, superfluous
 from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
 from phoenixd.documents.project.outcomes import Ended, untold
+from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
@@ -77,6 +78,8 @@ class Handover:
     """What other projects shared; listed in a package where handoff.shared_memory says so."""
     ended: Callable[[str, str], tuple[Ended, ...]] = lambda project, workspace: ()
     """What workers did of a project's plans."""
+    made: Callable[[Sequence[Ended]], tuple[Made, ...]] = lambda ended: ()
+    """The files that they left for what they completed; may raise OSError."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -167,6 +170,7 @@ class Handover:
         try:
             tree = self.files.read_project(workspace, handoff.project)
             sources = self._sources(old, tree, ledger)
+            sources = replace(sources, made=self.made(self.ended(tree.project, workspace)))
             if tree.is_empty and handoff.previous_session:
                 why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
                 return PapersFailed(handoff.seat, handoff.id, why, final=True)

@@ -28,8 +28,8 @@ Stamps = tuple[tuple[str, int, int, int], ...]
 class PhaseLimits:
     """Tells TroubleSeen and TroubleGone of the kind `phase limit`.
 
-    agents: those that hold a seat, or need none. stamps, read: of a project in a workspace; both may raise PhoenixdError
-    and OSError.
+    agents: those that hold a seat, or need none. stamps, read: of a project in a workspace; both may raise
+    PhoenixdError and OSError.
     """
 
     def __init__(

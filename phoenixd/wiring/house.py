@@ -49,6 +49,7 @@ from phoenixd.drivers.writers.project_model import ProjectModel
 from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.jobs.collection import Collection
+from phoenixd.jobs.kept import made_by
 from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
@@ -168,6 +169,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
         },
         shared=shared,
         ended=lambda project, workspace: of_workers(supervisor.fleet.tasks, project, workspace),
+        made=partial(made_by, directories),
     )
     reader = ClinicReader(
         lambda: programs.job_runner, variables.environment_of, end_writer,

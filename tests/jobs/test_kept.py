@@ -8,9 +8,11 @@ import pytest
 
 from phoenixd.core.tasks.state import Task
 from phoenixd.directories import Directories
-from phoenixd.documents.task_report import Left, manifest
+from phoenixd.documents.project.outcomes import Ended
+from phoenixd.documents.project.update import TaskOutcome
+from phoenixd.documents.task_report import Left, Output, manifest
 from phoenixd.errors import PhoenixdError
-from phoenixd.jobs.kept import newest_task, require_own
+from phoenixd.jobs.kept import made_by, newest_task, require_own
 
 
 @pytest.fixture
@@ -35,3 +37,47 @@ def test_the_results_of_another_task_of_that_number_are_never_written_over(direc
     with pytest.raises(PhoenixdError, match="holds the results of another task t3") as refused:
         require_own(directories, other)
     assert refused.value.remedy == f"mv {place} {place}.kept"
+
+
+def left(directories: Directories, task: str, *paths: str) -> Path:
+    """The outputs of a task, with their manifest."""
+    place = directories.task(task)
+    for path in paths:
+        (place / "outputs" / path).parent.mkdir(parents=True, exist_ok=True)
+        (place / "outputs" / path).write_text("made")
+    outputs = tuple(Output(path, 4, "0" * 64) for path in paths)
+    place.mkdir(parents=True, exist_ok=True)
+    (place / "manifest.json").write_bytes(manifest(Task(task, f"shop-{task}"), Left(outputs=outputs), ""))
+    return place
+
+
+def ended(task: str, status: str = "completed") -> Ended:
+    return Ended(1.0, TaskOutcome("phase-01-work", "4", status), task)  # type: ignore[arg-type]
+
+
+def test_e9_what_a_worker_left_for_what_it_completed_is_found_by_its_manifest(directories: Directories) -> None:
+    place = left(directories, "t1", "a.txt", "src/b.txt")
+    left(directories, "t2", "half.txt")
+
+    found = made_by(directories, (ended("t1"), ended("t2", "blocked"), ended("t3"), ended("")))
+    assert [(one.run, one.task, one.path, one.copy.source) for one in found] == [
+        ("t1", "4", "a.txt", str(place / "outputs/a.txt")),
+        ("t1", "4", "src/b.txt", str(place / "outputs/src/b.txt")),
+    ]
+
+
+def test_e9_what_is_gone_or_another_file_by_now_is_left_out(directories: Directories) -> None:
+    outputs = left(directories, "t1", "gone", "link", "grown", "kept") / "outputs"
+    (outputs / "gone").unlink()
+    (outputs / "link").unlink()
+    (outputs / "link").symlink_to("/etc/passwd")
+    (outputs / "grown").write_text("made and more")
+
+    assert [one.path for one in made_by(directories, [ended("t1")])] == ["kept"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 5}', '{"files": [{"path": "a"}]}', "\0"])
+def test_a_manifest_of_a_task_that_is_none_publishes_nothing(directories: Directories, content: str) -> None:
+    (left(directories, "t1", "a.txt") / "manifest.json").write_text(content)
+
+    assert made_by(directories, [ended("t1")]) == ()

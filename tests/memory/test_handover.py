@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 from dataclasses import dataclass, field, replace
+from functools import partial
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +27,13 @@ from phoenixd.documents.project import package
 from phoenixd.documents.project.outcomes import Ended, of_workers
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import TaskOutcome
+from phoenixd.documents.task_report import Left, Output, manifest
 from phoenixd.drivers.files import plain as plain_files
+from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.errors import WriterFailed
+from phoenixd.jobs.kept import made_by
 from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.brief import heard_out
 from phoenixd.memory.handover import Handover
@@ -74,6 +81,7 @@ class Scene:
                 lambda name, text: text.replace("hunter2", "[redacted]"),
             ),
             ended=lambda project, workspace: self.ended,
+            made=partial(made_by, self.room.directories),
         )  # fmt: skip
 
     @property
@@ -412,6 +420,52 @@ async def test_e67_what_workers_did_stands_in_the_plan_and_a_person_who_reset_it
     plan.write_text(plan.read_text().replace("Build the till\n- **Status**: completed", "Build the till"))
     await scene.updated()
     assert plan.read_text().count("**Status**: completed") == 1
+
+
+async def test_e9_e55_what_a_worker_left_stands_in_the_artifacts_of_its_task_and_in_the_package(scene: Scene) -> None:
+    outputs = scene.room.directories.task("t7") / "outputs/src"
+    outputs.mkdir(parents=True)
+    (outputs / "till.py").write_bytes(b"x = 1\n")
+    digest = sha256(b"x = 1\n").hexdigest()
+    left = Left(outputs=(Output("src/till.py", 6, digest),))
+    (outputs.parents[1] / "manifest.json").write_bytes(manifest(worker(7, "2", "done", NOW - 60), left, ""))
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed"), "t7"),)
+    artifacts = scene.room.work / ".claude/projects/shop/phase-01-work/artifacts"
+    for _ in range(2):
+        await scene.updated()
+
+    assert (artifacts / "task-2/t7/src/till.py").read_bytes() == b"x = 1\n"
+    told = json.loads((artifacts / "manifest.json").read_text())
+    path = ".claude/projects/shop/phase-01-work/artifacts/task-2/t7/src/till.py"
+    assert told["files"] == [{"path": path, "size": 6, "sha256": digest, "task": "2"}]
+    assert told["published"] == ["t7"]
+    assert (await scene.package())["artifacts"] == [path]
+    (artifacts / "task-2/t7/src/till.py").unlink()
+    await scene.updated()
+    assert not (artifacts / "task-2/t7/src/till.py").exists(), "what a person removed stays so"
+
+
+async def test_e9_where_the_outputs_cannot_be_copied_the_update_fails_with_the_reason_and_the_next_one_does_it(
+    scene: Scene, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = scene.room.directories.task("t7") / "outputs"
+    outputs.mkdir(parents=True)
+    (outputs / "a.txt").write_bytes(b"a")
+    left = Left(outputs=(Output("a.txt", 1, sha256(b"a").hexdigest()),))
+    (outputs.parent / "manifest.json").write_bytes(manifest(worker(7, "2", "done", NOW - 60), left, ""))
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed"), "t7"),)
+    with monkeypatch.context() as patched:
+        patched.setattr(projects, "copy_new", full_disk)
+        told = await scene.handover.update(UpdatePapers("a", "h1"))
+    assert isinstance(told, PapersFailed)
+    assert told.why == "artifact publisher: No space left on device"
+    await scene.updated()
+
+    assert (scene.room.work / ".claude/projects/shop/phase-01-work/artifacts/task-2/t7/a.txt").read_bytes() == b"a"
+
+
+def full_disk(*_: object) -> bool:
+    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
 
 def test_a_project_of_the_same_name_in_another_workspace_has_other_tasks() -> None:

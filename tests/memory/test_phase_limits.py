@@ -1,4 +1,4 @@
-"""Plans that grow too long are noticed when they change, on a real disk, and are an alert until they are short (E68)."""
+"""Plans that grow too long are noticed when they change, and are an alert until they are short (E68)."""
 
 from __future__ import annotations
 

@@ -210,8 +210,12 @@ class ManifestFile(Document):
 
 
 class Manifest(Document):
-    """artifacts/manifest.json: what a phase has brought forth, and by which task (E28)."""
+    """artifacts/manifest.json: what a phase has brought forth, and by which task (E28).
+
+    published: phoenixd's ids of the tasks whose workers' files were put there.
+    """
 
     phase: PhaseName
     files: Annotated[tuple[ManifestFile, ...], Field(max_length=MOST)] = ()
     updated_at: Time | None = None
+    published: Annotated[tuple[Text, ...], Field(max_length=MOST)] = ()

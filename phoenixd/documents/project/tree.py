@@ -23,6 +23,15 @@ class Artifact:
 
 
 @dataclass(frozen=True, slots=True)
+class Copy:
+    """The content of a new file. source: the absolute path of a plain file of phoenixd's own."""
+
+    source: str
+    size: int
+    sha256: str
+
+
+@dataclass(frozen=True, slots=True)
 class Unread:
     """Something that was there and was not read: a link, a FIFO, a file that is too large."""
 
@@ -89,20 +98,28 @@ class Tree:
         }
         gone = {path.removeprefix(root) for path in changes.emptied if path.startswith(root)}
         phases = ({*self.phases} - gone) | {name for name in named if layout.is_phase(name)}
-        return replace(self, files=files, phases=layout.in_order(phases))
+        copied = tuple(Artifact(path, one.size, one.sha256) for path, one in changes.copies.items())
+        return replace(
+            self, files=files, phases=layout.in_order(phases),
+            artifacts=tuple(sorted((*self.artifacts, *copied), key=lambda one: layout.natural(one.path))),
+        )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Changes:
-    """What is to be written, removed and made, by path. emptied: directories that go if nothing is left in them."""
+    """What is to be written, removed and made, by path. emptied: directories that go if nothing is left in them.
+
+    copies: new files, put there before anything is written.
+    """
 
     writes: Mapping[str, bytes] = field(default_factory=dict)
     removes: tuple[str, ...] = ()
     directories: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
+    copies: Mapping[str, Copy] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
-        return bool(self.writes or self.removes or self.directories or self.emptied)
+        return bool(self.writes or self.removes or self.directories or self.emptied or self.copies)
 
     def then(self, later: Changes) -> Changes:
         """These and then those, as one."""
@@ -113,4 +130,5 @@ class Changes:
             removes,
             (*self.directories, *later.directories),
             (*self.emptied, *later.emptied),
+            {**self.copies, **later.copies},
         )

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from phoenixd.core.spec import PhaseRules
+from phoenixd.documents.project import layout
 from phoenixd.documents.project.editing import with_statuses
 from phoenixd.documents.project.models import (
     Manifest,
@@ -23,6 +24,7 @@ from phoenixd.documents.project.models import (
     TaskStatus,
 )
 from phoenixd.documents.project.plan import Plan, Task, phase_status
+from phoenixd.documents.project.publishing import Made, Published, published
 from phoenixd.documents.project.reading import line_count, read_document, render_document
 from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Artifact, Changes, Tree
@@ -52,7 +54,8 @@ def _as_it_is(text: str) -> str:
 class Sources:
     """What the three jobs go by. now: RFC 3339; exact: the same as the state tells it, to the microsecond.
 
-    running: tasks (phase, id) that workers have in hand over the handoff. clean: takes secrets out of a text (P79).
+    running: tasks (phase, id) that workers have in hand over the handoff. made: the files of those that are done.
+    clean: takes secrets out of a text (P79).
     """
 
     now: str
@@ -61,6 +64,7 @@ class Sources:
     outcomes: tuple[TaskOutcome, ...] = ()
     running: frozenset[tuple[str, str]] = frozenset()
     rules: PhaseRules = field(default_factory=PhaseRules)
+    made: tuple[Made, ...] = ()
     clean: Callable[[str], str] = _as_it_is
 
 
@@ -95,26 +99,34 @@ def planner(tree: Tree, sources: Sources) -> Changes:
 
 
 def artifact_publisher(tree: Tree, sources: Sources) -> Changes:
-    """artifacts/manifest.json of every phase: each file with size, sha256 and the task that it came of (E28)."""
+    """What workers left, in the artifacts of their phases (E9), and artifacts/manifest.json of every phase: each file
+    with size, sha256 and the task that it came of (E28)."""
     writes = {}
+    new = published(tree, sources.made)
+    copies = {path: one for phase in new.values() for path, one in phase.copies.items()}
+    tree = tree.after(Changes(copies=copies))
     for phase in tree.phases:
         path, root = tree.paths.manifest(phase), f"{tree.paths.artifacts(phase)}/"
         held = tree.files.get(path)
         before = read_document(Manifest, held, path) if held is not None else None
         known = {one.path: one for one in before.files} if before is not None else {}
         plan = tree.plan(phase)
-        owners = _owners(plan, root, sources.outcomes)
+        mine = new.get(phase, Published())
+        owners = _owners(plan, root, sources.outcomes) | mine.owners
         files = tuple(
             _entry(known.get(one.path), one, owners, root)
             for one in tree.artifacts
             if one.path.startswith(root) and one.path != path
         )
-        if (before is not None and files == before.files) or (before is None and not files):
+        if not mine.runs and ((before is not None and files == before.files) or (before is None and not files)):
             continue
         update: dict[str, Any] = {"phase": phase, "files": files, "updated_at": sources.now}
+        if mine.runs:
+            told = before.published if before is not None else ()
+            update["published"] = (*told, *sorted(mine.runs, key=layout.natural))
         manifest = before.model_copy(update=update) if before is not None else Manifest(**update)
         writes[path] = render_document(manifest)
-    return Changes(writes)
+    return Changes(writes, copies=copies)
 
 
 def state_after(tree: Tree, before: OrchestratorState | None, sources: Sources) -> OrchestratorState:

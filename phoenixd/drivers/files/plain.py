@@ -93,6 +93,29 @@ def replace_unchanged(path: Location, data: bytes, expected: bytes | None, mode:
     return True
 
 
+def copy_new(source: Location, path: Location, mode: int = 0o600) -> bool:
+    """Copy a plain file to where nothing has that name yet, durably; else False, and nothing was done.
+
+    Raises OSError and UnsafeFile.
+    """
+    target = Path(path)
+    with _opened_beside(target, mode) as (temporary, descriptor):
+        read = os.open(source, READ_FLAGS)
+        try:
+            _require_plain(read, source, limit=None)
+            while chunk := os.read(read, 1 << 20):
+                _write_all(descriptor, chunk)
+        finally:
+            os.close(read)
+        os.fsync(descriptor)
+        try:
+            _rename(temporary, target, RENAME_NOREPLACE)
+        except FileExistsError:
+            return False
+    sync_directory(target.parent)
+    return True
+
+
 def append(path: Location, line: bytes, mode: int = 0o600, durable: bool = True) -> None:
     """Add one line to a file of lines, after a newline where a crash left a torn one.
 
@@ -151,15 +174,22 @@ def ensure_private_dir(path: Location) -> None:
 @contextlib.contextmanager
 def _written_beside(target: Path, data: bytes, mode: int, durable: bool) -> Iterator[Path]:
     """A whole new file in the target's directory, which goes unless it was renamed."""
+    with _opened_beside(target, mode) as (temporary, descriptor):
+        _write_all(descriptor, data)
+        if durable:
+            os.fsync(descriptor)
+        yield temporary
+
+
+@contextlib.contextmanager
+def _opened_beside(target: Path, mode: int) -> Iterator[tuple[Path, int]]:
+    """An empty new file in the target's directory, by name and descriptor, which goes unless it was renamed."""
     temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, WRITE_FLAGS | os.O_EXCL, mode)
     try:
         os.fchmod(descriptor, mode)  # The umask must not decide who may read.
-        _write_all(descriptor, data)
-        if durable:
-            os.fsync(descriptor)
-        yield temporary
+        yield temporary, descriptor
     finally:
         os.close(descriptor)
         temporary.unlink(missing_ok=True)

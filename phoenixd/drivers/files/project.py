@@ -12,7 +12,7 @@ from collections.abc import Callable
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.reading import TEXT_LIMIT
 from phoenixd.documents.project.tree import Changes, Tree
-from phoenixd.drivers.files.plain import read_plain, replace_unchanged
+from phoenixd.drivers.files.plain import copy_new, read_plain, replace_unchanged
 from phoenixd.drivers.files.project_reader import ProjectReader
 from phoenixd.drivers.files.workspace import NEW_FILE, below, make, named, opened
 from phoenixd.errors import BadProject
@@ -87,6 +87,13 @@ def _apply(top: int, before: Tree, changes: Changes) -> None:
     for path in changes.directories:
         _require_known(top, before, path)
         make(top, path)
+    for path, copy in changes.copies.items():
+        parent, _, name = layout.checked_path(path).rpartition("/")
+        _require_known(top, before, path)
+        make(top, parent)
+        with below(top, parent) as place:
+            if not copy_new(copy.source, named(place, name), NEW_FILE):
+                raise BadProject(f"{path} was put there by another hand meanwhile", "the same again")
     for path, content in changes.writes.items():
         parent, _, name = layout.checked_path(path).rpartition("/")
         _require_known(top, before, path)

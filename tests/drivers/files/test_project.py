@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import fcntl
 import os
+import stat
 from pathlib import Path
 
 import pytest
@@ -13,12 +14,12 @@ from phoenixd.documents.project import layout, revision
 from phoenixd.documents.project.beginning import begin
 from phoenixd.documents.project.jobs import JOBS
 from phoenixd.documents.project.splitting import split
-from phoenixd.documents.project.tree import Changes, Tree
+from phoenixd.documents.project.tree import Changes, Copy, Tree
 from phoenixd.documents.project.update import Sources, artifact_publisher
 from phoenixd.drivers.files import project as driver
 from phoenixd.drivers.files import project_reader
 from phoenixd.drivers.files.project import edit_project, projects_of, read_project
-from phoenixd.errors import BadProject
+from phoenixd.errors import BadProject, UnsafeFile
 from tests.documents.project.projects import NOW, PLANNING, plan_of
 
 RULES = PhaseRules(max_lines=40, warn_lines=30)
@@ -272,3 +273,58 @@ def test_a_project_that_is_not_there_is_empty_and_reading_makes_nothing(tmp_path
     assert os.listdir(tmp_path) == []
     with pytest.raises(BadProject, match="cannot be looked into"):
         read_project(str(tmp_path / "none"), "shop")
+
+
+def copied(workspace: Path, source: Path, path: str = "task-1/t1/a.txt") -> Changes:
+    root = f"{layout.PROJECTS}/shop/{PLANNING}/artifacts"
+    return Changes(copies={f"{root}/{path}": Copy(str(source), source.stat().st_size, "0" * 64)})
+
+
+def test_e9_a_copy_is_a_new_file_with_the_bytes_of_its_source(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    source = tmp_path_factory.mktemp("state") / "a.txt"
+    source.write_bytes(b"\0made" * 700_000)
+    after = edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
+
+    target = place(workspace) / "artifacts/task-1/t1/a.txt"
+    assert target.read_bytes() == source.read_bytes()
+    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+    assert sorted(one.name for one in target.parent.iterdir()) == ["a.txt"]
+    assert any(one.path.endswith("task-1/t1/a.txt") and one.size == 3_500_000 for one in after.artifacts)
+
+
+def test_e9_a_copy_replaces_nothing_and_follows_no_link(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    """Neither a file that another hand put there meanwhile, nor one beyond a link in its way."""
+    state = tmp_path_factory.mktemp("state")
+    source = state / "a.txt"
+    source.write_bytes(b"made")
+    taken = place(workspace) / "artifacts/task-1/t1"
+    taken.mkdir(parents=True)
+    (taken / "a.txt").write_bytes(b"mine")
+    with pytest.raises(BadProject, match="put there by another hand"):
+        edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
+    assert (taken / "a.txt").read_bytes() == b"mine"
+    (place(workspace) / "artifacts/task-2").symlink_to(state)
+    with pytest.raises(BadProject, match="it is a link"):
+        edit_project(str(workspace), "shop", lambda tree: copied(workspace, source, "task-2/b.txt"))
+    assert sorted(one.name for one in state.iterdir()) == ["a.txt"]
+
+
+@pytest.mark.parametrize("kind", ["link", "fifo", "gone"])
+def test_e9_what_is_no_plain_file_is_not_copied(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    source = tmp_path_factory.mktemp("state") / "a.txt"
+    source.write_bytes(b"made")
+    changes = copied(workspace, source)
+    source.unlink()
+    if kind == "link":
+        source.symlink_to("/etc/passwd")
+    elif kind == "fifo":
+        os.mkfifo(source)
+    with pytest.raises((OSError, UnsafeFile)):
+        edit_project(str(workspace), "shop", lambda tree: changes)
+    assert list((place(workspace) / "artifacts/task-1").rglob("a.txt*")) == []

@@ -1,0 +1,86 @@
+"""What workers left for tasks of the plans goes into the artifacts of their phase, a directory for each task (E9, E55).
+
+Each file goes there once: what a person changes or removes of it later stays so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import groupby
+
+from phoenixd.core.tasks.names import is_same_phase
+from phoenixd.documents.project import layout
+from phoenixd.documents.project.models import Manifest
+from phoenixd.documents.project.reading import read_document
+from phoenixd.documents.project.tree import Copy, Tree
+from phoenixd.errors import BadProject
+
+MOST_FILES, MOST_BYTES = 1000, 256 << 20
+"""Files and bytes of one handoff, which has its deadline; the tasks behind them have their turn at the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Made:
+    """A file that a worker left. run: the id of its task, as phoenixd counts; task: that of the plan. path: below the
+    worker's directory."""
+
+    phase: str
+    task: str
+    run: str
+    path: str
+    copy: Copy
+
+
+@dataclass(slots=True)
+class Published:
+    """What goes into one phase. copies: by path in the workspace. owners: the plan's task of each; runs: of whom."""
+
+    copies: dict[str, Copy] = field(default_factory=dict)
+    owners: dict[str, str] = field(default_factory=dict)
+    runs: set[str] = field(default_factory=set)
+
+
+def published(tree: Tree, made: Iterable[Made]) -> dict[str, Published]:
+    """What is to be published, by phase. made: in the order of the runs. Raises BadProject for a damaged manifest."""
+    known = {phase: _known(tree, phase) for phase in tree.phases}
+    tasks = {phase: frozenset(task.id for task in plan.tasks) for phase, plan in tree.plans().items()}
+    there = {one.path for one in tree.artifacts}
+    found: dict[str, Published] = {}
+    files = size = 0
+    for run, group in groupby(made, lambda one: one.run):
+        ones = list(group)
+        phase = _phase(tasks, ones[0])
+        if phase is None or any(run in runs for name, runs in known.items() if is_same_phase(name, phase)):
+            continue
+        files, size = files + len(ones), size + sum(one.copy.size for one in ones)
+        if found and (files > MOST_FILES or size > MOST_BYTES):
+            break
+        into = found.setdefault(phase, Published())
+        into.runs.add(run)
+        for path, one in _placed(tree, phase, ones):
+            into.owners[path] = one.task
+            if path not in there:
+                into.copies[path] = one.copy
+    return found
+
+
+def _placed(tree: Tree, phase: str, made: Iterable[Made]) -> Iterator[tuple[str, Made]]:
+    """Each file with its path. One whose name no project may hold stays with the task's report, which lists it."""
+    for one in made:
+        path = f"{tree.paths.artifacts(phase)}/task-{one.task}/{one.run}/{one.path}"
+        try:
+            yield layout.checked_path(path), one
+        except BadProject:
+            continue
+
+
+def _known(tree: Tree, phase: str) -> frozenset[str]:
+    content = tree.files.get(path := tree.paths.manifest(phase))
+    return frozenset(read_document(Manifest, content, path).published) if content is not None else frozenset()
+
+
+def _phase(tasks: Mapping[str, frozenset[str]], made: Made) -> str | None:
+    """The phase in which the task stands now: a plan may have been split, or put together again, meanwhile."""
+    places = (made.phase, *(name for name in tasks if is_same_phase(name, made.phase)))
+    return next((phase for phase in places if made.task in tasks.get(phase, ()) and "/" not in made.task), None)
