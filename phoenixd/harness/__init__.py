@@ -72,7 +72,8 @@ class ClaudeCode:
         # Compaction stays on, also for an orchestrator, which is handed over before: with it off, the CLI refuses every
         # prompt of a context that is not yet full enough for that, and no hook tells. An armed answer forbids it.
         # What stands in the settings goes before the environment: the operator's own limits would be lost.
-        extra = {name: value for name, value in spec.env if name in claude.BASH_TIMEOUTS}
+        own = {name: value for name, value in spec.env if name in {**claude.BASH_TIMEOUTS, **claude.NO_MEMORY}}
+        extra = {**(claude.NO_MEMORY if spec.task else {}), **own}
         bypasses = "--dangerously-skip-permissions" in spec.argv
         return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
 

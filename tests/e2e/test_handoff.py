@@ -88,6 +88,49 @@ def test_e5_a_seat_passes_to_a_fresh_session_that_has_proved_what_it_knows(stage
     assert stage.ctl("handoff", "rollback", "boss").returncode == 6
 
 
+TITLES = [f"Task {number}: Lay row {number}" for number in range(1, 6)]
+
+
+def test_e1_e9_five_handoffs_in_a_row_keep_the_tasks_in_order_and_publish_what_their_workers_left(stage: Stage) -> None:
+    """`./dev proof everlasting` is the same with the real Claude Code, at the very token."""
+    work = begun(stage)
+    phase = work / ".claude/projects/shop/phase-01-work"
+    (phase / "plan.md").write_text("# Phase 1: Work\n\n## Tasks\n\n" + "".join(f"### {one}\n\n" for one in TITLES))
+    program = "import os, sys; open(os.path.join(os.environ['PHOENIX_OUT'], 'row.txt'), 'w').write(sys.argv[1][:9])"
+    argv = json.dumps([sys.executable, "-c", program, "{prompt}"])
+    keys = 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n'
+    stage.declare("hand", f'[agent.hand]\nargv = {argv}\ncwd = "{work}"\n{keys}')
+    stage.ask("apply")
+    for number in range(1, 6):
+        done_by_hand(stage, number)
+        handed_over(stage, number + 1)
+
+    state = json.loads((phase.parent / "orchestrator-state.json").read_text())
+    assert (state["completedTasks"], state["pendingTasks"], state["currentStep"]) == (TITLES, [], 5)
+    listed = json.loads((phase / "artifacts/manifest.json").read_text())["files"]
+    root = ".claude/projects/shop/phase-01-work/artifacts"
+    wanted = [(f"{root}/task-{number}/t{number}/row.txt", str(number)) for number in range(1, 6)]
+    assert [(one["path"], one["task"]) for one in listed] == wanted
+    assert [(work / path).read_text() for path, _ in wanted] == [f"Lay row {number}" for number in range(1, 6)]
+    packages = [json.loads(path.read_text()) for path in work.glob(".claude/orchestrators/*/handoff-package.json")]
+    newest = max(packages, key=lambda one: one["projectState"]["currentStep"])
+    assert newest["artifacts"] == [path for path, _ in wanted]
+
+
+def done_by_hand(stage: Stage, number: int) -> None:
+    """The worker of the plan's task of that number has done it."""
+    stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--task", str(number), f"Lay row {number}")
+    asked = ("task", "status", f"t{number}", "--json")
+    until(stage, "it is done", lambda: json.loads(stage.ctl(*asked).stdout)["task"]["state"] == "done")
+
+
+def handed_over(stage: Stage, generation: int) -> None:
+    """The seat has passed to this generation, with all that it is to know."""
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "it holds the seat", lambda: (status(stage)["generation"], step(stage)) == (generation, "done"))
+    assert status(stage)["handoff"]["degraded"] == []
+
+
 def records(work: Path) -> list[str]:
     found = (work / ".claude/orchestrators").glob("*/session.json")
     return [json.loads(path.read_text())["status"] for path in found]

@@ -74,6 +74,30 @@ def test_e55_e58_a_worker_does_its_task_and_its_answer_is_read_from_its_transcri
     assert [row["name"] for row in worker.stage.get("/v1/agents")["agents"]] == [NAME]
 
 
+REMEMBERED = "KEPT-BY-AN-EARLIER-TASK"
+
+
+def test_e57_two_tasks_in_a_row_share_neither_session_nor_memory(worker: Worker) -> None:
+    """Also what a CLI keeps by itself for all its sessions in one directory is not told to the next worker."""
+    worker.stage.scenario.add(Step("The number is 42."), Step("The number is 43."))
+    worker.up()
+    sessions = []
+    for prompt in ("Tell a number.", "Tell another."):
+        task = worker.run(prompt=prompt)
+        assert worker.until(task, "done", "failed")["state"] == "done"
+        sessions.append(json.loads((worker.place(task) / "manifest.json").read_text())["session_id"])
+        for directory in (worker.stage.home / ".claude/projects").glob("*"):
+            (directory / "memory").mkdir(exist_ok=True)
+            (directory / "memory/MEMORY.md").write_text(f"- {REMEMBERED}\n")
+
+    assert len(set(sessions)) == 2
+    asked = [one.whole_text for one in worker.stage.stub.main_requests()]
+    assert ["Tell another." in text for text in asked] == [False, True]
+    assert "42" not in asked[1]
+    assert "Tell a number." not in asked[1]
+    assert REMEMBERED not in asked[1]
+
+
 def test_e59_a_turn_that_the_api_refuses_is_a_failure_with_its_words(worker: Worker) -> None:
     for _ in range(12):
         worker.stage.scenario.add(Step(error=worker.cli.refused))

@@ -52,6 +52,8 @@ REFUSED = "The user doesn't want to proceed with this tool use."
 
 VARIABLES = {"CLAUDE_CODE_DISABLE_AGENT_VIEW": "1"}
 
+NO_MEMORY = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
+"""Of a worker: else the CLI tells it what earlier sessions of the same directory kept for themselves (E57)."""
 BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7200000"}
 
 REFUSAL_WITHIN_S = 30.0

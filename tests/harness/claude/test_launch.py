@@ -125,6 +125,18 @@ def test_g25_the_operators_own_limit_holds_and_is_what_a_working_call_may_take()
     assert harness.call_limit(shop, "mcp__ci__wait") is None
 
 
+@pytest.mark.parametrize(
+    ("task", "own", "told"),
+    [("t1", (), "1"), ("", (), None), ("t1", (("CLAUDE_CODE_DISABLE_AUTO_MEMORY", "0"),), "0")],
+)
+def test_e57_a_worker_is_not_told_what_others_kept_for_themselves_unless_its_operator_says_so(
+    task: str, own: tuple[tuple[str, str], ...], told: str | None
+) -> None:
+    made = HARNESSES["claude"].settings(spec(task=task, env=own), "u", "t", "p") or {}
+
+    assert made["env"].get("CLAUDE_CODE_DISABLE_AUTO_MEMORY") == told
+
+
 def test_the_bypass_warning_is_answered_only_on_request() -> None:
     assert "skipDangerousModePermissionPrompt" not in made_settings()
     assert made_settings(skip_bypass_warning=True)["skipDangerousModePermissionPrompt"] is True
