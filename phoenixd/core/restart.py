@@ -189,10 +189,13 @@ def backoff(rules: RestartRules, crashes: int, chance: float) -> float:
     return chance * min(rules.backoff_max, ceiling)
 
 
-def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool, deliberate: bool = False) -> Session | None:
+def judge_session(
+    agent: Agent, run: Run, ended: LastExit, turn_open: bool, deliberate: bool = False, failed: bool = False
+) -> Session | None:
     """The session as the end leaves it: still good to resume, or spoiled and why (design section 3).
 
-    deliberate: somebody ended the run, so its shortness and silence say nothing about the session.
+    deliberate: somebody ended the run, so its shortness and silence say nothing about the session. failed: its last
+    turn had failed, and nothing was asked of it since.
     """
     session = agent.session
     if session is None:
@@ -208,6 +211,9 @@ def judge_session(agent: Agent, run: Run, ended: LastExit, turn_open: bool, deli
         return replace(session, spoiled="it asked to be recycled", turn_open=session.turn_open or has_task)
     if session.spoiled or deliberate:
         return session
+    if failed and ended.code == 0 and not ended.left:
+        # It was never gone on with: whatever the turn failed for stands in that session (F-PROC-27).
+        return replace(session, spoiled="its last turn failed, and it ended with exit 0")
     return replace(session, spoiled=_spoiled_by(agent, run, ended, session))
 
 

@@ -9,8 +9,9 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
+from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.limits.state import ParkingKind
-from phoenixd.core.spec import Kind
+from phoenixd.core.spec import Kind, LoopRules
 from phoenixd.core.turn.calls import MAX_LEASES
 from phoenixd.core.waiting import MAX_TEXT
 from tests.core.story import Story, claude, spec
@@ -478,6 +479,31 @@ def test_a_run_that_dies_after_a_failed_turn_is_gone_on_with_and_not_left_idle()
     story.pass_over(600)
     story.exited(signal=9)
     assert story.of(Spawn)[-1].prompt is PromptKind.CONTINUE
+
+
+@pytest.mark.parametrize(
+    ("kind", "error", "left", "mode"),
+    [
+        (Kind.LOOP, "invalid_request", False, Mode.FRESH),
+        (Kind.RESIDENT, "invalid_request", False, Mode.FRESH),
+        (Kind.LOOP, None, False, Mode.RESUME),
+        # A limit is no fault of the session, and what a person has left may be gone on with.
+        (Kind.LOOP, "rate_limit", False, Mode.RESUME),
+        (Kind.RESIDENT, "invalid_request", True, Mode.RESUME),
+    ],
+)
+def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
+    kind: Kind, error: str | None, left: bool, mode: Mode
+) -> None:
+    story = Story(claude(kind=kind, prompt="goal", loop=LoopRules(session="resume"))).works()
+    story.hook("stop") if error is None else story.hook("stop-failure", error=error)
+    story.pass_over(60)
+    if left:
+        story.hook("session-end", source="prompt_input_exit")
+    story.exited(0)
+    story.tell(StartRequested("a")) if kind is Kind.RESIDENT else story.wait(7200)
+
+    assert [one.mode for one in story.of(Spawn)][1] is mode
 
 
 @pytest.mark.parametrize("error", ["unknown", "server_error", "overloaded", "rate_limit"])

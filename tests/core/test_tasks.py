@@ -183,12 +183,39 @@ def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budge
         (Outcome("missing"), "left no transcript"),
     ],
 )
-def test_exit_0_alone_is_no_result_the_transcript_says_how_its_turn_ended(outcome: Outcome, words: str) -> None:
+def test_f_proc_27_exit_0_alone_is_no_result_the_transcript_says_how_its_turn_ended(outcome: Outcome, words: str) -> None:
     works = Works()
     works.ask(tries=1)
     works.finishes("t1", 0, outcome)
     assert works.states() == {"t1": "failed"}
     assert words in works.task("t1").why
+
+
+def test_f_proc_27_what_follows_an_error_at_exit_0_is_another_session() -> None:
+    works = Works()
+    works.ask(tries=2)
+    works.finishes("t1", 0, Outcome("failed", "overloaded"))
+    works.wait(60)
+    first, second = works.of(Spawn)[-2:]
+
+    assert (second.agent, second.mode, second.prompt) == (first.agent, Mode.FRESH, PromptKind.GOAL)
+    assert second.session_id != first.session_id
+
+
+def test_e57_two_tasks_in_a_row_share_no_session_no_name_and_so_no_directory() -> None:
+    works = Works()
+    workers = []
+    for name in ("t1", "t2"):
+        works.ask("Write the schema.", asked_by="shop", project="shop")
+        workers.append(works.worker(name))
+        works.finishes(name)
+    first, second = works.of(Spawn)[-2:]
+
+    assert first.session_id != second.session_id
+    assert {one.mode for one in (first, second)} == {Mode.FRESH}
+    assert [one.name for one in workers] == ["shop-t1", "shop-t2"], "agents/NAME is a worker's own"
+    assert [(one.last_prompt, one.last_exit, one.disproved) for one in workers] == [(None, None, ())] * 2
+    assert all(not one.spec.brief.daily and not one.spec.brief.on_change for one in workers)
 
 
 def test_a_command_of_which_no_transcript_is_known_is_judged_by_its_exit() -> None:

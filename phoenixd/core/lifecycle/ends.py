@@ -42,7 +42,7 @@ from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import enter, keep, open_item, park
-from phoenixd.core.waiting import is_owed, refusal
+from phoenixd.core.waiting import FAILED_TURN, is_owed, refusal
 
 SIGKILL = 9
 
@@ -202,9 +202,11 @@ def _ended(
     is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
     agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
     end = agent.last_exit or end
+    waiting = state.activity.waiting
+    failed = waiting is not None and waiting.kind == FAILED_TURN
     closed = replace(
         agent,
-        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited),
+        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited, failed),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
     )
     closed = leftover.after(closed, state, now)
