@@ -24,7 +24,7 @@ def ran(program: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-def test_one_clear_sentence_with_the_command() -> None:
+def test_c23_x11_one_clear_sentence_with_the_command() -> None:
     failed = ran("import phoenixd.clinic")
 
     last = failed.stderr.strip().splitlines()[-1]
@@ -51,7 +51,7 @@ import phoenixd.clinic
     assert last.endswith("pip install '.[clinic]' in a checkout of phoenixd")
 
 
-def test_the_daemon_phoenixctl_and_the_other_library_do_not_need_it() -> None:
+def test_c23_x11_the_daemon_phoenixctl_the_records_and_the_other_library_do_not_need_it() -> None:
     loaded = ran(
         "import phoenixd.__main__, phoenixd.daemon, phoenixd.ctl.__main__, phoenixd.resonance\n"
         "import phoenixd.documents.clinic, phoenixd.drivers.writers.model\n"

@@ -292,6 +292,21 @@ def test_a_missing_directory_or_credential_is_a_warning(place: Path, state: Path
     assert {problem.key for problem in configuration.problems} == {"agent.a.cwd", "agent.a.env.K"}
 
 
+@pytest.mark.parametrize(
+    ("kind", "runtime", "is_told"),
+    [("loop", "15m", True), ("loop", "16m", False), ("loop", "0s", False), ("resident", "15m", False)],
+)
+def test_x7b_a_run_that_ends_before_silence_can_be_judged_is_a_warning(
+    place: Path, state: Path, kind: str, runtime: str, is_told: bool
+) -> None:
+    more = f"kind = '{kind}'\nprompt = 'go'\nloop = {{ max_runtime = '{runtime}' }}\nliveness = {{ stale = '15m' }}\n"
+    write(place / "phoenixd.toml", f"[agent.a]\nargv = ['x']\ncwd = '/'\n{more}")
+
+    found = load_configuration(place, state, {}).problems
+
+    assert [(one.key, one.severity) for one in found] == [("agent.a.loop.max_runtime", "warning")] * is_told
+
+
 def test_a_fifo_or_a_giant_in_place_of_a_declaration_is_a_problem_and_no_hang(state: Path) -> None:
     (state / "agents.d").mkdir(parents=True)
     os.mkfifo(state / "agents.d" / "pipe.toml")

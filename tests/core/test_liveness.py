@@ -171,7 +171,7 @@ def test_an_agent_whose_evidence_is_declared_is_judged(changes: dict[str, object
         (10_000 * MINUTE, 121 * MINUTE),
     ],
 )
-def test_g37_a_declared_timeout_extends_the_deadline_to_itself_and_a_minute(
+def test_g37_x7b_a_declared_timeout_extends_the_deadline_to_itself_and_a_minute(
     declared: float | None, limit: float
 ) -> None:
     story = Story(claude()).works()

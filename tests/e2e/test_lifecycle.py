@@ -47,6 +47,24 @@ def test_p53_p54_exit_zero_stays_down_also_over_a_restart_of_the_daemon(stage: S
     assert (row["state"], row["desired"], row["incarnation"]) == ("stopped", "stopped", 1)
 
 
+def test_f_proc_10_exit_zero_at_once_is_a_failed_start_with_what_its_terminal_showed(stage: Stage) -> None:
+    """As a declined trust dialog ends, or a flag that the program does not know: it is not tried for ever."""
+    shows = "printf 'Do you trust %s? No, exit' the-folder"
+    body = f'argv = ["sh", "-c", {json.dumps(shows)}]\ncwd = "/"\n'
+    declare(stage, "a", body, more="[agent.a.restart]\nmax_crashes = 2\n")
+    stage.up()
+    stage.until("it was given up", lambda: stage.row("a")["state"] == "quarantined")
+
+    row, copies = stage.row("a"), stage.state / "agents" / "a" / "incidents"
+    assert row["incarnation"] == 2
+    assert "exit 0 within 10 s of the start, a failed start" in row["reason"]
+
+    def texts() -> str:
+        return "".join(path.read_text() for path in copies.glob("*.json"))
+
+    stage.until("its end is written down", lambda: "Do you trust the-folder? No, exit" in texts())
+
+
 def test_p57_start_and_restart_bring_a_cleanly_stopped_agent_back(stage: Stage) -> None:
     declare(stage, "a")
     stage.up()
