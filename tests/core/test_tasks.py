@@ -183,7 +183,9 @@ def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budge
         (Outcome("missing"), "left no transcript"),
     ],
 )
-def test_f_proc_27_exit_0_alone_is_no_result_the_transcript_says_how_its_turn_ended(outcome: Outcome, words: str) -> None:
+def test_f_proc_27_exit_0_alone_is_no_result_the_transcript_says_how_its_turn_ended(
+    outcome: Outcome, words: str
+) -> None:
     works = Works()
     works.ask(tries=1)
     works.finishes("t1", 0, outcome)

@@ -301,7 +301,9 @@ async def test_r39_a_session_in_place_of_a_lost_one_is_told_the_seed_with_new_co
 
 
 @pytest.mark.parametrize("since", [-60, 60], ids=["a minute ago", "the clock was set back since"])
-async def test_r49_x26_the_crew_that_is_who_shares_the_project_is_told_in_its_next_brief(room: Room, since: int) -> None:
+async def test_r49_x26_the_crew_that_is_who_shares_the_project_is_told_in_its_next_brief(
+    room: Room, since: int
+) -> None:
     lost = Restoration(Step.SEED, "two misses", NOW + since, NOW, base=1)
     other = replace(room.agent(room.spec(name="b", project="shop")), resonance=Resonance(restoration=lost))
     room.options["agents"] = lambda: (other,)

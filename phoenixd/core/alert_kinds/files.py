@@ -26,8 +26,8 @@ KINDS: tuple[AlertKind, ...] = (
     ),
     AlertKind(
         "phase limit",
-        "a plan of an orchestrator's project, or the context beside it, has more lines than `phase.max_lines`; the alert "
-        "says how it would be split, and whether the next handoff does that",
+        "a plan of an orchestrator's project, or the context beside it, has more lines than `phase.max_lines`; the "
+        "alert says how it would be split, and whether the next handoff does that",
         "all of them are within the limit",
         None,
     ),

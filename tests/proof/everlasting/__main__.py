@@ -1,8 +1,8 @@
 """`./dev proof everlasting [--only PART]...`: all of it, or a part; what was run in full goes into the page's table.
 
 claude: five handoffs of the real Claude Code on a stub of its API, at the very token, in windows of 200,000 and
-1,000,000 tokens, with twelve tasks of workers (E1). command: a hundred handoffs between programs. kills: ten deaths of the
-daemon at each step.
+1,000,000 tokens, with twelve tasks of workers (E1). command: a hundred handoffs between programs. kills: ten deaths of
+the daemon at each step.
 """
 
 from __future__ import annotations
