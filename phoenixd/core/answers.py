@@ -19,6 +19,7 @@ from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
+from phoenixd.core.facts import AnswerJudged
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
@@ -156,11 +157,18 @@ def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 
 
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
-    """Close the question that was answered, or leave it to whoever was first."""
+    """Close the question that was answered, or leave it to whoever was first; its screen may have closed it before."""
+    giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
+    given = next((one.item for one in giving if one.hold == event.hold), None)
+    decision = _outcome(agent, event, given, now)
+    return decision if given is None else replace(decision, facts=(AnswerJudged(given, event.taken),))
+
+
+def _outcome(agent: Agent, event: HoldAnswered, given: int | None, now: Moment) -> Decision:
     state, item = agent.state, _holding(agent, event.hold)
     if not isinstance(state, Running):
         return keep(agent, _came_of(event))
-    number = next((f"#{one.item}: " for one in state.run.giving if one.hold == event.hold), "")
+    number = f"#{given}: " if given is not None else ""
     agent = _with_giving(agent, tuple(one for one in state.run.giving if one.hold != event.hold))
     assert isinstance(agent.state, Running)
     state = agent.state

@@ -12,6 +12,7 @@ from phoenixd.core.condition import needs_person
 from phoenixd.core.events.evidence import KeysRead
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
+from phoenixd.core.facts import AnswerJudged, AskingOver
 from tests.core.story import Story, claude
 
 FIRST = [0.25]
@@ -117,6 +118,24 @@ def test_an_answer_from_afar_is_seen_on_the_screen_before_the_shim_has_its_word(
     story.tell(HoldAnswered("a", 1, 1, taken=False, why="its shim did not say", still_held=True))
     story.tell(HoldAnswered("a", 1, 1, taken=True))
     assert not waits(story)
+
+
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_verdict_says_of_an_item_that_its_screen_has_closed_whether_the_answer_from_afar_counted(
+    taken: bool,
+) -> None:
+    story = asking()
+    story.wait(5)
+    assert story.agent.item is not None
+    number = story.agent.item.id
+    story.tell(AnswerRequested("a", number, allow=True))
+    story.screen = "working"
+    story.wait(0.25)
+    assert not waits(story)
+    assert AskingOver(number, "permission") in [fact for one in story.decisions for fact in one.facts]
+    story.tell(HoldAnswered("a", 1, 1, taken=taken, why="the terminal was first"))
+    assert story.decisions[-1].facts == (AnswerJudged(number, taken),)
+    assert story.decisions[-1].weight == "story"
 
 
 def test_an_answer_that_the_dialog_outlives_clears_nothing() -> None:
