@@ -197,6 +197,8 @@ class FakeDaemon:
     performs: bool = True
     delivers: str | None = "prompt-submit"
     """Evidence of delivered texts; None lets every delivery fail."""
+    outlives: bool = False
+    """What is to end does not."""
     terminal_first: bool = False
     """Whether every answer to a held request comes too late."""
     fails_with: int | None = None
@@ -476,6 +478,8 @@ class FakeDaemon:
                 return [AgentStarted(agent, incarnation, run_id, 1000 + incarnation, 5)]
             case CollectTask(task=task, run=run):
                 return [TaskCollected(task, run, Outcome("done"))]
+            case Terminate() | Kill() if self.outlives:
+                return []
             case Terminate(agent=agent, incarnation=incarnation) | Kill(agent=agent, incarnation=incarnation):
                 run = self.state.agents[agent].run
                 assert run is not None
