@@ -14,7 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import HoldAnswered
 from phoenixd.core.typing.answering import NOT_KEPT, NOT_WAITING
 from phoenixd.drivers.shims.wire import Malformed, parse_answered
-from phoenixd.runtime.answers import LOOK_BACK, Answerer
+from phoenixd.runtime.answers import LOOK_BACK, WORDS_KEPT, Answerer
 from tests.core.story import Story, spec
 from tests.runtime.test_messages import FastClock
 
@@ -54,8 +54,8 @@ class Desk:
         self.agent = Story(spec()).runs().agent
         absent: Any = None
         self.answerer = Answerer(
-            lambda name: self.agent, cast(Any, Terminal()), cast(Any, self.shims), absent,
-            cast(Any, self.transcripts), cast(Any, FastClock()),
+            lambda name: self.agent if name in ("a", "b") else None, cast(Any, Terminal()),
+            cast(Any, self.shims), absent, cast(Any, self.transcripts), cast(Any, FastClock()),
         )  # fmt: skip
 
     async def goes_on(self, left: AnswerLeft, *, allow: bool = True) -> HoldAnswered:
@@ -101,6 +101,25 @@ async def test_a_word_that_comes_after_the_greeting_counts_also_before_it_is_wai
         found = await desk.goes_on(AnswerLeft(held=False))
     assert found == HoldAnswered("a", 1, 7, True)
     assert desk.shims.given == []
+
+
+async def test_a_word_that_came_early_is_not_crowded_out_by_another_agents_shim(desk: Desk) -> None:
+    desk.answerer.heard("a", 7, True)
+    for number in range(1000):
+        desk.answerer.heard("b", number, False)
+
+    assert await desk.goes_on(AnswerLeft(held=False)) == HoldAnswered("a", 1, 7, True)
+
+
+async def test_one_shim_can_have_only_so_many_words_remembered_and_those_of_an_agent_that_is_gone_are_forgotten(
+    desk: Desk,
+) -> None:
+    for number in range(1000):
+        desk.answerer.heard("a", number, taken=True)
+    assert len(desk.answerer._early["a"]) == WORDS_KEPT
+    for number in range(1000):
+        desk.answerer.heard(f"gone-{number}", 1, taken=True)
+    assert set(desk.answerer._early) <= {"a", "gone-999"}
 
 
 async def test_a_new_answer_waits_for_its_own_word(desk: Desk) -> None:
