@@ -71,7 +71,7 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
         why = "a question is answered by an option or a text, not allowed or denied"
         return _refuse(agent, f"#{item.id}: {why}", f"phoenixctl answer {item.id}", "invalid")
     if item.left:
-        return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now)
+        return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now, secret=event.secret)
     assert isinstance(state, Running)
     return _give(agent, state, item, said, event, now)
 
