@@ -104,11 +104,11 @@ class Answerer:
         giving = Giving(agent, order)
         now, shows = self._clock.now(), agent.spec.has_hooks and not agent.spec.hides_its_dialog
         was_seen = waiting is not None and waiting.seen
-        if order.left is None:
+        if order.orphan is None:
             answering, following, _ = begin(now, allow=order.allow, shows=shows, was_seen=was_seen)
         else:
             answering, following, reason = begin_again(
-                now, allow=order.allow, shows=shows, was_seen=was_seen, left=order.left
+                now, allow=order.allow, shows=shows, was_seen=was_seen, orphan=order.orphan
             )
             log.info("answer_left_behind", agent=agent.name, item=order.item, reason=reason)
         while not isinstance(following, Verdict):
