@@ -15,6 +15,23 @@ HOOKED = "Claude Code"
 """The CLI whose own settings `phoenixctl hooks install` writes."""
 SETTINGS = ".claude/settings.json"
 """Where these settings stand, below the user's or the project's directory."""
+HTTP_EVENTS = (
+    "UserPromptSubmit",
+    "PreToolUse",
+    "PostToolUse",
+    "PostToolUseFailure",
+    "Stop",
+    "StopFailure",
+    "Notification",
+    "PermissionRequest",
+    "PermissionDenied",
+    "SubagentStart",
+    "SubagentStop",
+    "PreCompact",
+    "PostCompact",
+    "SessionEnd",
+)
+"""What that CLI posts by itself. An event that it does not know would open a dialog at start: extend with care."""
 
 
 class Preset(NamedTuple):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from phoenixd.api.history import event_key
 from phoenixd.core.alerts import needs_person_kind
-from phoenixd.core.facts import Asked, AskingOver, Ordered
+from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Ordered
 from phoenixd.core.seat.names import seat_name
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -19,7 +19,8 @@ KEPT = 7 * 86400.0
 class ClosedItem:
     """One thing. Times are wall seconds; opened and text are None and empty where their rows were not read.
 
-    by: the operator whose word ended it, None where nobody's did; how: the reason of the row that ended it.
+    by: the operator whose word ended it, None where nobody's did; how: the reason of the row that ended it, or of the
+    verdict on an answer that was under way when its screen ended it.
     """
 
     id: int
@@ -38,6 +39,8 @@ class Closing:
     """Rows are heard page by page, the newest page first, each in the order of its rows."""
 
     found: dict[int, ClosedItem] = field(default_factory=dict)
+    _verdicts: dict[int, tuple[bool, str]] = field(default_factory=dict)
+    """Whether the answers to items counted, and why, until the row of the answer itself is heard."""
 
     def hear(self, rows: Iterable[StoredEntry]) -> None:
         """Take a page of rows of the story that is older than all that were heard."""
@@ -64,14 +67,19 @@ class Closing:
             match fact:
                 case AskingOver(item, asked):
                     self._close(item, asked, stored, entry)
+                    if item in self._verdicts:
+                        # Its screen had closed it before the verdict on the answer came.
+                        self.found[item] = replace(self.found[item], how=self._verdicts[item][1])
+                case AnswerJudged(item, taken):
+                    self._verdicts[item] = taken, entry.reason
                 case Asked(item) if item in self.found:
                     # A hook tells what was asked; other rows that open an item have words of their own.
                     is_told = event_key(entry.event) == "hookseen"
                     self._complete(item, opened=entry.wall, text=text if is_told else "")
                 case Ordered("answer", by, taken=True) if isinstance(answered, int) and answered in self.found:
-                    # What came of an answer closes the item, and names nobody.
-                    known = self.found[answered]
-                    self.found[answered] = replace(known, by=known.by or by)
+                    # What came of an answer closes the item, and names nobody; one that came too late closed nothing.
+                    known, (counted, _) = self.found[answered], self._verdicts.pop(answered, (True, ""))
+                    self.found[answered] = replace(known, by=known.by or (by if counted else None))
                 case _:
                     pass
 

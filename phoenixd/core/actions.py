@@ -70,7 +70,7 @@ class Deliver:
 
 
 @dataclass(frozen=True, slots=True)
-class AnswerLeft:
+class OrphanAnswer:
     """What the shim says of an answer that an earlier daemon was giving when it ended.
 
     held: it holds the request still, so that it was given no answer. taken: whether the agent took the answer; None: it
@@ -88,7 +88,7 @@ class AnswerHold:
     """Give an operator's answer to a request that the shim holds, and say what became of it.
 
     item: the inbox item's number, by which a denial is found in the transcript. updated: what the tool is given
-    instead, as JSON; empty: what it asked for. left: an earlier daemon was at it, and may have given it.
+    instead, as JSON; empty: what it asked for. orphan: an earlier daemon was at it, and may have given it.
     """
 
     agent: str
@@ -98,7 +98,7 @@ class AnswerHold:
     allow: bool
     reason: str = ""
     updated: str = field(default="", repr=False)
-    left: AnswerLeft | None = None
+    orphan: OrphanAnswer | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import json
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.actions import Action, Alert, AnswerHold, AnswerLeft, AttendHold, LookAtScreen, ReleaseHold
+from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, OrphanAnswer, ReleaseHold
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
@@ -19,6 +19,7 @@ from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
+from phoenixd.core.facts import AnswerJudged
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
@@ -70,7 +71,7 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
         why = "a question is answered by an option or a text, not allowed or denied"
         return _refuse(agent, f"#{item.id}: {why}", f"phoenixctl answer {item.id}", "invalid")
     if item.left:
-        return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now)
+        return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now, secret=event.secret)
     assert isinstance(state, Running)
     return _give(agent, state, item, said, event, now)
 
@@ -90,10 +91,10 @@ def _give(agent: Agent, state: Running, item: InboxItem, said: Said, event: Answ
     return Decision(told, (_order(agent, giving),), reason, readings)
 
 
-def _order(agent: Agent, giving: Giving, left: AnswerLeft | None = None) -> AnswerHold:
+def _order(agent: Agent, giving: Giving, orphan: OrphanAnswer | None = None) -> AnswerHold:
     allow = giving.answer != "deny"
     return AnswerHold(
-        agent.name, agent.incarnation, giving.hold, giving.item, allow, giving.reason, giving.updated, left
+        agent.name, agent.incarnation, giving.hold, giving.item, allow, giving.reason, giving.updated, orphan
     )
 
 
@@ -156,17 +157,24 @@ def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 
 
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
-    """Close the question that was answered, or leave it to whoever was first."""
+    """Close the question that was answered, or leave it to whoever was first; its screen may have closed it before."""
+    giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
+    given = next((one.item for one in giving if one.hold == event.hold), None)
+    decision = _outcome(agent, event, given, now)
+    return decision if given is None else replace(decision, facts=(AnswerJudged(given, event.taken),))
+
+
+def _outcome(agent: Agent, event: HoldAnswered, given: int | None, now: Moment) -> Decision:
     state, item = agent.state, _holding(agent, event.hold)
     if not isinstance(state, Running):
         return keep(agent, _came_of(event))
-    number = next((f"#{one.item}: " for one in state.run.giving if one.hold == event.hold), "")
+    number = f"#{given}: " if given is not None else ""
     agent = _with_giving(agent, tuple(one for one in state.run.giving if one.hold != event.hold))
     assert isinstance(agent.state, Running)
     state = agent.state
     if event.taken or item is None:
-        left = _settled(agent, state, event.hold, now) if event.taken else agent
-        return Decision(left, _alert(left, agent), f"{number}{_came_of(event)}")
+        settled = _settled(agent, state, event.hold, now) if event.taken else agent
+        return Decision(settled, _alert(settled, agent), f"{number}{_came_of(event)}")
     # A prepared answer has kept the question from being told; now a person is needed after all.
     alert = Alert(agent.name, item.kind, item.text)
     why = f"#{item.id} is not answered: {event.why}"
@@ -245,19 +253,21 @@ def _go_on(agent: Agent, state: Running, event: RunAdopted) -> Decision:
     for one in state.run.giving:
         if one.orphaned:
             taken = next((taken for hold, taken in event.answered or () if hold == one.hold), None)
-            left = AnswerLeft(one.hold in (event.held or ()), taken, event.answered is not None, one.whole)
-            orders.append(_order(agent, one, left))
-            reasons.append(f"#{one.item} was being answered ({one.answer}) when phoenixd was restarted: {_found(left)}")
+            orphan = OrphanAnswer(one.hold in (event.held or ()), taken, event.answered is not None, one.whole)
+            orders.append(_order(agent, one, orphan))
+            reasons.append(
+                f"#{one.item} was being answered ({one.answer}) when phoenixd was restarted: {_found(orphan)}"
+            )
     met = _with_giving(agent, tuple(replace(one, orphaned=False) for one in state.run.giving))
     return Decision(met, tuple(orders), "; ".join(reasons))
 
 
-def _found(left: AnswerLeft) -> str:
-    if left.taken is not None:
-        return "its shim says that the agent took it" if left.taken else "its shim says that nobody waited for it"
-    if not left.held:
+def _found(orphan: OrphanAnswer) -> str:
+    if orphan.taken is not None:
+        return "its shim says that the agent took it" if orphan.taken else "its shim says that nobody waited for it"
+    if not orphan.held:
         return "nobody waits for it any more"
-    return "its shim was given no answer, so it is given now" if left.whole else "its shim was given no answer"
+    return "its shim was given no answer, so it is given now" if orphan.whole else "its shim was given no answer"
 
 
 def _joined(decision: Decision, more: Decision) -> Decision:
@@ -284,8 +294,8 @@ def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> 
     waiting = state.activity.waiting
     alone = waiting is not None and waiting.hold == hold and not state.activity.also_asked
     if waiting is None or not alone or not agent.spec.has_hooks:
-        left = _settled(agent, state, hold, now)
-        return Decision(left, _alert(left, agent), why)
+        settled = _settled(agent, state, hold, now)
+        return Decision(settled, _alert(settled, agent), why)
     # What is let go of has been drawn before, so that its absence now means something, or is drawn only now.
     kept = replace(waiting, hold=0, seen=not agent.spec.hides_its_dialog)
     if (item := _holding(agent, hold)) is not None:
@@ -300,8 +310,8 @@ def _give_up(agent: Agent, state: Running, hold: int, why: str, now: Moment) -> 
 def _settled(agent: Agent, state: Running, hold: int, now: Moment) -> Agent:
     """The agent without that question; one that it covered is an item again."""
     activity = liveness.settled(state.activity, hold, now)
-    left = replace(agent, state=replace(state, activity=activity))
-    return hear_item(left, state.activity.waiting, activity.waiting, now)
+    settled = replace(agent, state=replace(state, activity=activity))
+    return hear_item(settled, state.activity.waiting, activity.waiting, now)
 
 
 def _alert(agent: Agent, before: Agent) -> tuple[Alert, ...]:

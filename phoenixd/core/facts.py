@@ -132,6 +132,15 @@ class Ordered:
 
 
 @dataclass(frozen=True, slots=True)
+class AnswerJudged:
+    """It is known what became of an operator's answer to an item, which may be closed by then. taken: it counted."""
+
+    item: int
+    taken: bool
+    name: Literal["answer_judged"] = "answer_judged"
+
+
+@dataclass(frozen=True, slots=True)
 class AnswerFellShort:
     """An answer was cut at its end. went_on: the CLI asked for the rest by itself."""
 
@@ -218,6 +227,7 @@ Fact = (
     | Asked
     | AskingOver
     | Ordered
+    | AnswerJudged
     | AnswerFellShort
     | MarkerNoted
     | Treating

@@ -94,18 +94,21 @@ def end_run(
 
 
 def raise_step(agent: Agent, state: Stopping, now: Moment) -> Decision:
-    """The deadline of one step has passed: TERM becomes KILL, KILL becomes a fence, a fence is repeated and told."""
+    """The deadline of one step has passed: TERM becomes KILL, KILL becomes a fence, a fence is repeated and told.
+
+    The agent's reason says meanwhile what is waited for.
+    """
     run, rules = state.run, agent.spec.stop
     fence = Fence(agent.name, run.incarnation, run.run_id, run.pid, run.start_time)
     match state.step:
         case StopStep.TERMINATE:
             killing = replace(state, step=StopStep.KILL, deadline=now.at + rules.kill_retry)
             reason = f"still alive {rules.grace:g} s after SIGTERM: killing its tree"
-            return Decision(replace(agent, state=killing), (Kill(agent.name, run.incarnation),), reason)
+            return Decision(_waits(agent, killing, reason), (Kill(agent.name, run.incarnation),), reason)
         case StopStep.KILL:
             fencing = replace(state, step=StopStep.FENCE, deadline=now.at + 2 * rules.kill_retry)
             reason = f"no end was reported within {rules.kill_retry:g} s of the kill: fencing without the shim"
-            return Decision(replace(agent, state=fencing), (fence,), reason)
+            return Decision(_waits(agent, fencing, reason), (fence,), reason)
         case StopStep.FENCE:
             # What hangs in the kernel may hang for days, and each attempt is a row in the journal.
             pause = max(2 * rules.kill_retry, min(FENCE_PAUSE, (now.at - state.asked) / 4))
@@ -113,7 +116,11 @@ def raise_step(agent: Agent, state: Stopping, now: Moment) -> Decision:
             if state.unseen_since is not None:
                 return Decision(replace(agent, state=again), (fence,), "looking again for what is left of the run")
             reason = "what is left of the run could not be ended yet: fencing again"
-            return Decision(replace(agent, state=again), (fence, Alert(agent.name, "lingering", reason)), reason)
+            return Decision(_waits(agent, again, reason), (fence, Alert(agent.name, "lingering", reason)), reason)
+
+
+def _waits(agent: Agent, state: Stopping, reason: str) -> Agent:
+    return replace(agent, state=state, reason=reason)
 
 
 def open_item(

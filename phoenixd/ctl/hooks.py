@@ -17,10 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.api import exits
+from phoenixd.clis import HTTP_EVENTS
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import make_private
-from phoenixd.harness.claude.launch import HTTP_EVENTS
 
 EVENTS = ("SessionStart", *HTTP_EVENTS)
 MARK = "PHOENIX_HOOK"

@@ -40,8 +40,8 @@ from phoenixd.ports.terminal import Screens, Terminal
 
 LOOK_BACK = 1 << 20
 """Bytes at the end of each transcript in which the answer of an earlier daemon is looked for."""
-WORDS_KEPT = 256
-"""Words of shims that are remembered, of whichever answers: one may come before it is waited for."""
+WORDS_KEPT = 16
+"""Words of each agent's shim that are remembered, of whichever answers: one may come before it is waited for."""
 ATTEND_INTERVAL = 1.0
 """Seconds between two looks for somebody at the terminal, while a request is held whose dialog is not drawn."""
 
@@ -81,7 +81,8 @@ class Answerer:
         self._transcripts = transcripts
         self._clock = clock
         self._words: dict[tuple[str, int], tuple[anyio.Event, list[bool]]] = {}
-        self._early: dict[tuple[str, int], bool] = {}
+        self._early: dict[str, dict[int, bool]] = {}
+        """By agent and request."""
 
     def heard(self, agent: str, hold: int, taken: bool) -> None:
         """Take the shim's word on an answer; the first one on a request counts."""
@@ -90,9 +91,12 @@ class Answerer:
             waiting[1].append(taken)
             waiting[0].set()
             return
-        self._early.setdefault((agent, hold), taken)
-        while len(self._early) > WORDS_KEPT:
-            del self._early[next(iter(self._early))]
+        if agent not in self._early:
+            self._early = {name: words for name, words in self._early.items() if self._find(name) is not None}
+        early = self._early.setdefault(agent, {})
+        early.setdefault(hold, taken)
+        if len(early) > WORDS_KEPT:
+            del early[next(iter(early))]
 
     async def answer(self, agent: Agent, order: AnswerHold) -> HoldAnswered:
         """Give one answer. Raises nothing: what fails leaves the question open."""
@@ -100,11 +104,11 @@ class Answerer:
         giving = Giving(agent, order)
         now, shows = self._clock.now(), agent.spec.has_hooks and not agent.spec.hides_its_dialog
         was_seen = waiting is not None and waiting.seen
-        if order.left is None:
+        if order.orphan is None:
             answering, following, _ = begin(now, allow=order.allow, shows=shows, was_seen=was_seen)
         else:
             answering, following, reason = begin_again(
-                now, allow=order.allow, shows=shows, was_seen=was_seen, left=order.left
+                now, allow=order.allow, shows=shows, was_seen=was_seen, orphan=order.orphan
             )
             log.info("answer_left_behind", agent=agent.name, item=order.item, reason=reason)
         while not isinstance(following, Verdict):
@@ -149,7 +153,8 @@ class Answerer:
                     await self._hand_over(order, permission_answer(order.allow, message, order.updated), within)
                 )
             case AwaitWord(within=within):
-                return WordHeard(await self._word(order, within, lambda: None, self._early))
+                early = self._early.get(agent.name, {}).pop(order.hold, None)
+                return WordHeard(await self._word(order, within, lambda: None) if early is None else early)
             case SeekProof(at=at, is_orphan=is_orphan):
                 await self._clock.sleep_until(at)
                 if is_orphan and not giving.ends:
@@ -163,16 +168,12 @@ class Answerer:
 
     async def _hand_over(self, order: AnswerHold, body: dict[str, object], within: float) -> bool | None:
         return await self._word(
-            order, within, lambda: self._shims.answer(order.agent, order.incarnation, order.hold, body), {}
+            order, within, lambda: self._shims.answer(order.agent, order.incarnation, order.hold, body)
         )
 
-    async def _word(
-        self, order: AnswerHold, within: float, give: Callable[[], None], early: dict[tuple[str, int], bool]
-    ) -> bool | None:
-        """The shim's word on an answer, None where none comes in time. early: what it may have said before."""
+    async def _word(self, order: AnswerHold, within: float, give: Callable[[], None]) -> bool | None:
+        """The shim's word on an answer, None where none comes in time."""
         key, said = (order.agent, order.hold), (anyio.Event(), list[bool]())
-        if key in early:
-            return early.pop(key)
         self._words[key] = said
         try:
             give()

@@ -197,6 +197,10 @@ class FakeDaemon:
     performs: bool = True
     delivers: str | None = "prompt-submit"
     """Evidence of delivered texts; None lets every delivery fail."""
+    outlives: bool = False
+    """What is to end does not."""
+    is_slow: bool = False
+    """What became of an answer comes later."""
     terminal_first: bool = False
     """Whether every answer to a held request comes too late."""
     fails_with: int | None = None
@@ -484,10 +488,14 @@ class FakeDaemon:
                 return [AgentStarted(agent, incarnation, run_id, 1000 + incarnation, 5)]
             case CollectTask(task=task, run=run):
                 return [TaskCollected(task, run, Outcome("done"))]
+            case Terminate() | Kill() if self.outlives:
+                return []
             case Terminate(agent=agent, incarnation=incarnation) | Kill(agent=agent, incarnation=incarnation):
                 run = self.state.agents[agent].run
                 assert run is not None
                 return [AgentExited(agent, incarnation, run.run_id, None, 15)]
+            case AnswerHold() if self.is_slow:
+                return []
             case AnswerHold(agent=agent, incarnation=incarnation, hold=hold):
                 why = "the terminal was first" if self.terminal_first else ""
                 return [HoldAnswered(agent, incarnation, hold, not self.terminal_first, why)]

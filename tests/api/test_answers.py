@@ -456,6 +456,14 @@ async def test_streams_refuse_as_plain_requests_do(live: Live) -> None:
         assert raw.split(b" ")[1] in (b"404", b"400"), path
 
 
+async def test_down_says_of_each_agent_that_still_stops_what_is_waited_for(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("shop-api")
+    daemon.outlives = True
+    answer = await live.ask("POST", "/v1/down", {"agents": True, "timeout": "0.1s"})
+    assert answer.status == 202
+    assert "shop-api (stopping: stopped by " in answer.json["message"], answer.json
+
+
 async def test_down_answers_before_it_ends(live: Live, daemon: FakeDaemon) -> None:
     daemon.declare("docs")
 

@@ -19,6 +19,7 @@ from phoenixd.api.feed.ledger import subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.fleet import AlertAcknowledged, TerminalSeen
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -28,6 +29,7 @@ from phoenixd.core.events.orders import (
     StopRequested,
     UnmuteRequested,
 )
+from phoenixd.core.events.runs import HoldAnswered
 from phoenixd.core.selection import NAME, Selector, Subject, parse
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.conftest import Live, serving
@@ -83,6 +85,44 @@ async def test_a_client_hears_each_change_of_a_row_an_item_and_an_alert(quick: L
     daemon.happen(AgentWithdrawn("docs"))
     await until(model, heard, lambda: "docs" not in model.agents)
     await same_as_a_snapshot(quick, model, heard)
+
+
+@pytest.mark.parametrize(("taken", "by"), [(True, "uid 7"), (False, None)])
+async def test_who_ended_an_item_that_its_screen_closed_is_told_again_with_the_verdict(
+    quick: Live, daemon: FakeDaemon, taken: bool, by: str | None
+) -> None:
+    daemon.is_slow, daemon.stands_at = True, FIXTURE_EPOCH
+    daemon.declare("asks", harness="claude")
+    daemon.report("asks")
+    daemon.wait("asks", text="npm test", held=True)
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: bool(model.items))
+    (item,) = model.items.values()
+    daemon.pass_time(0.5)
+    daemon.happen(ScreenSeen("asks", 1, "permission"))
+    daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
+    daemon.pass_time(0.5)
+    daemon.happen(ScreenSeen("asks", 1, "working"))
+    await until(model, heard, lambda: item["id"] in model.closed)
+    daemon.happen(HoldAnswered("asks", 1, 1, taken, "" if taken else "the terminal was first"))
+    word = "taken" if taken else "the terminal was first"
+    await until(model, heard, lambda: word in model.closed[item["id"]][1])
+    assert model.closed[item["id"]][0] == by
+    await same_as_a_snapshot(quick, model, heard)
+
+
+async def test_an_answer_that_came_too_late_ended_no_item(quick: Live, daemon: FakeDaemon) -> None:
+    daemon.terminal_first = True
+    daemon.declare("asks", harness="claude")
+    daemon.report("asks")
+    daemon.wait("asks", text="npm test", held=True)
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: bool(model.items))
+    (item,) = model.items.values()
+    daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
+    daemon.happen(ScreenSeen("asks", 1, "working"))
+    await until(model, heard, lambda: item["id"] in model.closed)
+    assert model.closed[item["id"]] == (None, "no longer waits: the dialog has left its screen")
 
 
 async def test_doing_and_said_come_without_an_id_and_without_a_row_of_the_journal(

@@ -10,7 +10,7 @@ from phoenixd.api.closed_items import Closing
 from phoenixd.api.handlers import past
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
-from phoenixd.core.facts import Asked, AskingOver, Fact, Ordered
+from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Fact, Ordered
 from phoenixd.core.meter.reading import WORDING, UsageSample
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.ports.journal import Entry, StoredEntry
@@ -183,6 +183,24 @@ def test_what_was_asked_is_told_in_the_words_of_its_hook_and_not_of_another_row_
         ]
     )
     assert {one.id: (one.text, one.opened) for one in closing.newest(10)} == {7: ("", 1), 8: ("npm publish", 2)}
+
+
+@pytest.mark.parametrize(("taken", "by"), [(True, "ada"), (False, None)])
+@pytest.mark.parametrize("is_open", [True, False])
+def test_who_ended_it_is_told_by_the_verdict_on_the_answer_and_not_by_the_screen_that_was_first(
+    taken: bool, by: str | None, is_open: bool
+) -> None:
+    answered = stored(2, "answer_requested", "ada answers #7", (Ordered("answer", "ada"),), item=7)
+    over = stored(4 if is_open else 3, "screen_seen", "the dialog has left its screen", (AskingOver(7, "permission"),))
+    judged = stored(3 if is_open else 4, "hold_answered", "the verdict", (AnswerJudged(7, taken),))
+    rows = sorted([stored(1, "hook_seen", "", (Asked(7, "permission"),)), answered, over, judged], key=lambda r: r.seq)
+    whole, pages = Closing(), Closing()
+    whole.hear(rows)
+    for row in reversed(rows):
+        pages.hear([row])
+    (one,) = whole.newest(10)
+    assert (one.by, one.how) == (by, "the dialog has left its screen" if is_open else "the verdict")
+    assert pages.newest(10) == [one]
 
 
 def ask_and_answer(daemon: FakeDaemon, name: str) -> None:

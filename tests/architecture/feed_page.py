@@ -20,7 +20,11 @@ WHEN = {
     "agent": ("a row's, none where only volatile keys changed", "an agent is new, or its row differs; the whole row"),
     "gone": ("a row's", "an agent was removed, or the selector no longer takes it"),
     "item": ("a row's", "something waits for a person, or is told otherwise"),
-    "item-closed": ("a row's", "it waits no more; `by` is null where no order of a person's ended it"),
+    "item-closed": (
+        "a row's",
+        "it waits no more; `by` is null where no order of a person's ended it. It comes again where it is known later "
+        "whose answer counted",
+    ),
     "alert": ("a row's", "an alert stands or is told otherwise; `over` true: it is over"),
     "note": ("its own row's", "a row of the story was written, each once and in order"),
     "beat": ("the newest row's", f"every {BEAT:g} s: the stream lives, and you know all up to its `as_of`"),

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.core import answers
-from phoenixd.core.actions import AnswerHold, AnswerLeft
+from phoenixd.core.actions import AnswerHold, OrphanAnswer
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Running
@@ -77,8 +77,8 @@ class Shim:
             self.answered_at, self.taken = self.now, was_held
         return was_held
 
-    def left(self, whole: bool) -> AnswerLeft:
-        return AnswerLeft(self.is_held, self.word if self.says else None, self.says, whole)
+    def left(self, whole: bool) -> OrphanAnswer:
+        return OrphanAnswer(self.is_held, self.word if self.says else None, self.says, whole)
 
 
 @dataclass(frozen=True)
@@ -133,7 +133,7 @@ def played(world: World) -> Played:
         found = (
             begin(now, allow=world.allow, shows=world.shows, was_seen=False)
             if lives == 1
-            else begin_again(now, allow=world.allow, shows=world.shows, was_seen=False, left=shim.left(world.whole))
+            else begin_again(now, allow=world.allow, shows=world.shows, was_seen=False, orphan=shim.left(world.whole))
         )
         verdict = _lived(world, shim, found, death, orders)
         assert orders[before:].count("HandOver") <= may_be_given, "what is not held, or not known, is not given"
@@ -213,18 +213,18 @@ def test_an_answer_that_nobody_preceded_is_given_whatever_dies(world: World) -> 
 @pytest.mark.parametrize(
     ("left", "first", "verdict"),
     [
-        (AnswerLeft(held=True), HandOver, None),
-        (AnswerLeft(held=True, whole=False), Verdict, Verdict(taken=False, why=NOT_KEPT, held=True)),
-        (AnswerLeft(held=False, taken=True), Verdict, Verdict(taken=True)),
-        (AnswerLeft(held=False, taken=False), Verdict, Verdict(taken=False, why=NOT_WAITING)),
-        (AnswerLeft(held=False), AwaitWord, Verdict(taken=False, why=NOT_WAITING)),
-        (AnswerLeft(held=False, says=False), AwaitWord, Verdict(taken=False, why=NO_TRACE)),
+        (OrphanAnswer(held=True), HandOver, None),
+        (OrphanAnswer(held=True, whole=False), Verdict, Verdict(taken=False, why=NOT_KEPT, held=True)),
+        (OrphanAnswer(held=False, taken=True), Verdict, Verdict(taken=True)),
+        (OrphanAnswer(held=False, taken=False), Verdict, Verdict(taken=False, why=NOT_WAITING)),
+        (OrphanAnswer(held=False), AwaitWord, Verdict(taken=False, why=NOT_WAITING)),
+        (OrphanAnswer(held=False, says=False), AwaitWord, Verdict(taken=False, why=NO_TRACE)),
     ],
 )
 def test_what_is_done_with_an_answer_that_an_earlier_daemon_was_at(
-    left: AnswerLeft, first: type, verdict: Verdict | None
+    left: OrphanAnswer, first: type, verdict: Verdict | None
 ) -> None:
-    found = begin_again(Moment(0.0, 0.0), allow=True, shows=False, was_seen=False, left=left)
+    found = begin_again(Moment(0.0, 0.0), allow=True, shows=False, was_seen=False, orphan=left)
 
     assert isinstance(found.order, first)
     if isinstance(found.order, AwaitWord):
@@ -234,8 +234,8 @@ def test_what_is_done_with_an_answer_that_an_earlier_daemon_was_at(
 
 
 def test_a_denial_of_an_earlier_daemon_counts_where_its_mark_stands_and_old_lines_do_not_speak_against_it() -> None:
-    left = AnswerLeft(held=False, taken=True)
-    found = begin_again(Moment(0.0, 0.0), allow=False, shows=True, was_seen=True, left=left)
+    left = OrphanAnswer(held=False, taken=True)
+    found = begin_again(Moment(0.0, 0.0), allow=False, shows=True, was_seen=True, orphan=left)
     assert found.order == SeekProof(0.0, is_orphan=True)
 
     found = hear(found.answering, ProofSought(False), Moment(3.0, 3.0))
@@ -287,7 +287,7 @@ def test_p79_an_answer_that_holds_a_secret_arrives_and_is_kept_nowhere() -> None
 
     story.tell(RunAdopted("a", 1, 5, 50, held=(1,), answered=()))
 
-    assert [(one.allow, one.left) for one in story.of(AnswerHold)] == [(False, AnswerLeft(held=True, whole=False))]
+    assert [(one.allow, one.orphan) for one in story.of(AnswerHold)] == [(False, OrphanAnswer(held=True, whole=False))]
 
 
 @pytest.mark.parametrize("taken", [True, False])
@@ -298,7 +298,7 @@ def test_an_answer_that_was_given_when_the_daemon_died_is_told_as_what_it_came_t
     story.tell(RunAdopted("a", 1, 5, 50, held=(), answered=((1, taken),)))
 
     (order,) = story.of(AnswerHold)
-    assert order.left == AnswerLeft(held=False, taken=taken)
+    assert order.orphan == OrphanAnswer(held=False, taken=taken)
     assert any("was being answered (deny) when phoenixd was restarted" in reason for reason in story.reasons)
     assert story.agent.item == item, "it is being answered until there is a verdict"
     assert story.tell(AnswerRequested("a", item.id, allow=True)) is not None
@@ -315,7 +315,7 @@ def test_an_answer_that_was_not_given_yet_is_given_once_by_the_next_daemon_and_n
 
     (order,) = story.of(AnswerHold)
     assert (order.hold, order.item, order.allow, order.reason) == (1, item.id, False, "not before the release")
-    assert order.left == AnswerLeft(held=True)
+    assert order.orphan == OrphanAnswer(held=True)
     assert story.agent.item is not None
     assert story.agent.item.answering == "deny"
 
@@ -328,7 +328,7 @@ def test_an_answer_whose_question_was_over_before_its_verdict_is_told_all_the_sa
     assert story.agent.item is None
     story.tell(RunAdopted("a", 1, 5, 50, held=(), answered=((1, True),)))
 
-    assert [order.left for order in story.of(AnswerHold)] == [AnswerLeft(held=False, taken=True)]
+    assert [order.orphan for order in story.of(AnswerHold)] == [OrphanAnswer(held=False, taken=True)]
     story.tell(HoldAnswered("a", 1, 1, True))
     assert story.reasons[-1] == f"#{item.id}: its answer was taken"
     assert story.run.giving == ()
@@ -360,7 +360,7 @@ def test_an_answer_in_a_journal_of_before_is_given_back_to_its_person_or_told() 
     story.tell(RunAdopted("a", 1, 5, 50, held=(1,)))
 
     (order,) = story.of(AnswerHold)
-    assert (order.allow, order.left) == (False, AnswerLeft(held=True, says=False, whole=False))
+    assert (order.allow, order.orphan) == (False, OrphanAnswer(held=True, says=False, whole=False))
     story.tell(HoldAnswered("a", 1, 1, False, NOT_KEPT, still_held=True))
     assert story.agent.item is not None
     assert (story.agent.item.answering, story.agent.item.answer_by) == ("", "answer")

@@ -123,6 +123,30 @@ def test_p14_a_run_that_dies_before_it_heard_the_answer_leaves_it_to_the_next() 
     assert story.agent.items == ()
 
 
+def test_p79_an_answer_that_holds_a_secret_is_typed_and_kept_nowhere() -> None:
+    story = at_work(dead())
+    story.decisions.clear()
+
+    assert story.tell(AnswerRequested("a", number(story), words=("hush",), secret=True)) is None
+
+    (order,) = story.of(Deliver)
+    assert order.text.endswith("The answer is: hush")
+    assert "hush" not in dump_agent(story.agent)
+    story.tell(Delivered("a", story.run.incarnation, order.message_id, "prompt-submit"))
+    assert story.agent.items == ()
+
+
+def test_p79_an_answer_that_holds_a_secret_is_not_kept_for_the_next_start() -> None:
+    story = down()
+
+    refusal = story.tell(AnswerRequested("a", number(story), words=("hush",), secret=True))
+
+    assert refusal is not None
+    assert "holds a secret, and is kept nowhere" in refusal.message
+    assert "hush" not in dump_agent(story.agent) + refusal.message
+    assert say(story, "2") is None
+
+
 def test_p14_an_agent_that_is_back_and_idle_is_typed_the_answer_like_send() -> None:
     story = at_work(dead())
     story.decisions.clear()

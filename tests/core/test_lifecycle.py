@@ -272,6 +272,21 @@ def test_g39_f_proc_12_an_agent_that_ignores_term_is_killed_after_the_grace() ->
     assert isinstance(story.state, Stopped)
 
 
+def test_the_reason_of_an_agent_that_stops_says_what_is_waited_for() -> None:
+    """A silent shim reports no end, so that each step runs into its deadline."""
+    story = Story().runs()
+    story.stop()
+    assert story.agent.reason == "stopping: stopped by operator"
+    story.wait(5)
+    assert story.agent.reason == "still alive 5 s after SIGTERM: killing its tree"
+    story.wait(5)
+    assert story.agent.reason == "no end was reported within 5 s of the kill: fencing without the shim"
+    story.wait(10)
+    assert story.agent.reason == "what is left of the run could not be ended yet: fencing again"
+    story.tree_gone()
+    assert story.agent.reason == "stopped: stopped by operator"
+
+
 def test_4_5_the_graces_are_the_operators() -> None:
     story = Story(spec(stop=StopRules(grace=60, kill_retry=1))).runs()
     story.stop()

@@ -12,10 +12,11 @@ from phoenixd.core.condition import needs_person
 from phoenixd.core.events.evidence import KeysRead
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased
+from phoenixd.core.facts import AnswerJudged, AskingOver
 from tests.core.story import Story, claude
 
-FIRST = [0.25]
-"""When a dialog is looked at for the first time, in seconds after its hook."""
+FIRST = [0.125, 0.25]
+"""When a dialog is looked at for the first times, in seconds after its hook; no more once it was seen."""
 
 
 def asking(*commands: str, screen: str | None = "permission", harness: str = "claude") -> Story:
@@ -119,6 +120,24 @@ def test_an_answer_from_afar_is_seen_on_the_screen_before_the_shim_has_its_word(
     assert not waits(story)
 
 
+@pytest.mark.parametrize("taken", [True, False])
+def test_the_verdict_says_of_an_item_that_its_screen_has_closed_whether_the_answer_from_afar_counted(
+    taken: bool,
+) -> None:
+    story = asking()
+    story.wait(5)
+    assert story.agent.item is not None
+    number = story.agent.item.id
+    story.tell(AnswerRequested("a", number, allow=True))
+    story.screen = "working"
+    story.wait(0.25)
+    assert not waits(story)
+    assert AskingOver(number, "permission") in [fact for one in story.decisions for fact in one.facts]
+    story.tell(HoldAnswered("a", 1, 1, taken=taken, why="the terminal was first"))
+    assert story.decisions[-1].facts == (AnswerJudged(number, taken),)
+    assert story.decisions[-1].weight == "story"
+
+
 def test_an_answer_that_the_dialog_outlives_clears_nothing() -> None:
     story = asking()
     story.wait(5)
@@ -132,10 +151,30 @@ def test_an_answer_that_the_dialog_outlives_clears_nothing() -> None:
 
 def test_an_answer_within_the_first_second_is_seen_because_the_dialog_was() -> None:
     story = asking()
-    assert looks(story, 1) == FIRST
+    assert looks(story, 1) == FIRST[:1]
     keys(story)
     story.screen = "working"
     story.wait(0.25)
+    assert not waits(story)
+
+
+@pytest.mark.parametrize("late", [0.12, 0.2, 0.25])
+def test_an_answer_within_a_quarter_of_a_second_of_its_hook_clears_the_item_within_1_s(late: float) -> None:
+    story = asking()
+    story.wait(late)
+    keys(story)
+    story.screen = "working"
+    story.wait(1)
+    assert not waits(story)
+
+
+def test_keys_do_not_put_the_first_look_off() -> None:
+    story = asking()
+    story.wait(0.05)
+    keys(story)
+    story.wait(0.05)
+    story.screen = "working"
+    story.wait(0.9)
     assert not waits(story)
 
 
@@ -165,7 +204,7 @@ def test_an_answer_before_the_first_look_is_believed_when_no_dialog_is_drawn_for
 
 def test_a_dialog_that_is_drawn_late_is_looked_for_until_it_is_seen() -> None:
     story = asking(screen="working")
-    assert looks(story, 2.125) == [0.25, 0.5, 1, 2]
+    assert looks(story, 2.125) == [*FIRST, 0.5, 1, 2]
 
 
 def test_between_two_dialogs_a_screen_without_one_clears_neither() -> None:

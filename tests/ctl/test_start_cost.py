@@ -117,9 +117,10 @@ def test_whatever_does_more_goes_the_long_way(words: str) -> None:
     assert plain_target(without_common(words.split())[0]) is None
 
 
-def test_a_verb_that_the_daemon_answers_loads_nothing_that_a_daemon_is_made_of() -> None:
+def test_a_verb_that_reads_no_configuration_loads_nothing_that_a_daemon_is_made_of() -> None:
     """One import of the core's or of pydantic's makes a verb cost eight times as much."""
     asked = {one.name for one in OPERATIONS if one.words and one.path is not None} | {"run", "up", "down"}
+    asked |= {"hooks_print", "hooks_install", "hooks_test"}
     places = sorted({OWN.get(name, "phoenixd.ctl.calls:call").partition(":")[0] for name in asked})
     script = (
         "import sys; from importlib import import_module\n"

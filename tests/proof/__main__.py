@@ -6,6 +6,7 @@ What follows one name is for that proof: `./dev proof mutants --count 60`, `./de
 from __future__ import annotations
 
 import argparse
+import signal
 import subprocess
 import sys
 import time
@@ -157,18 +158,30 @@ def main(arguments: list[str]) -> int:
     given = parser.parse_args(names if len(names) == 1 else arguments)
     if "--newest" in options and names != ["contract"]:
         parser.error("only one proof asks for the newest CLIs: ./dev proof contract --newest")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     verdicts = []
     for proof in PROOFS:
         if given.names and proof.name not in given.names:
             continue
         print(f"--- {proof.name}: {proof.proves}", flush=True)
         began = time.monotonic()
-        code = subprocess.run([*proof.argv, *options], check=False).returncode
+        code = _played([*proof.argv, *options])
         verdicts.append((proof, code, time.monotonic() - began))
     print("\nproof      verdict   seconds")
     for proof, code, seconds in verdicts:
         print(f"{proof.name:10} {'held' if code == 0 else 'FAILED':9} {seconds:.0f}")
     return 1 if any(code for _, code, _ in verdicts) else 0
+
+
+def _played(argv: list[str]) -> int:
+    """The exit code of a proof; one that is interrupted ends what it began itself, and is waited for."""
+    with subprocess.Popen(argv) as proof:
+        try:
+            return proof.wait()
+        except KeyboardInterrupt:
+            proof.terminate()
+            proof.wait()
+            raise
 
 
 if __name__ == "__main__":

@@ -9,12 +9,12 @@ import anyio
 import anyio.lowlevel
 import pytest
 
-from phoenixd.core.actions import AnswerHold, AnswerLeft
+from phoenixd.core.actions import AnswerHold, OrphanAnswer
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import HoldAnswered
 from phoenixd.core.typing.answering import NOT_KEPT, NOT_WAITING
 from phoenixd.drivers.shims.wire import Malformed, parse_answered
-from phoenixd.runtime.answers import LOOK_BACK, Answerer
+from phoenixd.runtime.answers import LOOK_BACK, WORDS_KEPT, Answerer
 from tests.core.story import Story, spec
 from tests.runtime.test_messages import FastClock
 
@@ -54,12 +54,12 @@ class Desk:
         self.agent = Story(spec()).runs().agent
         absent: Any = None
         self.answerer = Answerer(
-            lambda name: self.agent, cast(Any, Terminal()), cast(Any, self.shims), absent,
-            cast(Any, self.transcripts), cast(Any, FastClock()),
+            lambda name: self.agent if name in ("a", "b") else None, cast(Any, Terminal()),
+            cast(Any, self.shims), absent, cast(Any, self.transcripts), cast(Any, FastClock()),
         )  # fmt: skip
 
-    async def goes_on(self, left: AnswerLeft, *, allow: bool = True) -> HoldAnswered:
-        return await self.answerer.answer(self.agent, AnswerHold("a", 1, 7, 3, allow, left=left))
+    async def goes_on(self, left: OrphanAnswer, *, allow: bool = True) -> HoldAnswered:
+        return await self.answerer.answer(self.agent, AnswerHold("a", 1, 7, 3, allow, orphan=left))
 
 
 @pytest.fixture
@@ -70,14 +70,14 @@ def desk() -> Desk:
 async def test_what_the_shim_holds_still_is_given_once(desk: Desk) -> None:
     desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
 
-    assert await desk.goes_on(AnswerLeft(held=True)) == HoldAnswered("a", 1, 7, True)
+    assert await desk.goes_on(OrphanAnswer(held=True)) == HoldAnswered("a", 1, 7, True)
     assert len(desk.shims.given) == 1
 
 
 async def test_what_the_shim_was_given_is_not_given_again_whatever_it_says(desk: Desk) -> None:
-    assert await desk.goes_on(AnswerLeft(held=False, taken=True)) == HoldAnswered("a", 1, 7, True)
-    assert await desk.goes_on(AnswerLeft(held=False, taken=False)) == HoldAnswered("a", 1, 7, False, NOT_WAITING)
-    found = await desk.goes_on(AnswerLeft(held=True, whole=False))
+    assert await desk.goes_on(OrphanAnswer(held=False, taken=True)) == HoldAnswered("a", 1, 7, True)
+    assert await desk.goes_on(OrphanAnswer(held=False, taken=False)) == HoldAnswered("a", 1, 7, False, NOT_WAITING)
+    found = await desk.goes_on(OrphanAnswer(held=True, whole=False))
     assert found == HoldAnswered("a", 1, 7, False, NOT_KEPT, still_held=True)
     assert desk.shims.given == []
 
@@ -98,9 +98,28 @@ async def test_a_word_that_comes_after_the_greeting_counts_also_before_it_is_wai
 
         if not early:
             tasks.start_soon(says)
-        found = await desk.goes_on(AnswerLeft(held=False))
+        found = await desk.goes_on(OrphanAnswer(held=False))
     assert found == HoldAnswered("a", 1, 7, True)
     assert desk.shims.given == []
+
+
+async def test_a_word_that_came_early_is_not_crowded_out_by_another_agents_shim(desk: Desk) -> None:
+    desk.answerer.heard("a", 7, True)
+    for number in range(1000):
+        desk.answerer.heard("b", number, False)
+
+    assert await desk.goes_on(OrphanAnswer(held=False)) == HoldAnswered("a", 1, 7, True)
+
+
+async def test_one_shim_can_have_only_so_many_words_remembered_and_those_of_an_agent_that_is_gone_are_forgotten(
+    desk: Desk,
+) -> None:
+    for number in range(1000):
+        desk.answerer.heard("a", number, taken=True)
+    assert len(desk.answerer._early["a"]) == WORDS_KEPT
+    for number in range(1000):
+        desk.answerer.heard(f"gone-{number}", 1, taken=True)
+    assert set(desk.answerer._early) <= {"a", "gone-999"}
 
 
 async def test_a_new_answer_waits_for_its_own_word(desk: Desk) -> None:
@@ -114,7 +133,7 @@ async def test_a_new_answer_waits_for_its_own_word(desk: Desk) -> None:
 
 
 async def test_a_denial_of_an_earlier_daemon_is_looked_for_at_the_end_of_each_transcript(desk: Desk) -> None:
-    assert await desk.goes_on(AnswerLeft(held=False, taken=True), allow=False) == HoldAnswered("a", 1, 7, True)
+    assert await desk.goes_on(OrphanAnswer(held=False, taken=True), allow=False) == HoldAnswered("a", 1, 7, True)
     assert desk.transcripts.sought == [{"long": 2 * LOOK_BACK, "short": 0}]
 
 

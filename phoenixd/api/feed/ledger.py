@@ -90,6 +90,13 @@ class Ledger:
             lost = self._changes.pop(oldest)
             self.forgotten, self.forgotten_row = max(self.forgotten, lost.number), max(self.forgotten_row, lost.row)
 
+    def retell(self, kind: Kind, key: str, more: Json) -> None:
+        """More is known of the end of a thing; nothing is told of one that is there, or is not remembered."""
+        if (kind, key) in self._gone:
+            known = self._changes[kind, key]
+            self._put(kind, key, known.event, known.agent, {**known.body, **more}, is_volatile=False)
+            self._gone[kind, key] = None
+
     def saved(self, row: int) -> None:
         """The journal has this row."""
         self.row = max(self.row, row)

@@ -15,7 +15,7 @@ from phoenixd.api.service import Service
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
-from phoenixd.core.facts import AskingOver, Ordered
+from phoenixd.core.facts import AnswerJudged, AskingOver, Ordered
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import items_of
 from phoenixd.core.seat import finding, names
@@ -208,8 +208,17 @@ class Feed:
             elif isinstance(fact, Ordered) and fact.verb == "answer" and fact.taken and isinstance(answered, int):
                 # What comes of an answer closes the item, and names nobody.
                 self._closers.setdefault(answered, (fact.by, ""))
+            elif isinstance(fact, AnswerJudged):
+                self._note_verdict(fact, entry.reason)
         while len(self._closers) > MOST_CLOSERS:
             self._closers.popitem(last=False)
+
+    def _note_verdict(self, fact: AnswerJudged, reason: str) -> None:
+        """An answer that came too late ended nothing; where its screen had closed the item, the verdict says how."""
+        by, how = self._closers.pop(fact.item, (None, ""))
+        if how or (fact.taken and by is not None):
+            self._closers[fact.item] = by if fact.taken else None, reason if how else ""
+        self.ledger.retell("item", str(fact.item), {"how": reason} if fact.taken else {"how": reason, "by": None})
 
 
 def _orderers(entry: Entry) -> Iterator[str]:

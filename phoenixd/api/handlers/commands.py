@@ -147,8 +147,14 @@ async def down(ask: Ask) -> Reply:
         await asyncio.gather(*(_order(ask, StopRequested(name, ask.caller.name)) for name in up))
         timeout = float(ask.arguments["timeout"])
         if not await service.wait_for(lambda fleet: not _up(fleet), timeout):
-            names = ", ".join(_up(service.fleet())[:10])
-            words = f"still stopping after {ago(timeout)}: {names}; the daemon goes on. See: phoenixctl status"
+            fleet = service.fleet()
+            # The reason of one that stops is what is waited for.
+            left = [
+                f"{name} ({fleet.agents[name].reason})" if name in fleet.agents else name for name in _up(fleet)[:10]
+            ]
+            words = (
+                f"still stopping after {ago(timeout)}: {', '.join(left)}; the daemon goes on. See: phoenixctl status"
+            )
             return _message(words, done=False)
         return Reply(
             {"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down(dismiss=True)

@@ -76,21 +76,27 @@ def heard(agent: Agent, incarnation: int) -> Agent:
     return agent if len(items) == len(agent.items) else replace(agent, items=items)
 
 
-def answer(agent: Agent, item: InboxItem, answers: tuple[str, ...], by: str, now: Moment) -> Decision:
-    """Type the answer into an agent that reads, or keep it for its next start."""
+def answer(
+    agent: Agent, item: InboxItem, answers: tuple[str, ...], by: str, now: Moment, *, secret: bool = False
+) -> Decision:
+    """Type the answer into an agent that reads, or keep it for its next start; one that holds a secret is not kept."""
     told = replace(item, answer=_spelled(item, answers), carried=0)
     readings = (("item", item.id), ("text_hash", item.text_hash), ("by", by))
     state = agent.state
     if isinstance(state, Running) and _is_on_its_way(item, state.run, now):
         said = f"#{item.id} is answered already, and told with its first prompt"
         return Decision(agent, refusal=Refusal("conflict", said, f"phoenixctl wait {agent.name} --for idle"))
+    if not isinstance(state, Running) and secret:
+        said = f"#{item.id} cannot be answered before {agent.name} runs: the answer holds a secret, and is kept nowhere"
+        return Decision(agent, refusal=Refusal("conflict", said, f"phoenixctl start {agent.name}"))
     if not isinstance(state, Running):
         why = f"{by} answers #{item.id}, which an earlier run had asked: told with its next start"
         return Decision(put_item(agent, told), (), why, readings)
     message_id = now.new_id(agent.name, state.run.incarnation, "answer", item.id)
     order = Deliver(agent.name, state.run.incarnation, message_id, _told(told), now.at + TYPED_WITHIN)
     why = f"{by} answers #{item.id}, which an earlier run had asked: typing it"
-    return Decision(put_item(agent, replace(told, answering=message_id)), (order,), why, readings)
+    kept = replace(told, answering=message_id, answer="" if secret else told.answer)
+    return Decision(put_item(agent, kept), (order,), why, readings)
 
 
 def _is_on_its_way(item: InboxItem, run: Run, now: Moment) -> bool:

@@ -41,13 +41,13 @@ Form = Callable[["_Fields"], Iterable[str]]
 
 
 class _Fields:
-    """A call's input, each key taken once: what is left has to be shown too."""
+    """A call's input, each key taken once: the rest has to be shown too."""
 
     def __init__(self, given: Mapping[str, Any]) -> None:
-        self.left = dict(given)
+        self.rest = dict(given)
 
     def text(self, key: str) -> str:
-        value = self.left.pop(key, None)
+        value = self.rest.pop(key, None)
         if not isinstance(value, str):
             raise _Unknown(key)
         return value
@@ -87,8 +87,8 @@ def _formed(call: Call) -> Iterable[str]:
         lines = list(FORMS[call.tool](fields)) if call.tool in FORMS else _plain(call, fields)
     except _Unknown:
         fields, lines = _Fields({}), [visible(call.tool), *_json(call.given)]
-    if fields.left:
-        lines += ["with:", *_json(fields.left)]
+    if fields.rest:
+        lines += ["with:", *_json(fields.rest)]
     return lines
 
 
@@ -98,7 +98,7 @@ def _command(fields: _Fields) -> Iterable[str]:
 
 
 def _edit(fields: _Fields) -> Iterable[str]:
-    path, every = fields.text("file_path"), fields.left.pop("replace_all", False)
+    path, every = fields.text("file_path"), fields.rest.pop("replace_all", False)
     if not isinstance(every, bool):
         raise _Unknown("replace_all")
     yield f"Edit {visible(path)}{', every occurrence' if every else ''}"
@@ -106,14 +106,14 @@ def _edit(fields: _Fields) -> Iterable[str]:
 
 
 def _edits(fields: _Fields) -> Iterable[str]:
-    path, edits = fields.text("file_path"), fields.left.pop("edits", None)
+    path, edits = fields.text("file_path"), fields.rest.pop("edits", None)
     if not isinstance(edits, list) or not all(isinstance(one, dict) for one in edits):
         raise _Unknown("edits")
     yield f"MultiEdit {visible(path)}, {len(edits)} edits"
     for number, edit in enumerate(edits, 1):
         each = _Fields(edit)
-        old, new, every = each.text("old_string"), each.text("new_string"), each.left.pop("replace_all", False)
-        if not isinstance(every, bool) or each.left:
+        old, new, every = each.text("old_string"), each.text("new_string"), each.rest.pop("replace_all", False)
+        if not isinstance(every, bool) or each.rest:
             raise _Unknown("edits")
         yield f"edit {number}{', every occurrence' if every else ''}:"
         yield from _difference(path, old, new)
@@ -134,7 +134,7 @@ def _write(fields: _Fields) -> Iterable[str]:
 def _fetch(fields: _Fields) -> Iterable[str]:
     yield "WebFetch"
     yield INDENT + visible(fields.text("url"))
-    if "prompt" in fields.left:
+    if "prompt" in fields.rest:
         yield "to be told of it:"
         yield from _indented(fields.text("prompt"))
 
@@ -145,7 +145,7 @@ def _plan(fields: _Fields) -> Iterable[str]:
 
 
 def _questions(fields: _Fields) -> Iterable[str]:
-    questions = questions_of(Call("", {"questions": fields.left.pop("questions", None)}))
+    questions = questions_of(Call("", {"questions": fields.rest.pop("questions", None)}))
     if not questions:
         raise _Unknown("questions")
     for number, question in enumerate(questions, 1):
@@ -179,7 +179,7 @@ FORMS: Mapping[str, Form] = {
 
 def _plain(call: Call, fields: _Fields) -> list[str]:
     """A tool without a form: a lone command as its lines, anything else as JSON."""
-    given, fields.left = dict(call.given), {}
+    given, fields.rest = dict(call.given), {}
     if given.keys() == {"command"} and isinstance(given["command"], str):
         return [visible(call.tool), *_indented(given["command"])]
     return [visible(call.tool), *(_json(given) if given else ())]

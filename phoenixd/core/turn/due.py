@@ -29,9 +29,10 @@ link to its shim is lost."""
 FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
 """A dialog is looked at after these seconds, and what is looked at again at ages that grow by this share, but by no
 more than so many seconds."""
-SOON, SOON_FOR = 0.25, 2.0
-"""A dialog that nobody has seen yet, or that somebody touched, is looked at after these seconds, and then at ages that
-double, up to so many seconds."""
+AT_FIRST, SOON, SOON_FOR = 0.1, 0.25, 2.0
+"""A dialog that nobody has seen yet is looked at after the first of these seconds; then, like one that was touched,
+after the second, and at ages that double, up to so many. Who answers before the first look leaves a screen like that on
+which a dialog is not drawn yet, and it is believed gone late."""
 LOOK_TIME = 10.0
 """Seconds that a look, at the screen or at an open call, may take before a silent run is judged without it."""
 
@@ -101,13 +102,16 @@ def look_due(activity: Activity, seen: View) -> Instant | None:
 
 def _soon(activity: Activity, waiting: Waiting, asked: Instant) -> Instant | None:
     """When to look at a dialog because it was drawn or answered just now; None where it was neither."""
-    began = asked if waiting.touched is None else waiting.touched
-    if waiting.touched is None and waiting.seen:
+    looked, touched = activity.looked_at, waiting.touched
+    if not waiting.seen and (looked is None or looked < asked):
+        # Keys do not put it off.
+        return asked + AT_FIRST
+    if touched is None and waiting.seen:
         return None
-    looked = activity.looked_at
+    began = asked if touched is None else touched
     if looked is None or looked < began:
         return began + SOON
-    return looked + max(SOON, looked - began) if looked - began < SOON_FOR else None
+    return began + max(SOON, 2 * (looked - began)) if looked - began < SOON_FOR else None
 
 
 def is_hidden(waiting: Waiting, spec: AgentSpec) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from phoenixd.core.actions import AnswerLeft
+from phoenixd.core.actions import OrphanAnswer
 from phoenixd.core.moment import Instant, Moment
 
 APPEARS_WITHIN = 5.0
@@ -186,14 +186,14 @@ def begin(now: Moment, *, allow: bool, shows: bool, was_seen: bool) -> Outcome:
     return Outcome(Answering(allow, Standing(until)), LookForDialog(now.at), "whether its dialog is on the screen")
 
 
-def begin_again(now: Moment, *, allow: bool, shows: bool, was_seen: bool, left: AnswerLeft) -> Outcome:
+def begin_again(now: Moment, *, allow: bool, shows: bool, was_seen: bool, orphan: OrphanAnswer) -> Outcome:
     """Go on with the answer that an earlier daemon was at: give it only where its shim was given none."""
-    answering = Answering(allow, Orphaned(left.says))
-    if left.taken is not None:
-        return hear(answering, WordHeard(left.taken), now)
-    if not left.held:
+    answering = Answering(allow, Orphaned(orphan.says))
+    if orphan.taken is not None:
+        return hear(answering, WordHeard(orphan.taken), now)
+    if not orphan.held:
         return Outcome(answering, AwaitWord(), "its shim holds the request no longer, and has yet to say why")
-    if not left.whole:
+    if not orphan.whole:
         return _over(answering, Verdict(taken=False, why=NOT_KEPT, held=True))
     return begin(now, allow=allow, shows=shows, was_seen=was_seen)
 

@@ -65,6 +65,8 @@ def _connect(path: Path, *, readonly: bool) -> sqlite3.Connection:
         if connection.execute("PRAGMA journal_mode = WAL").fetchone() != ("wal",):
             raise sqlite3.OperationalError("this file system does not take a write-ahead log")
         connection.execute("PRAGMA synchronous = FULL")
+        # An operator's answer stands in a snapshot until its verdict, and no page is to keep it for longer.
+        connection.execute("PRAGMA secure_delete = ON")
         # Checkpoints are the writer's to time: SQLite's own would fall into a commit that somebody awaits.
         connection.execute("PRAGMA wal_autocheckpoint = 0")
         connection.execute("PRAGMA journal_size_limit = 4194304")

@@ -18,30 +18,13 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from phoenixd.clis import HTTP_EVENTS as HTTP_EVENTS
 from phoenixd.harness.arguments import has_value, literal, single_argument
 from phoenixd.harness.claude.screens import draft as draft
 from phoenixd.harness.claude.screens import input_line as input_line
 from phoenixd.harness.claude.screens import screen_says as screen_says
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import PermissionTold, ProcessInSession
-
-HTTP_EVENTS = (
-    "UserPromptSubmit",
-    "PreToolUse",
-    "PostToolUse",
-    "PostToolUseFailure",
-    "Stop",
-    "StopFailure",
-    "Notification",
-    "PermissionRequest",
-    "PermissionDenied",
-    "SubagentStart",
-    "SubagentStop",
-    "PreCompact",
-    "PostCompact",
-    "SessionEnd",
-)
-"""What the CLI posts by itself. An event that it does not know would open a dialog at start: extend with care."""
 
 HOOK_TIMEOUT_S = 5
 PERMISSION_TIMEOUT_S = 86_400

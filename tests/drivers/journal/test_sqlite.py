@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.agent.activity import PromptKind
-from phoenixd.core.agent.run import LastExit, Mode
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import Giving, LastExit, Mode, Run
+from phoenixd.core.agent.state import Running
 from phoenixd.core.facts import RunBegan, RunEnded
 from phoenixd.drivers.journal.rows import DETAIL_LIMIT, batch_rows, sealed, sealed_entry, stored_entry
 from phoenixd.drivers.journal.sqlite import SqliteJournal
@@ -39,6 +40,29 @@ def path(tmp_path: Path) -> Path:
 def journal(path: Path) -> Iterator[SqliteJournal]:
     with SqliteJournal(path) as opened:
         yield opened
+
+
+@pytest.mark.parametrize("length", [1, 3_000])
+async def test_an_answer_under_way_stands_in_no_file_of_the_journal_once_its_verdict_is_saved(
+    path: Path, journal: SqliteJournal, length: int
+) -> None:
+    """Neither in the free part of a page nor in a free page, and the log is moved into the file."""
+
+    def kept() -> bool:
+        with closing(sqlite3.connect(path)) as other:
+            assert other.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchone()[0] == 0
+        return any(b"canary" in one.read_bytes() for one in path.parent.glob(f"{path.name}*"))
+
+    run = Run(1, "run-1", Mode.FRESH, "session-1", PromptKind.GOAL, 0.0, 1e9)
+    state = Running(run, Activity(turn_open=True, evidence_at=0.0, evidence_wall=0.0))
+    giving = Giving(7, 3, "answered", updated="canary" * length)
+    answering = replace(state, run=replace(run, giving=(giving,)))
+    await journal.commit(Batch(1.0, 1e9, changed=(an_agent("a", state=answering), an_agent("b"))))
+    assert kept()
+
+    await journal.commit(Batch(2.0, 1e9, changed=(an_agent("a", state=state),)))
+
+    assert not kept()
 
 
 def an_entry(**changes: object) -> Entry:

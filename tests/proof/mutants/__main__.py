@@ -11,6 +11,7 @@ import argparse
 import os
 import queue
 import random
+import signal
 import sys
 import tempfile
 import tomllib
@@ -45,6 +46,7 @@ def main(arguments: list[str]) -> int:
     drawn = draw(ROOT, [name for name in files if name.startswith(given.only)], given.count, given.seed)
     if not drawn:
         parser.error(f"no mutant stands in {given.only!r}; files that may hold one: {' '.join(files)}")
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
     lines = measured(ROOT, files, given.jobs)
     with tempfile.TemporaryDirectory(prefix="phx-") as room:
         tried = try_all(drawn, lines, Path(room), given.jobs)
@@ -64,10 +66,11 @@ def draw(root: Path, files: list[str], count: int, seed: int) -> list[Mutant]:
 
 
 def try_all(drawn: list[Mutant], lines: Lines, room: Path, jobs: int) -> Tried:
+    """Interrupted, it ends the processes of its trials, and raises on."""
     copies: queue.SimpleQueue[Copy] = queue.SimpleQueue()
-    for number in range(jobs):
-        copies.put(Copy(ROOT, room / str(number), LIMIT))
-    control(copies, drawn, lines)
+    every = [Copy(ROOT, room / str(number), LIMIT) for number in range(jobs)]
+    for one in every:
+        copies.put(one)
 
     def try_one(mutant: Mutant) -> tuple[Mutant, Verdict]:
         copy = copies.get()
@@ -80,7 +83,17 @@ def try_all(drawn: list[Mutant], lines: Lines, room: Path, jobs: int) -> Tried:
         return mutant, verdict
 
     with ThreadPoolExecutor(jobs) as trials:
-        return list(trials.map(try_one, drawn))
+        try:
+            control(copies, drawn, lines)
+            return list(trials.map(try_one, drawn))
+        except BaseException:
+            # Whoever runs this one may pass on what the terminal has sent already.
+            for number in (signal.SIGINT, signal.SIGTERM):
+                signal.signal(number, signal.SIG_IGN)
+            for one in every:
+                one.end()
+            trials.shutdown(wait=False, cancel_futures=True)
+            raise
 
 
 def control(copies: queue.SimpleQueue[Copy], drawn: list[Mutant], lines: Lines) -> None:

@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import ast
+import contextlib
+import os
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -10,7 +15,8 @@ import pytest
 from tests.proof.mutants.__main__ import ROOT, draw, targets, told
 from tests.proof.mutants.lines import MOST, Lines
 from tests.proof.mutants.operators import Mutant, mutants
-from tests.proof.mutants.trials import Verdict
+from tests.proof.mutants.trials import Copy, Verdict
+from tests.waiting import eventually_sync
 
 ONE = "def f(a, b):\n    "
 
@@ -156,3 +162,89 @@ def test_a_trial_that_ran_no_test_counts_as_a_survivor(tmp_path: Path) -> None:
     _, well = told([(a_mutant(), Verdict("not run", 1.0))], {}, tmp_path)
 
     assert not well
+
+
+INTERRUPTED = """
+import signal, sys
+from pathlib import Path
+from tests.proof.mutants import __main__ as program
+from tests.proof.mutants.lines import Lines
+from tests.proof.mutants.operators import mutants
+program.ROOT = Path(sys.argv[1])
+program.control = lambda *_: None
+Lines.chosen = lambda self, mutant: ["test_a.py"]
+signal.signal(signal.SIGTERM, signal.default_int_handler)
+drawn = mutants("a.py", (program.ROOT / "a.py").read_bytes()) * 3
+program.try_all(drawn, Lines([], {}), Path(sys.argv[2]), 2)
+"""
+ENDLESS = """
+import os, subprocess, sys, time
+def test_it():
+    place = os.environ["SEEN"]
+    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "trial-of", place])
+    open(f"{place}/{os.getpid()}-{time.monotonic_ns()}", "w").close()
+    child.wait()
+"""
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_an_interrupted_proof_leaves_no_process_of_its_trials(tmp_path: Path, number: signal.Signals) -> None:
+    tree, seen = tmp_path / "source", tmp_path / "seen"
+    tree.mkdir()
+    seen.mkdir()
+    (tree / "a.py").write_text("def f(a, b):\n    return a == b\n")
+    (tree / "test_a.py").write_text(ENDLESS)
+    proof = subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, str(tree), str(tmp_path / "room")], cwd=ROOT,
+        env={**os.environ, "SEEN": str(seen)}, stderr=subprocess.DEVNULL, start_new_session=True,
+    )  # fmt: skip
+    try:
+        eventually_sync(lambda: len(list(seen.iterdir())) == 2, 60, "both trials run")
+        proof.send_signal(number)
+        assert proof.wait(60) != 0
+        assert living(str(seen)) == []
+        assert len(list(seen.iterdir())) == 2, "none begins any more"
+    finally:
+        proof.kill()
+        proof.wait()
+        for pid in living(str(seen)):
+            os.kill(pid, signal.SIGKILL)
+
+
+def test_no_trial_begins_in_a_copy_whose_trials_were_ended(tmp_path: Path) -> None:
+    """One may have been about to."""
+    (tmp_path / "source").mkdir()
+    copy = Copy(tmp_path / "source", tmp_path / "room", 60)
+    copy.end()
+
+    assert copy.ask(["test_a.py"]) == ("not run", "interrupted")
+
+
+def test_a_proof_ends_with_the_program_that_runs_it(tmp_path: Path) -> None:
+    place = tmp_path / "begun"
+    proof = f"open({str(place)!r}, 'w').close(); import time; time.sleep(1000)"
+    script = (
+        "import sys; from tests.proof import __main__ as program; "
+        "program.PROOFS = (program.Proof('one', 'it', (sys.executable, '-c', sys.argv[1])),); program.main([])"
+    )
+    runner = subprocess.Popen([sys.executable, "-c", script, proof], cwd=ROOT, stderr=subprocess.DEVNULL)
+    try:
+        eventually_sync(place.exists, 60, "the proof runs")
+        runner.send_signal(signal.SIGTERM)
+        assert runner.wait(60) != 0
+        assert living(str(place)) == []
+    finally:
+        runner.kill()
+        runner.wait()
+        for pid in living(str(place)):
+            os.kill(pid, signal.SIGKILL)
+
+
+def living(word: str) -> list[int]:
+    """Processes with this word in their command line, or in their environment."""
+    found = []
+    for place in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if word.encode() in (place / "cmdline").read_bytes() + (place / "environ").read_bytes():
+                found.append(int(place.name))
+    return found

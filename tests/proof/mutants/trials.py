@@ -7,6 +7,7 @@ import os
 import shutil
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -43,6 +44,9 @@ class Copy:
         self.tree = room / "tree"
         self._list = room / "tests"
         self._limit = limit
+        self._asked: subprocess.Popen[str] | None = None
+        self._is_over = False
+        self._lock = threading.Lock()
         shutil.copytree(source, self.tree, ignore=NOT_COPIED, symlinks=True)
         self._world = WORLD if _can_make_a_world() else ()
 
@@ -77,15 +81,17 @@ class Copy:
         }  # fmt: skip
         # The shell stays: the first process of a world has no parent, and the tests want one.
         bounded = ["sh", "-c", f'ulimit -v {MEMORY}; "$@"; exit $?', "sh", *argv, *files]
-        asked = subprocess.Popen(
-            [*self._world, *bounded], cwd=self.tree, env=environment, start_new_session=True, text=True,
-            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-        )  # fmt: skip
+        with self._lock:
+            if self._is_over:
+                return "not run", "interrupted"
+            asked = self._asked = subprocess.Popen(
+                [*self._world, *bounded], cwd=self.tree, env=environment, start_new_session=True, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
         try:
             said, _ = asked.communicate(timeout=self._limit)
         except subprocess.TimeoutExpired:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(asked.pid, 9)
+            _kill(asked)
             asked.communicate()
             return "timed out", f"after {self._limit:.0f} s"
         lines = said.strip().splitlines() or ["pytest said nothing"]
@@ -97,6 +103,20 @@ class Copy:
             case _:
                 failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
                 return "killed", (failed or lines)[-1][:160]
+
+    def end(self) -> None:
+        """End the trial that goes on; none begins any more."""
+        with self._lock:
+            self._is_over = True
+            if self._asked is not None:
+                _kill(self._asked)
+
+
+def _kill(asked: subprocess.Popen[str]) -> None:
+    """End the session of a trial, unless it is over: its number may be another's then."""
+    if asked.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(asked.pid, 9)
 
 
 def _can_make_a_world() -> bool:
