@@ -23,7 +23,7 @@ from phoenixd.errors import TerminalFailed
 
 T = TypeVar("T")
 OLDEST = (3, 2)
-"""Before it there is no -N, no `run-shell -C` and no `attach-session -f`; docs/reference/places.md has what 3.2 lacks."""
+"""Before it there is no -N, `run-shell -C` or `attach-session -f`; docs/reference/places.md has what 3.2 lacks."""
 CREDENTIALS = struct.Struct("iII")
 SOCKET_PATH_LIMIT = 107
 INERT = ("sleep", "2147483647")
