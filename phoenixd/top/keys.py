@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
-from phoenixd.api.pages.layout import fold
+from phoenixd.api.pages.layout import wrap
 from phoenixd.top import answering
 from phoenixd.top.face import Face, World
 from phoenixd.top.groups import FINE
@@ -181,7 +181,7 @@ def help_lines(world: World) -> list[Line]:
 
 def _told(key: Key, why: str, width: int) -> Iterator[Line]:
     words = f"{key.does}: {why}" if why else key.does
-    first, *rest = fold(words, max(8, width - 8))
+    first, *rest = wrap(words, max(8, width - 8))
     yield line(f" {key.label:<6} ", first)
     yield from (line("        ", part) for part in rest)
 

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import os
+import pty
 import re
+import select
 import shutil
 import subprocess
 import sys
 import sysconfig
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -21,6 +24,8 @@ from tests.waiting import eventually_sync
 ROOT = Path(__file__).parents[2]
 INSTALL = "uv tool install ."
 PAGES = ("man1/phoenixctl.1", "man8/phoenixd.8", "man5/phoenixd.toml.5")
+MOVES = r"\x1b\[[0-9;?]*[a-zA-Z]|\x1b[=>]|.\x08"
+"""What a pager sends beside words."""
 pytestmark = pytest.mark.timeout(600)
 
 
@@ -67,6 +72,40 @@ def test_a_man_page_is_one_to_man_and_to_its_index(installed: Path, page: str) -
     text = re.sub(r".\x08", "", shown.stdout)
     assert {"NAME", "DESCRIPTION", "SEE ALSO"} <= set(text.splitlines())
     assert max(map(len, text.splitlines())) <= 80
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_a_man_page_is_read_at_a_terminal_as_wide_as_that_is_and_left(installed: Path, page: str) -> None:
+    """A person opens it in a terminal, goes to its end, and leaves."""
+    if shutil.which("man") is None or shutil.which("less") is None:
+        pytest.skip("not run: man or less is not installed (apt-get install man-db less)")
+    master, slave = pty.openpty()
+    termios.tcsetwinsize(slave, (20, 60))
+    environ = {"PATH": os.environ["PATH"], "HOME": "/", "TERM": "xterm", "LC_ALL": "C.UTF-8", "PAGER": "less"}
+    reader = subprocess.Popen(
+        ["setsid", "--ctty", "man", "-l", str(installed / "share/man" / page)],
+        stdin=slave, stdout=slave, stderr=slave, env=environ,
+    )  # fmt: skip
+    os.close(slave)
+
+    def read_until(pattern: str) -> str:
+        said = ""
+        while not re.search(pattern, said):
+            assert select.select([master], [], [], 60)[0], f"no {pattern!r} in {said!r}"
+            said += re.sub(MOVES, "", os.read(master, 65536).decode(errors="replace"))
+        return said
+
+    try:
+        first = read_until(r"(?s)NAME.*q to quit")
+        assert max(len(one.rstrip("\r")) for one in first.split("\n")) <= 60
+        os.write(master, b"G")
+        read_until(r"(?s)SEE ALSO.*q to quit")
+        os.write(master, b"q")
+        assert reader.wait(60) == 0
+    finally:
+        reader.kill()
+        reader.wait()
+        os.close(master)
 
 
 def test_the_shells_find_their_completions(installed: Path) -> None:

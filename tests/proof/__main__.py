@@ -125,7 +125,7 @@ PROOFS = (
     ),
     Proof(
         "blocked",
-        "how soon a real Claude Code's dialog is in the feed, and out of it once it was answered: printed, not judged",
+        "how soon a dialog of each real CLI is in the feed, and out of it once it was answered: printed, not judged",
         _module("tests.proof.blocked"),
     ),
     Proof(

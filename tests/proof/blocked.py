@@ -1,43 +1,81 @@
-"""`./dev proof blocked`: how soon a real Claude Code's dialog is in the feed, and how soon its answer takes it out.
+"""`./dev proof blocked`: how soon a real CLI's dialog is in the feed, and how soon its answer takes it out.
 
-A dialog counts from its first look at the screen, in which it stands; the feed may know it before. An answer counts
-from the moment at which it is given. It asserts no time: the figures are printed beside their aims.
+A dialog counts from the last look at the screen in which it does not stand yet; the feed may know it before. One that
+Codex draws on no screen while its request is held counts from the request to the model whose answer makes it. An answer
+counts from the moment at which it is given. It asserts no time: the figures are printed beside their aims.
 """
 
 from __future__ import annotations
 
 import argparse
+import math
 import socket
 import statistics
 import sys
 import tempfile
 import threading
 import time
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from phoenixd.harness.pins import PINS
 from phoenixd.top.frames import Frame, Reader
 from tests.e2e.inbox import Inbox
-from tests.real.claude_room import bash
-from tests.real.claude_stage import ClaudeStage
+from tests.real.agent_stage import AgentStage
+from tests.real.clis import CONTRACTED
 from tests.real.installed import locate
 from tests.waiting import eventually_sync
 
 SEEN, CLEARED = 250.0, 1000.0
 """Aims, in milliseconds."""
 PATIENCE = 60.0
+LOOKS_APART = 0.02
 READS = 1.0
 """Seconds for which a person reads before a key is pressed; in the first half the CLI takes none."""
-WAYS = (
-    "allow from afar",
-    "deny from afar",
-    "Yes at its terminal, and the command takes 5 s",
-    "Esc at its terminal",
-    "allow from afar, and the command takes 5 s",
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """How a dialog is answered: by a verdict from afar, or by a key at its terminal. takes: seconds of the command."""
+
+    verdict: str = ""
+    key: str = ""
+    takes: int = 0
+
+    @property
+    def text(self) -> str:
+        how = f"{self.verdict} from afar" if self.verdict else f"{WORDS[self.key]} at its terminal"
+        return f"{how}, and the command takes {self.takes} s" if self.takes else how
+
+
+WORDS = {"Enter": "Yes", "Escape": "Esc"}
+AFAR = (Way("allow"), Way("deny"), Way("allow", takes=5))
+THERE = (Way(key="Enter"), Way(key="Enter", takes=5), Way(key="Escape"))
+
+
+@dataclass(frozen=True, slots=True)
+class Room:
+    """One CLI, and the ways in which its dialogs can be answered there. keys, flags: of its agent's table and argv."""
+
+    cli: str
+    ways: tuple[Way, ...]
+    flags: tuple[str, ...] = ()
+    keys: str = ""
+    draws: bool = True
+    """Whether its dialog stands on the screen while its request is held."""
+
+    @property
+    def text(self) -> str:
+        return f"{self.cli}, held" if not self.draws else self.cli
+
+
+ROOMS = (
+    Room("claude", (*AFAR, *THERE), flags=("--permission-mode", "default")),
+    Room("codex", THERE),
+    Room("codex", AFAR, keys="hold_permissions = true", draws=False),
+    Room("gemini", THERE),
 )
-LONG = (WAYS[2], WAYS[4])
 
 
 class Listener:
@@ -53,7 +91,7 @@ class Listener:
     def _listen(self) -> None:
         reader, head = Reader(), b""
         while received := self._socket.recv(1 << 16):
-            now = time.monotonic()
+            now = time.time()
             if b"\r\n\r\n" not in head:
                 head += received
                 received = head.partition(b"\r\n\r\n")[2]
@@ -73,56 +111,92 @@ class Listener:
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev proof blocked", description=__doc__)
+    parser.add_argument("--cli", choices=list(CONTRACTED), help="of one CLI alone")
     parser.add_argument("--rounds", type=int, default=10, help="dialogs for each way to answer")
     given = parser.parse_args(arguments)
-    found = locate("claude", PINS["claude"][1])
-    if found.binary is None:
-        print(f"not run: {found.reason}")
-        return 1
-    with tempfile.TemporaryDirectory(prefix="phx-") as directory, ClaudeStage(found.binary, Path(directory)) as stage:
-        stage.settings = {}
-        for number in range(len(WAYS) * given.rounds):
-            command = f"sleep {5 if WAYS[number % len(WAYS)] in LONG else 0}; touch file-{number}"
-            stage.scenario.add(replace(bash(command), match=f"deed {number}\\b"))
-        stage.up(flags=("--permission-mode", "default"))
+    rows, is_whole = [], True
+    for room in ROOMS:
+        if given.cli not in (None, room.cli):
+            continue
+        found = locate(room.cli, PINS[room.cli][-1])
+        if found.binary is None:
+            print(f"{room.cli}: not run: {found.reason}")
+            is_whole = False
+            continue
+        with tempfile.TemporaryDirectory(prefix="phx-") as directory:
+            rows += _room(room, found.binary, Path(directory), given.rounds)
+    print(f"{'milliseconds':82}{'n':>4}{'median':>8}{'p95':>8}{'worst':>8}{'aim':>7}")
+    print(*rows, sep="\n")
+    return 0 if is_whole else 1
+
+
+def _room(room: Room, binary: Path, directory: Path, rounds: int) -> list[str]:
+    """Have each way answered so often, and return the rows of the table."""
+    cli = CONTRACTED[room.cli](binary)
+    cli.ask_first()
+    with AgentStage(cli, directory) as stage:
+        for number in range(len(room.ways) * rounds):
+            command = f"sleep {room.ways[number % len(room.ways)].takes}; touch file-{number}"
+            stage.scenario.add(replace(cli.shell(command), match=f"deed {number}\\b"))
+        stage.up(flags=room.flags, keys=room.keys)
         stage.until_idle()
-        measured(stage, given.rounds)
-    return 0
+        listener = Listener(stage.stage.runtime / "api.sock")
+        seen: list[float] = []
+        cleared: dict[Way, list[float]] = {way: [] for way in room.ways}
+        for number in range(len(room.ways) * rounds):
+            way = room.ways[number % len(room.ways)]
+            came, took = _dialog(stage, listener, room, way, number)
+            seen.append(came)
+            cleared[way].append(took)
+    of = "from the dialog on the screen to the feed (- is before)"
+    if not room.draws:
+        of = "from the request whose answer makes it to the feed"
+    return [
+        _row(f"{room.text}: {of}", seen, SEEN if room.draws else None),
+        *(_row(f"{room.text}: from the answer to the feed: {way.text}", cleared[way], CLEARED) for way in room.ways),
+    ]
 
 
-def measured(stage: ClaudeStage, rounds: int) -> None:
-    """Print how long it took."""
-    listener, inbox = Listener(stage.stage.runtime / "api.sock"), Inbox(stage.stage.runtime)
-    ways: dict[str, Callable[[int], object]] = {
-        WAYS[0]: lambda item: inbox.answer(item, "allow"),
-        WAYS[1]: lambda item: inbox.answer(item, "deny", "not now"),
-        WAYS[2]: lambda item: stage.type("Enter"),
-        WAYS[3]: lambda item: stage.type("Escape"),
-        WAYS[4]: lambda item: inbox.answer(item, "allow"),
-    }
-    seen: list[float] = []
-    cleared: dict[str, list[float]] = {way: [] for way in WAYS}
-    for number in range(len(WAYS) * rounds):
-        way, began = WAYS[number % len(WAYS)], time.monotonic()
-        stage.send(f"Do deed {number} now.")
-        stage.wait_screen("permission")
-        shown = time.monotonic()
-        came, item = listener.first("item", began)
-        seen.append(1000 * (came - shown))
-        time.sleep(READS)
-        answered = time.monotonic()
-        told = ways[way](item.data["id"])
-        print(f"deed {number}, {way}: shown, told {came - shown:+.3f} s later; answered: {told}", flush=True)
-        cleared[way].append(1000 * (listener.first("item-closed", answered, item.data["id"])[0] - answered))
-        stage.until_idle()
-    print(f"{'milliseconds':76}{'median':>8}{'most':>8}{'aim':>7}")
-    _row("from the dialog on the screen to the feed (- is before)", seen, SEEN)
-    for way, took in cleared.items():
-        _row(f"from the answer to the feed: {way}", took, CLEARED)
+def _dialog(stage: AgentStage, listener: Listener, room: Room, way: Way, number: int) -> tuple[float, float]:
+    """One dialog and its answer: milliseconds until each was told."""
+    began = time.time()
+    operator = threading.Thread(target=stage.send, args=[f"Do deed {number} now."], daemon=True)
+    operator.start()
+    shown = _drawn(stage) if room.draws else stage.asked(f"deed {number}\\b").at
+    came, item = listener.first("item", began)
+    operator.join()
+    time.sleep(READS)
+    answered = time.time()
+    if way.verdict:
+        told = f"taken: {Inbox(stage.stage.runtime).answer(item.data['id'], way.verdict, 'not now')}"
+    else:
+        told = f"pressed {way.key}"
+        stage.type(way.key)
+    closed, _ = listener.first("item-closed", answered, item.data["id"])
+    print(
+        f"{room.text}, deed {number}: told {came - shown:+.3f} s after it was there; {way.text} ({told}): "
+        f"cleared {closed - answered:+.3f} s later",
+        flush=True,
+    )
+    stage.until_idle()
+    return 1000 * (came - shown), 1000 * (closed - answered)
 
 
-def _row(name: str, took: list[float], aim: float) -> None:
-    print(f"{name:76}{statistics.median(took):>8.0f}{max(took):>8.0f}{aim:>7.0f}", flush=True)
+def _drawn(stage: AgentStage) -> float:
+    """When the last look began that found no dialog yet."""
+    before = at = without = time.time()
+    while stage.harness.screen_says(stage.screen()) != "permission":
+        if at - before > PATIENCE:
+            raise TimeoutError(f"no dialog is drawn:\n{stage.screen()}\n{stage.stage.log_tail()}")
+        time.sleep(LOOKS_APART)
+        without, at = at, time.time()
+    return without
+
+
+def _row(name: str, took: Sequence[float], aim: float | None) -> str:
+    p95 = sorted(took)[max(0, math.ceil(0.95 * len(took)) - 1)]
+    figures = f"{len(took):>4}{statistics.median(took):>8.0f}{p95:>8.0f}{max(took):>8.0f}"
+    return f"{name:82}{figures}{f'{aim:.0f}' if aim is not None else '-':>7}"
 
 
 if __name__ == "__main__":

@@ -88,8 +88,6 @@ NAMES = (
     *("parked", "one_unknown", "of_everything", "thousand"),
 )
 """Twelve fleets."""
-AGREED = ("empty", "of_everything", "a_bad_night", "thousand", "hostile_words", "parked")
-"""Those whose screens are kept."""
 
 
 @cache

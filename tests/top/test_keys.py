@@ -97,6 +97,11 @@ def test_the_page_of_the_keys_names_each_key_with_why_it_cannot() -> None:
     assert "infra asks nothing" in not_here
 
 
+def test_no_word_of_the_page_of_the_keys_is_broken_on_forty_columns() -> None:
+    shown = " ".join(paint(pressed(at("infra", width=40, height=200), "?")[0]).text.split())
+    assert [key.label for key in TABLE if key.does not in shown] == []
+
+
 def test_allow_approve_and_deny_go_to_the_text_that_was_read() -> None:
     item = at("shop-api").model.waiting("shop-api")[0]
     answered = {"id": str(item["id"]), "answer": ["allow"], "text_hash": item["text_hash"]}

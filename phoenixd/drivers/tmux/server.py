@@ -23,6 +23,7 @@ from phoenixd.errors import TerminalFailed
 
 T = TypeVar("T")
 OLDEST = (3, 2)
+"""Before it there is no -N, `run-shell -C` or `attach-session -f`; docs/reference/places.md has what 3.2 lacks."""
 CREDENTIALS = struct.Struct("iII")
 SOCKET_PATH_LIMIT = 107
 INERT = ("sleep", "2147483647")
@@ -85,13 +86,18 @@ KEYS = {
 }
 """The keys that are left after the prefix. The others make windows that nobody supervises, kill panes, or open a
 command prompt, each by one slip of a finger; who wants them has the tmux command line."""
-ROOM_AGAIN = f"resize-window -x {ROOMY[0]} -y {ROOMY[1]} ; set-option -wu window-size"
+ROOM = "x".join(ROOMY)
+WINDOW = "'#{session_id}:'"
+ROOM_OF = f"resize-window -t {WINDOW} -x {ROOMY[0]} -y {ROOMY[1]} ; set-option -wu -t {WINDOW} window-size ; "
 """Gives a window its size back, and leaves it to the next terminal that shows it: resizing by hand fixes a size."""
+ROOM_AGAIN = f"#{{?session_attached,,#{{?#{{==:#{{window_width}}x#{{window_height}},{ROOM}}},,{ROOM_OF}}}}}"
+"""The same as a format, for those that nobody shows and that have another size."""
 LEFT = "'=#{client_last_session}:'"
 """The session that a terminal showed before, once it was switched to another one."""
 ROOM_THERE = f"resize-window -t {LEFT} -x {ROOMY[0]} -y {ROOMY[1]} ; set-option -wu -t {LEFT} window-size"
 HOOKS = {
-    "client-detached": f'if-shell -F "#{{==:#{{session_attached}},0}}" "{ROOM_AGAIN}"',
+    # Which session it has left is not told of a client that detaches in order; so of all those that were ever shown.
+    "client-detached": f'run-shell -C "#{{S:#{{?session_last_attached,{ROOM_AGAIN},}}}}"',
     # run-shell puts in the name, and if-shell then asks of that session; one that only attaches left none.
     "client-session-changed": (
         f"run-shell -C \"if-shell -F -t {LEFT} '##{{==:##{{session_attached}},0}}' {{ {ROOM_THERE} }}\""

@@ -16,13 +16,15 @@ from phoenixd.drivers.tmux.commands import TIMEOUT
 from phoenixd.drivers.tmux.control import Refused
 from phoenixd.drivers.tmux.keyboard import SMALL, Keyboard
 from phoenixd.drivers.tmux.panes import MARK, Pane, Panes, mark
-from phoenixd.drivers.tmux.server import TmuxServer
+from phoenixd.drivers.tmux.server import ROOMY, TmuxServer
 from phoenixd.drivers.tmux.strays import have_socket_made
 from phoenixd.drivers.tmux.text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
 SIZE_KEPT = 60.0
 """Seconds for which the next pane of an agent is to have a size that was named."""
+BY_WHO_ASKS = ("3.2", "3.2a")
+"""In 3.2a a new pane has the size of the connection that asks for it, whatever it is told; libtmux drops the letter."""
 STATUS_LINES = 1
 """Lines of a terminal that tmux itself takes."""
 SCREEN_LIMIT = 1024 * 1024
@@ -91,7 +93,10 @@ class TmuxTerminal(Keyboard):
             raise ValueError("a pane's argv has at least two words: tmux gives a single one to a shell")
         await self.close_pane(agent)
         await self._move_aside(session)
-        await self._run("new-session", "-d", *self._size_of(agent), "-s", session, "--", *argv)
+        columns, lines = self._size_of(agent)
+        if self.version in BY_WHO_ASKS:
+            await self._ask("refresh-client", "-C", f"{columns}x{lines}")
+        await self._run("new-session", "-d", "-x", columns, "-y", lines, "-s", session, "--", *argv)
         # Refused where the pane has ended already.
         with contextlib.suppress(Refused):
             await self._run("set-option", "-pF", "-t", f"={session}:0.0", MARK, mark(agent))
@@ -101,11 +106,11 @@ class TmuxTerminal(Keyboard):
         session_of(agent)
         self._sizes[agent] = (columns, lines, asyncio.get_running_loop().time() + SIZE_KEPT)
 
-    def _size_of(self, agent: str) -> tuple[str, ...]:
+    def _size_of(self, agent: str) -> tuple[str, str]:
         columns, lines, until = self._sizes.pop(agent, (0, 0, 0.0))
         if until < asyncio.get_running_loop().time() or columns < SMALL[0] or lines < SMALL[1]:
-            return ()
-        return ("-x", str(columns), "-y", str(lines - STATUS_LINES))
+            return ROOMY
+        return str(columns), str(lines - STATUS_LINES)
 
     async def close_pane(self, agent: str) -> None:
         """Close the agent's pane, which gets SIGHUP, and with it its session; no pane is no failure."""

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.drivers.tmux.terminal import BY_WHO_ASKS
 from tests.drivers.tmux.terminals import a_terminal, tmux
 from tests.waiting import eventually
 
@@ -69,6 +70,22 @@ async def test_after_the_last_terminal_a_pane_has_its_own_size_again(short_tmp: 
             await until(short_tmp, "b", "60x17")
 
 
+async def test_a_terminal_that_leaves_while_another_agent_is_looked_at_leaves_no_mark(short_tmp: Path) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        for agent in ("a", "b"):
+            await terminal.open_pane(agent, ["sleep", "1000"])
+        tmux(short_tmp, "new-session", "-d", "-s", "own", "-x", "33", "-y", "9", "sleep", "1000")
+        by_hand = sizes(short_tmp)["own"]
+        with shown(short_tmp, "a", 90, 30):
+            await until(short_tmp, "a", "90x29")
+            with shown(short_tmp, "b", 70, 20):
+                await until(short_tmp, "b", "70x19")
+                tmux(short_tmp, "detach-client", "-s", "=phx-a")
+                await until(short_tmp, "a", OWN)
+                assert sizes(short_tmp)["b"] == "70x19", "it is looked at"
+                assert sizes(short_tmp)["own"] == by_hand != OWN, "nobody has ever shown it"
+
+
 async def test_a_terminal_that_is_switched_to_another_agent_leaves_no_mark_either(short_tmp: Path) -> None:
     async with a_terminal(short_tmp) as terminal:
         for agent in ("a", "b"):
@@ -104,6 +121,21 @@ async def test_a_pane_begins_at_the_size_of_the_terminal_that_waits_for_it_and_o
         await until(short_tmp, "a", OWN)
         await terminal.open_pane("a", ["sleep", "1000"])
         assert sizes(short_tmp)["a"] == OWN
+
+
+async def test_f_tmux_7_the_release_that_heeds_no_size_but_that_of_who_asks_is_asked_at_that_size(
+    short_tmp: Path,
+) -> None:
+    """tmux 3.2a, which Ubuntu 22.04 and RHEL 9 have: a pane began there at 80x24, whatever it was to be."""
+    async with a_terminal(short_tmp) as terminal:
+        for version, agent in (("3.3", "a"), (BY_WHO_ASKS[0], "b"), (BY_WHO_ASKS[1], "c")):
+            terminal.server.version = version
+            terminal.size_next(agent, 101, 33)
+            await terminal.open_pane(agent, ["sleep", "1000"])
+            assert agent == "a" or sizes(short_tmp)[agent] == "101x32"
+            assert ("101" in tmux(short_tmp, "list-clients", "-F", "#{client_width}").split()) == (agent != "a")
+            await terminal.open_pane(agent, ["sleep", "1000"])
+            assert agent == "a" or sizes(short_tmp)[agent] == OWN
 
 
 async def test_a_peek_changes_neither_size_nor_mode(short_tmp: Path) -> None:
