@@ -26,13 +26,13 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--write", action="store_true", help="write the table into docs/explanation/clinic.md")
     given = parser.parse_args(arguments)
     directory = given.blind or RECORDS
-    if not directory.is_dir():
-        print(f"there is no directory {directory}; name one: ./dev eval-clinic --blind DIR", file=sys.stderr)
-        return 2
     try:
         found = judged(read_records(directory), directory)
     except Malformed as fault:
         print(fault, file=sys.stderr)
+        return 2
+    if not found:
+        print(f"there are no records in {directory}; name others: ./dev eval-clinic --blind DIR", file=sys.stderr)
         return 2
     told = list(lines(found))
     print(f"{len(found)} records\n")

@@ -1,6 +1,6 @@
-"""How each CLI was driven into the ends of the blind half that no recipe of the open half has.
+"""How each CLI is driven into rarer ends: what gateways refuse, flags and settings, dialogs, signals, healthy turns.
 
-python -m tests.eval_clinic.record OUT [PATTERN] tests.eval_clinic.blind.drives
+python -m tests.eval_clinic.record OUT [PATTERN] tests.eval_clinic.rarer
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from collections.abc import Iterator
 
 from phoenixd.harness.pins import PINS
 from tests.eval_clinic import deaths, ends, healthy
-from tests.eval_clinic.blind.refusals import LATE, REFUSALS, page
 from tests.eval_clinic.ends import Drive, begin, session_of, settle, turn_failed
 from tests.eval_clinic.recipes import CODEX, GEMINI, NEWER, OLDER, Recipe
 from tests.eval_clinic.room import GOAL, Room
+from tests.eval_clinic.vendors import LATE, REFUSALS, page
 from tests.stub.scenario import Rejection, Step
 
 

@@ -1,4 +1,4 @@
-"""Runs of pydantic-ai that fail, or do not: each function raises its error live (tests/eval_clinic/live.py)."""
+"""More runs of pydantic-ai, most of them refused by a vendor or a gateway (tests/eval_clinic/live.py)."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from pydantic_ai import Agent, ModelHTTPError, UsageLimits
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from tests.eval_clinic.blind.refusals import page, raw
 from tests.eval_clinic.live import Attempt, recipe
 from tests.eval_clinic.shop import PROMPT, Count, always, api, history, invents, refusal, refusing, says, scripted, shop
+from tests.eval_clinic.vendors import page, raw
 from tests.stub.scenario import Rejection, Step
 
 
