@@ -1,19 +1,24 @@
 """What an exception says about why a run failed: by its type and its structured fields, never by words in its message.
 
+Where the provider's answer says more than the type, its code decides, and of a request that was refused without a code
+the provider's fixed words (documents/failures.py).
+
 pydantic-ai names more kinds of failure with each release. A name that the installed one lacks is left out, and the
 kinds above it in the table's order answer instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from pydantic import ValidationError
 from pydantic_ai import exceptions, tool_manager
 
 from phoenixd.clinic.failures import AnswerCut
+from phoenixd.core.hooks import Failure
 from phoenixd.core.treatment.words import RootCause
+from phoenixd.documents.failures import failure_of_body
 
 CERTAIN, LIKELY, GUESS = 0.95, 0.7, 0.3
 
@@ -59,6 +64,8 @@ def diagnose(error: BaseException, calls: Calls = Calls()) -> Finding:
     if isinstance(error, exceptions.UsageLimitExceeded):
         # A model that invents a new name each time never uses up a tool's own budget: this limit ends it.
         return INVENTED if calls.are_invented else Finding("usage_limit", "logic_error", "usage_limit")
+    if isinstance(error, exceptions.ModelHTTPError) and (told := _of_answer(error)) is not None:
+        return told
     for kinds, finding in TABLE:
         if isinstance(error, kinds):
             return finding
@@ -157,6 +164,14 @@ LAST: Sequence[tuple[tuple[type[BaseException], ...], Finding]] = (
     ),
 )
 
+QUOTA = _named("ModelQuotaExceededError")
+ANSWERS: Mapping[Failure, Finding] = {
+    "full": Finding("window", "context_length_exceeded", "window"),
+    "billing": Finding("quota", "logic_error", "billing"),
+    "login": Finding("authentication", "logic_error", "login"),
+}
+"""What a provider says of a request that it refused."""
+
 STATUSES = {
     401: Finding("authentication", "logic_error", "login"),
     402: Finding("quota", "logic_error", "billing"),
@@ -199,6 +214,18 @@ def _of_group(findings: Sequence[Finding]) -> Finding:
     if transient:
         return transient[0]
     return findings[0] if len({(one.cause, one.detail) for one in findings}) == 1 else UNKNOWN
+
+
+def _of_answer(error: exceptions.ModelHTTPError) -> Finding | None:
+    """By the body of a refusal, where it says more than type and status: pydantic-ai does not know every gateway."""
+    if not 400 <= error.status_code < 500:
+        return None
+    waits = error.status_code == 429 and getattr(error, "retry_after", None) is not None
+    said = failure_of_body(error.body, resets=waits)
+    if said is not None and said in ANSWERS:
+        return ANSWERS[said]
+    # A quota of a day is told by the type of an unpaid bill; the time to wait tells it apart.
+    return STATUSES[429] if waits and isinstance(error, QUOTA) else None
 
 
 def _of_status(status: int) -> Finding:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Literal
 
 from phoenixd.core.armed_answer import On
+from phoenixd.core.causes import Told
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +21,8 @@ class Traits:
     write its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
     command line, with which it ends after one turn. escape_ends_turn: Escape breaks its open turn off, and leaves the
     session as it is. exits_with_status: where the API refused that one turn, it exits with the status of HTTP modulo
-    256. tells_cut: what it keeps of a session shows an answer that was cut. resumes_one_turn: what ended after one turn
-    can be asked another thing in its session, again without a terminal.
+    256. exits_tell: what its own exit codes say. tells_cut: what it keeps of a session shows an answer that was cut.
+    resumes_one_turn: what ended after one turn can be asked another thing in its session, again without a terminal.
     """
 
     has_hooks: bool = True
@@ -34,6 +36,7 @@ class Traits:
     one_turn_flags: tuple[str, ...] = ()
     escape_ends_turn: bool = False
     exits_with_status: bool = False
+    exits_tell: tuple[tuple[int, Told], ...] = ()
     tells_cut: bool = True
     resumes_one_turn: bool = False
 
@@ -42,6 +45,11 @@ UNKNOWN = Traits()
 """Of a CLI that an older journal names and this version does not know."""
 
 _known: dict[str, Traits] = {}
+
+
+def told_by_exit(harness: str, code: int | None) -> Told | Literal[""]:
+    """What the exit code of this harness's CLI says; nothing where it is none of its own."""
+    return next((told for known, told in traits_of(harness).exits_tell if known == code), "")
 
 
 def learn(harness: str, traits: Traits) -> None:

@@ -6,6 +6,7 @@ from phoenixd.documents.transcript import ApiFailed
 
 _WORDS = {
     "usage_limit_exceeded": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
     "RESOURCE_EXHAUSTED": "rate_limit",
     "server_overloaded": "server_error",
     "internal_server_error": "server_error",
@@ -18,6 +19,7 @@ _WORDS = {
     "PERMISSION_DENIED": "authentication_failed",
     "context_window_exceeded": "invalid_request",
     "bad_request": "invalid_request",
+    "invalid_prompt": "invalid_request",
     "INVALID_ARGUMENT": "invalid_request",
 }
 """By what a transcript calls it: Codex in lower case, the Gemini API in upper case."""

@@ -25,6 +25,7 @@ from phoenixd.clinic import AnswerCut, is_retryable
 from phoenixd.clinic.rules import Calls, diagnose
 from tests.clinic.agents import http
 
+TOO_LONG = "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576)."
 LIES = "context length exceeded, rate limit, unknown tool, invalid arguments, overloaded, 429, try again"
 
 
@@ -136,6 +137,45 @@ class TestByType:
             assert (found.cause, found.detail) == (None, "unknown")
             assert found.confidence < 0.5
             assert not is_retryable(error)
+
+
+class TestByTheAnswerOfTheProvider:
+    """What pydantic-ai has no type for, as behind a gateway: the body's code, and its words where it has none."""
+
+    @pytest.mark.parametrize(
+        ("status", "body", "detail"),
+        [
+            (400, {"code": "context_length_exceeded", "message": "no"}, "window"),
+            (400, {"error": {"code": "context_length_exceeded", "type": "invalid_request_error"}}, "window"),
+            (400, {"message": "Input is too long for requested model."}, "window"),
+            (400, {"error": {"status": "INVALID_ARGUMENT", "message": TOO_LONG}}, "window"),
+            (400, {"code": "string_above_max_length", "param": "input[3].content"}, "window"),
+            (400, {"code": "string_above_max_length", "param": "input[3].call_id"}, "request_rejected"),
+            (400, {"code": "invalid_prompt", "message": TOO_LONG}, "request_rejected"),
+            (429, {"code": "insufficient_quota", "message": "no"}, "billing"),
+            (429, {"error": {"code": "rate_limit_exceeded", "message": "credit balance is too low"}}, "limit"),
+            (403, {"error": {"status": "PERMISSION_DENIED", "details": [{"reason": "BILLING_DISABLED"}]}}, "billing"),
+            (
+                402,
+                {"error": {"message": "This request requires more credits, or fewer max_tokens.", "code": 402}},
+                "billing",
+            ),
+            (500, {"code": "insufficient_quota", "message": TOO_LONG}, "overload"),
+        ],
+    )
+    def test_a_refusal(self, status: int, body: object, detail: str) -> None:
+        found = diagnose(ModelHTTPError(status, "m", body))
+
+        assert found.detail == detail
+
+    @pytest.mark.parametrize(("seconds", "detail"), [("30", "limit"), (None, "billing")])
+    def test_a_quota_with_a_time_to_wait_is_a_limit(self, seconds: str | None, detail: str) -> None:
+        kind: Any = exceptions.ModelQuotaExceededError
+        headers = {"retry-after": seconds} if seconds is not None else None
+        error = ModelHTTPError.for_category(kind, status_code=429, model_name="m", headers=headers)
+
+        assert diagnose(error).detail == detail
+        assert is_retryable(error) == (detail == "limit")
 
 
 class TestPlantedSubstringRule:

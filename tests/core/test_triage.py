@@ -9,6 +9,8 @@ from typing import get_args
 
 import pytest
 
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.causes import EndCause
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.treatment import gather, rules
@@ -58,6 +60,10 @@ CASES = [
     (replace(END, code=247, status=503), "transient_error", "overload"),
     *((replace(END, code=1, status=status), "transient_error", "overload") for status in (500, 502, 504, 529)),
     (replace(END, code=144, status=400), None, "failed_turn"),
+    (replace(END, code=41, told="login"), "logic_error", "login"),
+    (replace(END, code=52, told="configuration"), "logic_error", "configuration"),
+    (replace(END, code=53, told="usage_limit"), "logic_error", "usage_limit"),
+    (Evidence(code=52, cause="exit", mode="resume", lived=0.8, told="configuration"), "logic_error", "configuration"),
     (replace(END, cause="terminal_lost"), "transient_error", "host"),
     (replace(END, code=124, cause="hung", call="Bash", turn_open=True), "logic_error", "hang_in_call"),
     (replace(END, code=124, cause="hung", turn_open=True), "transient_error", "hang"),
@@ -194,3 +200,25 @@ def test_a_start_without_a_run_is_a_failed_start_unless_its_session_was_refused(
     refused = gather.of_start(agent, StartFailed("a", 1, 0, "no such session", "resume refused"))
     failed = gather.of_start(agent, StartFailed("a", 1, 0, "no room", "disk full"))
     assert (refused.occasion, failed.occasion) == ("refused_resume", "failed_start")
+
+
+@pytest.mark.parametrize(
+    ("harness", "code", "cause", "told"),
+    [
+        ("gemini", 41, "exit", "login"),
+        ("gemini", 52, "exit", "configuration"),
+        ("gemini", 53, "exit", "usage_limit"),
+        ("gemini", 1, "exit", ""),
+        # What it ends by once we end it says nothing of its own.
+        ("gemini", 53, "hung", ""),
+        ("claude", 53, "exit", ""),
+    ],
+)
+def test_c4_an_exit_code_says_what_its_own_program_means_by_it(
+    harness: str, code: int, cause: EndCause, told: str
+) -> None:
+    story = Story(replace(claude(), harness=harness)).works()
+    agent = story.agent
+    end = LastExit(1, code, None, cause, 3.0, story.wall)
+
+    assert gather.of_end(agent, agent, end, None).told == told

@@ -1,7 +1,7 @@
-"""How the rules of triage do: `./dev eval-clinic [--blind DIR] [-v] [--write]`.
+"""How the rules of triage do: `./dev eval-clinic [--blind [DIR]] [-v] [--write]`.
 
-Without `--blind` the records of this repository are judged. Exit code 1 when fewer than 95 of 100 claimed causes are
-right, or a healthy end is called ill; 2 when a record cannot be read.
+Without `--blind` the open half of the records is judged, with it the blind half, or the records of DIR. Exit code 1
+when fewer than 95 of 100 claimed causes are right, or a healthy end is called ill; 2 when a record cannot be read.
 """
 
 from __future__ import annotations
@@ -16,22 +16,23 @@ from tests.eval_clinic.page import PAGE, written
 from tests.eval_clinic.reading import Malformed, read_records
 
 RECORDS = Path(__file__).parent / "records"
+BLIND = Path(__file__).parent / "blind"
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev eval-clinic", description=__doc__)
-    parser.add_argument("--blind", type=Path, metavar="DIR", help="records by another hand")
+    parser.add_argument("--blind", nargs="?", type=Path, const=BLIND, metavar="DIR", help="records by another hand")
     parser.add_argument("-v", "--verbose", action="store_true", help="name each record that came out otherwise")
     parser.add_argument("--write", action="store_true", help="write the table into docs/explanation/clinic.md")
     given = parser.parse_args(arguments)
     directory = given.blind or RECORDS
-    if not directory.is_dir():
-        print(f"there is no directory {directory}; name one: ./dev eval-clinic --blind DIR", file=sys.stderr)
-        return 2
     try:
         found = judged(read_records(directory), directory)
     except Malformed as fault:
         print(fault, file=sys.stderr)
+        return 2
+    if not found:
+        print(f"there are no records in {directory}; name others: ./dev eval-clinic --blind DIR", file=sys.stderr)
         return 2
     told = list(lines(found))
     print(f"{len(found)} records\n")

@@ -7,7 +7,6 @@ from collections.abc import AsyncIterator, Callable
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 from pydantic_ai import Agent, capture_run_messages
@@ -51,11 +50,10 @@ async def live(made: Recipe) -> Lived:
         return Lived(attempt, None, result, messages)
 
 
-def load(records: Path) -> ModuleType:
-    """The recipes that lie beside the records; RECIPES knows them by name from then on."""
-    spec = importlib.util.spec_from_file_location(f"recipes_of_{records.name}", records / "recipes.py")
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+def load(records: Path) -> None:
+    """Read the recipes that lie beside the records; RECIPES knows them by name from then on."""
+    for path in sorted(records.glob("recipes*.py")):
+        spec = importlib.util.spec_from_file_location(f"{path.stem}_of_{records.name}", path)
+        assert spec
+        assert spec.loader
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))

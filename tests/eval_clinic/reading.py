@@ -22,7 +22,7 @@ from phoenixd.core.hooks import (
     TurnFailed,
 )
 from phoenixd.core.session import WORKS
-from phoenixd.core.traits import traits_of
+from phoenixd.core.traits import told_by_exit, traits_of
 from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
 from phoenixd.documents.failures import FULL, failure_of
 from phoenixd.documents.hooks import hook_event
@@ -166,6 +166,7 @@ def _ended(found: Evidence, said: dict[str, Any]) -> Evidence:
     return replace(
         found, code=ended.get("code"), signal=ended.get("signal"), asked=asked, status=found.status or status,
         cause=ended_as if ended_as in ("hung", "overtime") else "exit",
+        told=told_by_exit(found.harness, ended.get("code")) if ended_as not in ("hung", "overtime") else "",
         oom=oom if oom in ("agent", "host") else "host" if oom else "",
         disk_full=bool(limits.get("disk_full") or limits.get("disk full")),
     )  # fmt: skip

@@ -1,14 +1,16 @@
 """Drives the real CLIs into every end of recipes.py and writes what each left. By hand, never in CI.
 
-    python -m tests.eval_clinic.record OUT [PATTERN]     one directory for each recipe whose id has the pattern
-    python -m tests.eval_clinic.record --list
+    python -m tests.eval_clinic.record OUT [PATTERN [MODULE]]     one directory for each recipe whose id has the pattern
+    python -m tests.eval_clinic.record --list [PATTERN [MODULE]]
 
-A record that is there already is left alone. What is right to say of a record (expected.json) is written by hand.
+The recipes are those of `recipes.py`, or of the module that is named. A record that is there already is left alone.
+What is right to say of a record (expected.json) is written by hand.
 The disk that is full needs root, and so does the memory that is short.
 """
 
 from __future__ import annotations
 
+import importlib
 import re
 import shutil
 import signal
@@ -18,13 +20,15 @@ import tempfile
 import time
 from pathlib import Path
 
-from tests.eval_clinic.recipes import Recipe, recipes
+from tests.eval_clinic.recipes import Recipe
 from tests.eval_clinic.room import Room
 from tests.eval_clinic.written import write
 
 
 def main(arguments: list[str]) -> int:
-    chosen = [recipe for recipe in recipes() if re.search(arguments[1] if len(arguments) > 1 else "", recipe.id)]
+    pattern = arguments[1] if len(arguments) > 1 else ""
+    source = importlib.import_module(arguments[2] if len(arguments) > 2 else "tests.eval_clinic.recipes")
+    chosen = [recipe for recipe in source.recipes() if re.search(pattern, recipe.id)]
     if arguments[:1] == ["--list"]:
         print("\n".join(recipe.id for recipe in chosen))
         return 0

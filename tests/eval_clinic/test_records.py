@@ -1,4 +1,5 @@
-"""Every record is whole, valid, small and names nothing of the machine that made it; every recipe does what it says."""
+"""Every record of both halves is whole, valid, small and names nothing of the machine that made it nor a secret; every
+recipe does what it says, and the page has the figures of both halves as the rules give them today."""
 
 from __future__ import annotations
 
@@ -10,11 +11,14 @@ from typing import Any
 import pytest
 
 from phoenixd.harness.pins import PINS
+from tests.eval_clinic.__main__ import BLIND, RECORDS, main
 from tests.eval_clinic.draw import divided
 from tests.eval_clinic.live import RECIPES, live, load
+from tests.eval_clinic.page import PAGE, written
 
-RECORDS = Path(__file__).with_name("records")
-IDS = sorted(path.parent.name for path in RECORDS.glob("*/record.json"))
+HALVES = {"open": RECORDS, "blind": BLIND}
+WITHOUT = {half for half, place in HALVES.items() if not any(place.glob("*/record.json"))}
+IDS = sorted(f"{half}/{path.parent.name}" for half, place in HALVES.items() for path in place.glob("*/record.json"))
 CAUSES = {
     "context_length_exceeded", "hallucinated_tool", "invalid_tool_arguments", "ambiguous_instruction", "logic_error",
     "transient_error",
@@ -28,34 +32,57 @@ ELSEWHERE = re.compile(
     r"/tmp/(ph|tmp|pytest)|/root\b|/home/(?!dev\b)\w|/work/(?!shop\b|status|pid|gone|claude\b|codex\b|gemini\b)\w"
     r"|127\.0\.0\.1:\d|localhost:\d|phx-rec-"
 )
+SECRETS = re.compile(
+    r"\bsk-(?!test-)[\w-]{8}|\bAIza[\w-]{20}|\bAKIA\w{12}|\bgh[pousr]_\w{20}|\beyJ[\w-]{20,}\.|PRIVATE KEY"
+)
+
+
+def skip_without_records(half: str) -> None:
+    if half in WITHOUT:
+        pytest.skip(f"not run: there are no records of the {half} half in {HALVES[half].name}/")
+
+
+def place(name: str) -> Path:
+    half, _, record = name.partition("/")
+    return HALVES[half] / record
 
 
 def read(name: str, file: str) -> dict[str, Any]:
-    made: dict[str, Any] = json.loads((RECORDS / name / file).read_text())
+    made: dict[str, Any] = json.loads((place(name) / file).read_text())
     return made
 
 
 def recipes() -> dict[str, Any]:
-    load(RECORDS)
+    for half in HALVES.values():
+        load(half)
     return RECIPES
 
 
-def test_there_are_thirty_failures_and_ten_healthy_ends_of_every_harness() -> None:
-    ill = [name for name in IDS if read(name, "expected.json")["ill"]]
+@pytest.mark.parametrize("half", HALVES)
+def test_a_half_has_sixty_failures_of_every_harness_and_twenty_healthy_ends(half: str) -> None:
+    skip_without_records(half)
+    mine = [name for name in IDS if name.startswith(half)]
+    ill = [name for name in mine if read(name, "expected.json")["ill"]]
 
-    assert len(ill) >= 30
-    assert len(IDS) - len(ill) >= 10
+    assert len(ill) >= 60
+    assert len(mine) - len(ill) >= 20
     assert {read(name, "record.json")["harness"] for name in ill} == {*PINS, "pydantic_ai"}
+
+
+def test_no_record_lies_in_both_halves() -> None:
+    names = [name.partition("/")[2] for name in IDS]
+
+    assert len(names) == len(set(names))
 
 
 @pytest.mark.parametrize("name", IDS)
 def test_a_record_is_whole_and_small(name: str) -> None:
-    files = {path.name: path.stat().st_size for path in (RECORDS / name).iterdir()}
+    files = {path.name: path.stat().st_size for path in place(name).iterdir()}
     record = read(name, "record.json")
 
     assert set(files) <= FILES
     assert sum(files.values()) <= LARGEST
-    assert record["id"] == name
+    assert record["id"] == place(name).name
     assert record["fault"]
     if record["harness"] == "pydantic_ai":
         assert record["kind"] == "pydantic_ai"
@@ -94,18 +121,20 @@ def test_what_is_expected_is_said_in_the_clinics_words(name: str) -> None:
         assert (expected["cause"], expected["retryable"], expected["acceptable_treatments"]) == (None, False, [])
 
 
-def test_no_record_names_the_machine_that_made_it() -> None:
+@pytest.mark.parametrize("unwanted", [ELSEWHERE, SECRETS], ids=["the machine that made it", "a secret"])
+def test_no_record_names(unwanted: re.Pattern[str]) -> None:
     found = {
         f"{path.parent.name}/{path.name}: {match[0]!r}"
-        for path in RECORDS.glob("*/*")
+        for half in HALVES.values()
+        for path in half.glob("*/*")
         if path.is_file() and path.parent.name != "__pycache__"
-        for match in ELSEWHERE.finditer(path.read_text())
+        for match in unwanted.finditer(path.read_text())
     }
 
     assert found == set()
 
 
-@pytest.mark.parametrize("name", [name for name in IDS if name.startswith("pydantic_ai-")])
+@pytest.mark.parametrize("name", [name for name in IDS if "/pydantic_ai-" in name])
 async def test_a_recipe_raises_live_what_its_record_says(name: str) -> None:
     record = read(name, "record.json")
 
@@ -113,6 +142,20 @@ async def test_a_recipe_raises_live_what_its_record_says(name: str) -> None:
 
     assert (type(lived.error).__name__ if lived.error else None) == record["raises"]
     assert lived.messages or record["raises"] == "UserError"
+
+
+@pytest.mark.parametrize("half", HALVES)
+def test_the_page_has_the_figures_of_a_half_as_the_rules_give_them_today(
+    half: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    skip_without_records(half)
+    flags = ["--blind"] if half == "blind" else []
+    main(flags)
+
+    told = capsys.readouterr().out.partition("\n\n")[2].splitlines()
+
+    page = PAGE.read_text(encoding="utf-8")
+    assert page == written(page, half, told), f"run ./dev eval-clinic {' '.join([*flags, '--write'])}"
 
 
 def test_the_draw_is_repeatable_and_gives_each_half_one_of_two() -> None:
@@ -135,5 +178,5 @@ def test_the_draw_is_repeatable_and_gives_each_half_one_of_two() -> None:
 
 
 def _lines(name: str, file: str) -> list[str]:
-    path = RECORDS / name / file
+    path = place(name) / file
     return path.read_text().splitlines() if path.exists() else []

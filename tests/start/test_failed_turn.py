@@ -10,6 +10,7 @@ from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.state import Running
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
+from phoenixd.core.limits.waits import signal
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, Prompted
 from phoenixd.harness import HARNESSES
@@ -22,6 +23,8 @@ from tests.start.places import NOW, Room
     ("kind", "status", "word"),
     [
         ("usage_limit_exceeded", None, "rate_limit"),
+        ("rate_limit_exceeded", None, "rate_limit"),
+        ("invalid_prompt", None, "invalid_request"),
         ("unknown", 429, "rate_limit"),
         ("server_overloaded", None, "server_error"),
         ("http_connection_failed", 503, "server_error"),
@@ -55,6 +58,16 @@ def test_a_limit_that_only_the_transcript_tells_is_heard_as_a_hook(room: Room) -
     assert event.reset_wall is not None
     assert event.reset_wall > NOW
     assert event.status == 429
+
+
+def test_c13_an_account_without_credit_is_for_a_person_and_no_limit(room: Room) -> None:
+    unpaid = replace(FAILED, text="Quota exceeded. Check your plan and billing details.")
+
+    event = told(room, SessionFacts(turn_open=False, error=unpaid))
+
+    assert event is not None
+    assert event.failure == "billing"
+    assert signal(event) is None, "nobody is parked for it"
 
 
 @pytest.mark.parametrize(

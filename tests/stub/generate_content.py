@@ -97,6 +97,9 @@ class GenerateContent:
         refused = {"code": rejection.status, "message": rejection.message, "status": status, "details": details}
         return {}, json.dumps({"error": refused}).encode()
 
+    def late(self, rejection: Rejection) -> bytes:
+        return b"data: " + self.error(rejection)[1] + b"\r\n\r\n"
+
     def aside(self, request: RecordedRequest) -> Reply:
         if ":countTokens" in request.path:
             return 200, {}, json.dumps({"totalTokens": _tokens(request)}).encode()

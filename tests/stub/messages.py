@@ -30,6 +30,9 @@ class Messages:
         wait = rejection.retry_after
         return {} if wait is None else {"retry-after": f"{wait:g}"}, wire.error_body(rejection)
 
+    def late(self, rejection: Rejection) -> bytes:
+        return b"event: error\ndata: " + wire.error_body(rejection) + b"\n\n"
+
     def aside(self, request: RecordedRequest) -> Reply:
         if request.method == "GET":
             return 404, {}, wire.error_body(Rejection(404, "not_found_error", "the stub serves messages only"))

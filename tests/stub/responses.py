@@ -105,6 +105,10 @@ class Responses:
         headers = {} if wait is None else {"retry-after": f"{wait:g}"}
         return headers, json.dumps({"error": refused}).encode()
 
+    def late(self, rejection: Rejection) -> bytes:
+        error = {"code": rejection.type, "message": rejection.message}
+        return _event("response.failed", response={"id": "resp_stub", "status": "failed", "error": error})
+
     def aside(self, request: RecordedRequest) -> Reply:
         if request.method == "GET" and request.path.split("?")[0] == "/v1/models":
             return 200, {}, b'{"object": "list", "data": [], "models": []}'

@@ -16,9 +16,11 @@ HALVES = re.compile(r"the word made of ([0-9a-f]{3}) and ([0-9a-f]{3})")
 """Of the words of a seal, as they are given."""
 ALONE = "reply with nothing but two lines"
 """Stands where the seal alone is asked for."""
-Fault = Literal["hang", "hang_mid_stream", "drop", "drop_mid_stream", "end_mid_block", "end_after_block"]
-"""The last two end the stream cleanly: inside the first block of the answer, which may be a call, or after it, and
-without the event that ends the answer."""
+Fault = Literal[
+    "hang", "hang_mid_stream", "drop", "drop_mid_stream", "end_mid_block", "end_after_block", "error_mid_stream"
+]
+"""`end_...` end the stream cleanly: inside the first block of the answer, which may be a call, or after it, and without
+the event that ends the answer. `error_mid_stream`: the step's error comes as an event of a stream that has begun."""
 Stop = Literal["output_limit", "window", "filtered"]
 """Why an answer ends before it is whole; each dialect has its own word for it."""
 
@@ -31,12 +33,16 @@ class ToolUse:
 
 @dataclass(frozen=True, slots=True)
 class Rejection:
-    """An HTTP error in the API's own shape. `retry_after` is in seconds."""
+    """An HTTP error in the API's own shape. `retry_after` is in seconds.
+
+    `body` is sent as it is, in place of that shape: what a gateway before the API says, in HTML or in JSON of its own.
+    """
 
     status: int
     type: str = "api_error"
     message: str = "stub error"
     retry_after: float | None = None
+    body: str = ""
 
 
 @dataclass(frozen=True, slots=True)

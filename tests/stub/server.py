@@ -49,6 +49,10 @@ class Dialect(Protocol):
         """Headers and body of a refusal."""
         ...
 
+    def late(self, rejection: Rejection) -> bytes:
+        """The refusal as the last event of a stream that has begun."""
+        ...
+
     def aside(self, request: RecordedRequest) -> Reply:
         """The answer to whatever is no request for a model's words."""
         ...
@@ -217,8 +221,11 @@ class _Handler(BaseHTTPRequestHandler):
             stub.wait_at(None, self.connection)
         if not let_go or step.fault in ("hang", "drop"):
             self._drop()
-        elif step.error is not None:
+        elif step.error is not None and not (step.fault == "error_mid_stream" and stub.dialect.streams(request)):
             headers, body = stub.dialect.error(step.error)
+            if own := step.error.body:
+                body = own.encode()
+                headers = {**headers, "content-type": "text/html" if own.startswith("<") else "application/json"}
             self._whole(step.error.status, body, headers)
         elif stub.dialect.streams(request):
             self._stream(stub.dialect.events(request, step, stub.scenario.usage), step)
@@ -234,6 +241,10 @@ class _Handler(BaseHTTPRequestHandler):
                     self.server.stub.wait_at(None, self.connection)
                 self._drop()
                 return
+            if number == 2 and step.fault == "error_mid_stream" and step.error is not None:
+                late = self.server.stub.dialect.late(step.error)
+                self.wfile.write(b"%x\r\n%s\r\n" % (len(late), late))
+                break
         self.wfile.write(b"0\r\n\r\n")
 
     def _read(self) -> RecordedRequest:

@@ -14,8 +14,11 @@ from typing import Any
 
 import pytest
 
+from tests.stub.generate_content import GenerateContent
 from tests.stub.messages import MessagesStub
+from tests.stub.responses import Responses
 from tests.stub.scenario import Rejection, Scenario, Step, ToolUse, Usage, load, step_from
+from tests.stub.server import Dialect
 
 TOOLS = [{"name": "Bash"}]
 COMPACTION = "CRITICAL: Respond with TEXT ONLY. Do NOT call any tools. Summarise."
@@ -106,6 +109,37 @@ def test_errors_have_the_apis_shape(stub: MessagesStub) -> None:
     status, reply, headers = ask(stub, "x")
 
     assert (status, reply["error"]["type"], headers["retry-after"]) == (429, "rate_limit_error", "3")
+
+
+def test_a_gateway_before_the_api_answers_in_its_own_words(stub: MessagesStub) -> None:
+    stub.scenario.add(Step(error=Rejection(502, body='{"detail": "no upstream"}'), times=2))
+
+    status, reply, headers = ask(stub, "x")
+
+    assert (status, reply, headers["content-type"]) == (502, {"detail": "no upstream"}, "application/json")
+
+
+def test_an_error_in_a_stream_is_its_last_event_and_without_a_stream_the_answer(stub: MessagesStub) -> None:
+    error = Rejection(529, "overloaded_error", "Overloaded")
+    stub.scenario.add(Step(text="half", fault="error_mid_stream", error=error, times=None))
+
+    status, raw, _ = ask(stub, "x", stream=True)
+    events = [json.loads(line[6:]) for line in raw.splitlines() if line.startswith("data: ")]
+
+    assert (status, events[0]["type"]) == (200, "message_start")
+    assert events[-1] == {"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}
+    assert ask(stub, "x")[0] == 529
+
+
+@pytest.mark.parametrize(
+    ("dialect", "start"), [(Responses(), "event: response.failed"), (GenerateContent(), "data: {")]
+)
+def test_each_dialect_has_an_error_for_a_stream_that_has_begun(dialect: Dialect, start: str) -> None:
+    late = dialect.late(Rejection(503, "server_is_overloaded", "try later")).decode()
+
+    assert late.startswith(start)
+    assert "try later" in late
+    assert late.endswith(("\n\n", "\r\n\r\n"))
 
 
 @pytest.mark.parametrize("fault", ["drop", "drop_mid_stream"])

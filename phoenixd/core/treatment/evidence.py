@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import Literal
 
-from phoenixd.core.causes import CutHow, EndCause, Obstacle
+from phoenixd.core.causes import CutHow, EndCause, Obstacle, Told
 from phoenixd.core.hooks import Failure
 from phoenixd.core.treatment.words import Occasion
 
@@ -22,8 +22,8 @@ class Evidence:
     turn came to a good end, and nothing failed after that. failure, word, status: of its newest turn, where that
     failed, by type; word is the harness's own one. reset: a time was named at which the limit is over. cut: its newest
     answer was, and went_on: its CLI asked for the rest. call: the tool that was open. screen: what its pane shows, by
-    the harness's reading. fill: the share of the window that is taken. told: the program's own code for its end says
-    why. said: words for people, without secrets.
+    the harness's reading. fill: the share of the window that is taken. told: what the program's own exit
+    code says. said: words for people, without secrets.
     """
 
     occasion: Occasion = "end"
@@ -52,6 +52,7 @@ class Evidence:
     screen: str = ""
     fill: float | None = None
     obstacle: Obstacle | Literal[""] = ""
+    told: Told | Literal[""] = ""
     crashes: int = 0
     said: str = ""
 

@@ -12,7 +12,7 @@ from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read
-from phoenixd.core.traits import traits_of
+from phoenixd.core.traits import told_by_exit, traits_of
 from phoenixd.core.treatment.case import Patient
 from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
 from phoenixd.core.treatment.words import Occasion
@@ -92,6 +92,7 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         disks=", ".join(end.full_disks),
         crashes=len(after.crashes),
         status=STATUSES.get(end.code or 0) if traits_of(before.spec.harness).exits_with_status else None,
+        told=told_by_exit(before.spec.harness, end.code) if end.cause == "exit" else "",
         said=end.note[-SAID_LIMIT:],
     )
     incident = after.incident

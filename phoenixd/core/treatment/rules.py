@@ -123,6 +123,12 @@ RULES: tuple[Rule, ...] = (
     Rule("the API refuses the request", LOGIC, "request", 0.6, ("ask", "fresh", "abort"), ("failure", "word", "status"),
          lambda e: e.failure == "request" or (e.failure == "overload" and is_refusal(e.status))),
     # What stood in the way of a start.
+    Rule("it says by its exit code that it has no login", LOGIC, "login", 0.9, ("ask", "abort"), ("told", "code"),
+         lambda e: e.told == "login"),
+    Rule("it says by its exit code that its settings are wrong", LOGIC, "configuration", 0.9, ("ask", "abort"),
+         ("told", "code"), lambda e: e.told == "configuration"),
+    Rule("it used up what its operator lets a run take", LOGIC, "usage_limit", 0.9, ("ask", "abort"), ("told", "code"),
+         lambda e: e.told == "usage_limit"),
     Rule("the command cannot be executed", LOGIC, "configuration", 0.95, ("abort",), ("code", "worked"),
          lambda e: e.code in NOT_EXECUTABLE and not e.worked and not e.is_alive),
     Rule("its session is in use elsewhere", TRANSIENT, "session_in_use", 0.9, ("resume", "ask"), ("obstacle", "screen"),

@@ -19,6 +19,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal
 
 from phoenixd.core.armed_answer import On
+from phoenixd.core.causes import Told
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
 from phoenixd.documents.brief.page import utf16_units
@@ -45,6 +46,10 @@ EVENTS: Mapping[str, str] = {
 }
 """The hook program's word for each event of the CLI that says something."""
 
+EXITS: tuple[tuple[int, Told], ...] = (
+    (41, "login"), (44, "configuration"), (52, "configuration"), (53, "usage_limit"), (55, "configuration"),
+)  # fmt: skip
+"""Its own exit codes: no login, sandbox, settings, turns of a session, a directory that nobody trusts."""
 HOOK_TIMEOUT_MS = 5000
 EXTENSION = "phoenixd"
 
@@ -78,7 +83,7 @@ class Gemini:
     default_argv = ("gemini",)
     traits = Traits(
         stops_either_way=True, writes_briefs=True, takes_armed=("stop", "tool"), one_turn_flags=("-p", "--prompt"),
-        escape_ends_turn=True, exits_with_status=True, tells_cut=False,
+        escape_ends_turn=True, exits_with_status=True, exits_tell=EXITS, tells_cut=False,
     )  # fmt: skip
     login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
