@@ -4,176 +4,170 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
-from pydantic_ai import Agent, ModelHTTPError, UsageLimits
+from pydantic import BaseModel, ConfigDict
+from pydantic_ai import Agent, ModelHTTPError, ModelRetry, UsageLimits
 from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 
-from tests.eval_clinic.blind.refusals import page, raw
 from tests.eval_clinic.live import Attempt, recipe
-from tests.eval_clinic.shop import PROMPT, Count, always, api, history, invents, refusal, refusing, says, scripted, shop
-from tests.stub.scenario import Rejection, Step
+from tests.eval_clinic.shop import PROMPT, Count, always, api, history, refusal, says, scripted, shop
+from tests.stub.scenario import Step, ToolUse
+
+COUNTS = Step(tool_use=(ToolUse("count_coins", {"drawer": 1}),))
 
 
-def refused_by(error: Exception) -> FunctionModel:
+class Drawer(BaseModel):
+    """A drawer, and nothing else of it."""
+
+    model_config = ConfigDict(extra="forbid")
+    number: int
+
+
+def refused_by(status: int, model: str, body: object) -> FunctionModel:
     def reply(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        raise error
+        raise ModelHTTPError(status_code=status, model_name=model, body=body)
 
     return FunctionModel(reply)
 
 
 @recipe
-async def misspelled_tool() -> AsyncIterator[Attempt]:
-    yield Attempt(shop(scripted(says(ToolCallPart("countCoins", {"drawer": 1})))), PROMPT)
-
-
-@recipe
-async def a_new_tool_each_time() -> AsyncIterator[Attempt]:
-    agent = shop(FunctionModel(invents(False)), retries=50)
-    yield Attempt(agent, PROMPT, {"usage_limits": UsageLimits(request_limit=9)})
-
-
-@recipe
-async def argument_left_out() -> AsyncIterator[Attempt]:
-    yield Attempt(shop(scripted(says(ToolCallPart("count_coins", {})))), PROMPT)
-
-
-@recipe
-async def arguments_are_no_json() -> AsyncIterator[Attempt]:
-    yield Attempt(shop(scripted(says(ToolCallPart("count_coins", "drawer = 1")))), PROMPT)
-
-
-@recipe
-async def field_of_the_result_missing() -> AsyncIterator[Attempt]:
-    yield Attempt(shop(scripted(says(ToolCallPart("final_result", {"coins": 121}))), output_type=Count), PROMPT)
-
-
-@recipe
-async def tool_wants_a_day_that_exists() -> AsyncIterator[Attempt]:
-    yield Attempt(refusing("day '2026-02-30' does not exist; give a day of the calendar as YYYY-MM-DD"), PROMPT)
-
-
-@recipe
-async def conversation_too_long_for_anthropic() -> AsyncIterator[Attempt]:
-    told = "prompt is too long: 214998 tokens > 200000 maximum"
-    async with api(refusal(400, "invalid_request_error", told)) as model:
-        yield Attempt(shop(model), PROMPT, {"message_history": history()})
-
-
-@recipe
-async def input_too_long_for_bedrock() -> AsyncIterator[Attempt]:
-    async with api(always(error=raw(400, {"message": "Input is too long for requested model."}))) as model:
-        yield Attempt(shop(model), PROMPT, {"message_history": history()})
-
-
-@recipe
-async def messages_too_long_for_openai() -> AsyncIterator[Attempt]:
-    told = {
-        "message": "This model's maximum context length is 128000 tokens. However, your messages resulted in 140211 "
-        "tokens. Please reduce the length of the messages.",
-        "type": "invalid_request_error", "param": "messages", "code": "context_length_exceeded",
-    }  # fmt: skip
-    error = ModelHTTPError(status_code=400, model_name="gpt-5.5", body=told)
-    yield Attempt(shop(refused_by(error)), PROMPT, {"message_history": history()})
-
-
-@recipe
-async def request_larger_than_a_gateway_takes() -> AsyncIterator[Attempt]:
-    async with api(always(error=page(413, "Request Entity Too Large"))) as model:
-        yield Attempt(shop(model), PROMPT, {"message_history": history()})
-
-
-@recipe
-async def service_unavailable_in_html() -> AsyncIterator[Attempt]:
-    async with api(always(error=page(503, "Service Temporarily Unavailable"))) as model:
+async def tool_of_another_agent() -> AsyncIterator[Attempt]:
+    """A call of a tool that some other agent has, through the vendor's API, each time."""
+    calls = ToolUse("mcp__till__count", {"drawer": 1})
+    async with api(Step(tool_use=(calls,), times=None, match="")) as model:
         yield Attempt(shop(model), PROMPT)
 
 
 @recipe
-async def gateway_time_out() -> AsyncIterator[Attempt]:
-    async with api(always(error=page(504, "Gateway Time-out"))) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def nobody_at_the_port() -> AsyncIterator[Attempt]:
-    async with api(is_gone=True) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def throttled_by_bedrock() -> AsyncIterator[Attempt]:
-    async with api(always(error=raw(429, {"message": "Too many requests, please wait before trying again."}))) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def stream_of_an_overloaded_vendor() -> AsyncIterator[Attempt]:
-    async with api(refusal(529, "overloaded_error", "Overloaded")) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def refused_key() -> AsyncIterator[Attempt]:
-    async with api(refusal(401, "authentication_error", "invalid x-api-key")) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def more_credits_for_openrouter() -> AsyncIterator[Attempt]:
-    told = {"message": "This request requires more credits, or fewer max_tokens.", "code": 402}
-    yield Attempt(shop(refused_by(ModelHTTPError(status_code=402, model_name="kimi-k3", body=told))), PROMPT)
-
-
-@recipe
-async def organization_disabled() -> AsyncIterator[Attempt]:
-    async with api(refusal(400, "invalid_request_error", "This organization has been disabled.")) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def refused_by_the_vendor() -> AsyncIterator[Attempt]:
-    async with api(always(text="", stop="filtered")) as model:
-        yield Attempt(shop(model), PROMPT)
-
-
-@recipe
-async def tool_divides_by_nothing() -> AsyncIterator[Attempt]:
-    agent = Agent(scripted(says(ToolCallPart("average", {"drawer": 1}))))
+async def argument_too_many() -> AsyncIterator[Attempt]:
+    call = ToolCallPart("open_drawer", {"drawer": {"number": 1, "colour": "green"}})
+    agent = Agent(scripted(says(call)))
 
     @agent.tool_plain
-    def average(drawer: int) -> float:
-        """The average worth of a coin in a drawer."""
-        return 120 / (drawer - 1)
+    def open_drawer(drawer: Drawer) -> str:
+        """Open a drawer."""
+        return f"drawer {drawer.number} is open"
 
     yield Attempt(agent, PROMPT)
 
 
 @recipe
-async def budget_of_tokens() -> AsyncIterator[Attempt]:
-    options = {"usage_limits": UsageLimits(total_tokens_limit=60)}
+async def result_that_never_adds_up() -> AsyncIterator[Attempt]:
+    right = says(ToolCallPart("final_result", {"coins": -3, "notes": 2}))
+    agent = shop(scripted(right), output_type=Count)
+
+    @agent.output_validator
+    def adds_up(count: Count) -> Count:
+        if count.coins < 0:
+            raise ModelRetry(f"coins must be 0 or more, not {count.coins}")
+        return count
+
+    yield Attempt(agent, PROMPT)
+
+
+@recipe
+async def requested_more_than_vllm_has() -> AsyncIterator[Attempt]:
+    told = {
+        "object": "error", "type": "BadRequestError", "param": None, "code": 400,
+        "message": "This model's maximum context length is 32768 tokens. However, you requested 41200 tokens (37104 in "
+        "the messages, 4096 in the completion). Please reduce the length of the messages or completion.",
+    }  # fmt: skip
+    model = refused_by(400, "qwen4-coder", told)
+    yield Attempt(shop(model), PROMPT, {"message_history": history()})
+
+
+@recipe
+async def prompt_too_long_after_a_tool() -> AsyncIterator[Attempt]:
+    full = refusal(400, "invalid_request_error", "prompt is too long: 203911 tokens > 200000 maximum")
+    async with api(COUNTS, full) as model:
+        yield Attempt(shop(model), PROMPT, {"message_history": history()})
+
+
+@recipe
+async def high_demand_for_gemini() -> AsyncIterator[Attempt]:
+    told = {
+        "code": 503, "status": "UNAVAILABLE", "message": "This model is currently experiencing high demand. Spikes in "
+        "demand are usually temporary. Please try again later.",
+    }  # fmt: skip
+    yield Attempt(shop(refused_by(503, "gemini-4-pro", {"error": told})), PROMPT)
+
+
+@recipe
+async def requests_a_minute_of_openai() -> AsyncIterator[Attempt]:
+    told = {
+        "message": "Rate limit reached for gpt-5.5 in organization org-shop on requests per min (RPM): Limit 3, Used "
+        "3, Requested 1. Please try again in 20s.",
+        "type": "requests", "param": None, "code": "rate_limit_exceeded",
+    }  # fmt: skip
+    yield Attempt(shop(refused_by(429, "gpt-5.5", told)), PROMPT)
+
+
+@recipe
+async def connection_dropped_after_a_tool() -> AsyncIterator[Attempt]:
+    async with api(COUNTS, always(fault="drop")) as model:
+        yield Attempt(shop(model), PROMPT)
+
+
+@recipe
+async def limit_of_answered_tokens() -> AsyncIterator[Attempt]:
+    options = {"usage_limits": UsageLimits(output_tokens_limit=12)}
     yield Attempt(shop(scripted(says(ToolCallPart("count_coins", {"drawer": 1})))), PROMPT, options)
 
 
 @recipe
-async def healthy_after_an_overload() -> AsyncIterator[Attempt]:
-    steps = Step(error=Rejection(529, "overloaded_error", "Overloaded")), Step(text="It holds 121 coins.")
+async def unsupported_parameter() -> AsyncIterator[Attempt]:
+    told = {
+        "message": "Unsupported parameter: 'max_tokens' is not supported with this model. Use 'max_completion_tokens' "
+        "instead.",
+        "type": "invalid_request_error", "param": "max_tokens", "code": "unsupported_parameter",
+    }  # fmt: skip
+    yield Attempt(shop(refused_by(400, "gpt-5.5", told)), PROMPT)
+
+
+@recipe
+async def prompt_filtered_by_azure() -> AsyncIterator[Attempt]:
+    told = {
+        "message": "The response was filtered due to the prompt triggering Azure OpenAI's content management policy. "
+        "Please modify your prompt and retry.",
+        "type": None, "param": "prompt", "code": "content_filter", "status": 400,
+    }  # fmt: skip
+    yield Attempt(shop(refused_by(400, "gpt-5.5", told)), PROMPT)
+
+
+@recipe
+async def nothing_is_answered() -> AsyncIterator[Attempt]:
+    yield Attempt(shop(scripted(says())), PROMPT)
+
+
+@recipe
+async def healthy_after_a_wrong_day() -> AsyncIterator[Attempt]:
+    days = [says(ToolCallPart("book", {"day": day})) for day in ("2026-02-30", "2026-02-28")]
+    agent = Agent(scripted(*days, says("The takings of 28 February are booked.")))
+
+    @agent.tool_plain
+    def book(day: str) -> str:
+        """Book the day's takings."""
+        if day.endswith("30"):
+            raise ModelRetry(f"day {day!r} does not exist")
+        return "booked"
+
+    yield Attempt(agent, PROMPT)
+
+
+@recipe
+async def healthy_after_a_dropped_connection() -> AsyncIterator[Attempt]:
+    steps = Step(fault="drop", match=""), COUNTS, Step(text="It holds 121 coins.")
     async with api(*steps, retries=2) as model:
         yield Attempt(shop(model), PROMPT)
 
 
 @recipe
-async def healthy_after_an_unknown_tool() -> AsyncIterator[Attempt]:
-    calls = says(ToolCallPart("web_search", {"query": "till"})), says(ToolCallPart("list_drawers", {})), says("Two.")
-    yield Attempt(shop(scripted(*calls)), PROMPT)
+async def healthy_with_a_tool_that_tells_of_errors() -> AsyncIterator[Attempt]:
+    agent = Agent(scripted(says(ToolCallPart("read_log", {})), says("The import failed at night; the till is right.")))
 
+    @agent.tool_plain
+    def read_log() -> str:
+        """The log of the night."""
+        return "Error: 429 rate_limit_error; UnexpectedModelBehavior: Exceeded maximum retries (1) for tool 'count'"
 
-@recipe
-async def healthy_after_prose() -> AsyncIterator[Attempt]:
-    right = says(ToolCallPart("final_result", {"coins": 121, "notes": 2}))
-    yield Attempt(shop(scripted(says("121 coins and two notes."), right), output_type=Count), PROMPT)
-
-
-@recipe
-async def healthy_talk_of_errors() -> AsyncIterator[Attempt]:
-    said = "The log says: 401 invalid x-api-key, then 'prompt is too long'. The till itself is in order."
-    yield Attempt(shop(scripted(says(said))), PROMPT)
+    yield Attempt(agent, PROMPT)
