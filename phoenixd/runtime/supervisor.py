@@ -46,6 +46,9 @@ TURN_SPAN = 0.02
 that belong together are never parted."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
+CROWDED, ROOMY = 200, 50
+"""Waiting events from which on the shims are not read, until so few are left: a shim keeps what decides and merges what
+is mere evidence, which this queue cannot."""
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
@@ -105,6 +108,9 @@ class Supervisor:
         self._on_degraded = on_degraded
         self._clean = clean
         self._remember = remember
+        self._on_crowded: Callable[[bool], None] = lambda crowded: None
+        self._is_crowded = False
+        self._first: deque[_Waiting] = deque()
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._on_saved = on_saved
@@ -139,9 +145,11 @@ class Supervisor:
         remember: Remember,
         listener: Listener,
         on_saved: Callable[[int], None],
+        on_crowded: Callable[[bool], None],
     ) -> None:
         """Speak from now on to parts that were made after it; to be called before it runs, and before it hears."""
         self._dispatch, self._clean, self._remember, self._on_saved = dispatch, clean, remember, on_saved
+        self._on_crowded = on_crowded
         self._listeners.append(listener)
 
     def find(self, name: str) -> Agent | None:
@@ -161,20 +169,34 @@ class Supervisor:
             return
         self._put(_Waiting(cleaned(event, self._clean), saved=saved))
 
-    def _put(self, waiting: _Waiting) -> None:
-        self._queue.append(waiting)
+    def _put(self, waiting: _Waiting, *, first: bool = False) -> None:
+        (self._first if first else self._queue).append(waiting)
         self._arrived.set()
+        self._tell_how_crowded()
 
     def begin_with(self, event: Event) -> None:
         """Queue an event before all others: what has to be decided before anything else is."""
-        self._queue.appendleft(_Waiting(event))
+        self._first.appendleft(_Waiting(event))
         self._arrived.set()
 
+    def _tell_how_crowded(self) -> None:
+        is_crowded = len(self._queue) > (ROOMY if self._is_crowded else CROWDED)
+        if is_crowded != self._is_crowded:
+            self._is_crowded = is_crowded
+            self._on_crowded(is_crowded)
+
+    async def order(self, event: Event) -> Refusal | None:
+        """Ask before all that was told and waits: a person's order does not stand behind a flood of hooks.
+
+        What it overtakes came by another way than the order, so that either could have been the first here.
+        """
+        return (await self.ask_all([event], first=True))[0]
+
     async def ask(self, event: Event) -> Refusal | None:
-        """Queue an operator's request and return its refusal, or None once it is durable and under way."""
+        """Queue a request and return its refusal, or None once it is durable and under way."""
         return (await self.ask_all([event]))[0]
 
-    async def ask_all(self, events: Sequence[Event]) -> list[Refusal | None]:
+    async def ask_all(self, events: Sequence[Event], *, first: bool = False) -> list[Refusal | None]:
         """Queue requests that belong together, for one commit, and return what became of each."""
         answered = anyio.Event()
         answers: dict[int, Refusal | None] = {}
@@ -185,7 +207,7 @@ class Supervisor:
                 answered.set()
 
         for number, event in enumerate(events):
-            self._put(_Waiting(cleaned(event, self._clean), partial(done, number)))
+            self._put(_Waiting(cleaned(event, self._clean), partial(done, number)), first=first)
         if events:
             await answered.wait()
         return [answers[number] for number in range(len(events))]
@@ -199,7 +221,7 @@ class Supervisor:
             while not self._ending.is_set():
                 await self._arrived.wait()
                 self._arrived = anyio.Event()
-                while not self._ending.is_set() and (self._queue or self._knows_otherwise):
+                while not self._ending.is_set() and (self._first or self._queue or self._knows_otherwise):
                     await self.turn()
             self._turned_last.set()
 
@@ -222,6 +244,7 @@ class Supervisor:
         Where the commit is late, what ends processes or tells people goes on; all else follows when it is there.
         """
         turn, now = self._step_all()
+        self._tell_how_crowded()
         self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
         if turn.is_to_be_saved:
@@ -270,14 +293,14 @@ class Supervisor:
         if self._knows_otherwise:
             # Before all that waits: a start that is decided on now could not be ordered.
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
-            self._queue.appendleft(_Waiting(event))
+            self._first.appendleft(_Waiting(event))
         began = now.at
-        for stepped in range(min(len(self._queue), TURN_LIMIT)):
-            waiting = self._queue.popleft()
+        for stepped in range(min(len(self._first) + len(self._queue), TURN_LIMIT)):
             now = self._clock.now()
-            if stepped and waiting.done is None and now.at - began > TURN_SPAN:
-                self._queue.appendleft(waiting)
+            waits = self._first or self._queue
+            if stepped and waits is self._queue and waits[0].done is None and now.at - began > TURN_SPAN:
                 break
+            waiting = waits.popleft()
             heard = as_heard(self.fleet, waiting.event)
             result = step(self.fleet, heard, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)

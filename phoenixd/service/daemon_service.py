@@ -206,7 +206,7 @@ class DaemonService:
     async def order(self, event: Event) -> Refusal | None:
         if isinstance(event, StartRequested | RestartRequested):
             await self.look_at_breaker(event.agent)
-        return await self.supervisor.ask(event)
+        return await self.supervisor.order(event)
 
     async def look_at_breaker(self, name: str) -> None:
         agent = meant(self.fleet(), name)

@@ -96,7 +96,7 @@ class Declarations:
                     await anyio.to_thread.run_sync(config.forget_removed, self.directories.state, young, known)
             except ConfigurationError as error:
                 return Refusal("conflict", error.message, error.remedy)
-            return await self.supervisor.ask(AgentWithdrawn(name, by, act))
+            return await self.supervisor.order(AgentWithdrawn(name, by, act))
 
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
         """Take an act back; of an agent that was removed the declaration first."""
@@ -110,7 +110,7 @@ class Declarations:
                     return Refusal("conflict", f"{name} is still being removed", f"phoenixctl undo {name}, once more")
                 again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
                 return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
-        return await self.supervisor.ask(UndoRequested(name, act, by))
+        return await self.supervisor.order(UndoRequested(name, act, by))
 
     async def _declare_again(self, name: str, act: str) -> Refusal | None:
         """Declare an agent as it was before this act; where that is refused or fails, its file is kept as before."""

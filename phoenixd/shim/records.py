@@ -62,6 +62,16 @@ def write(path: str, record: dict[str, Any], durable: bool) -> None:
         _sync_directory(directory)
 
 
+def sync(path: str) -> None:
+    """Have a file that was written without `durable` on the disk when this returns. Raises OSError."""
+    fd = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)
+    _sync_directory(os.path.dirname(path))
+
+
 def read_bytes(path: str, limit: int = RECORD_LIMIT, dir_fd: int | None = None) -> bytes:
     """The content of a regular file; never follows a link, never blocks on a FIFO, never takes more than `limit`."""
     fd = open_plain(path, dir_fd)

@@ -49,18 +49,27 @@ class RunFiles:
         # It names processes of this boot only, so that it need not survive the machine.
         records.write(self._path("run.json"), record, durable=False)
 
-    def write_exit(self, record: dict[str, Any]) -> None:
-        records.write(self._path("exit.json"), record, durable=True)
+    def write_exit(self, record: dict[str, Any], *, durable: bool) -> None:
+        records.write(self._path("exit.json"), record, durable=durable)
+
+    def sync_exit(self) -> None:
+        """Make the exit record durable that was written without it."""
+        records.sync(self._path("exit.json"))
 
     def write_clean_exit(self, run: Run) -> None:
         """The handshake of an agent that meant to stop; an end that was forced on it is none, whatever its code."""
-        if run.cause != "exit" or run.code not in CLEAN_CODES or not run.order.zero_is_clean:
+        if not is_clean(run):
             return
         marker = {"run_id": run.order.run_id, "incarnation": run.order.incarnation, "ended_at": run.ended_at}
         records.write(self._path(".clean-exit"), marker, durable=True)
 
     def _path(self, name: str) -> str:
         return os.path.join(self.state_dir, name)
+
+
+def is_clean(run: Run) -> bool:
+    """Whether the run ended as an agent does that meant to stop."""
+    return run.cause == "exit" and run.code in CLEAN_CODES and run.order.zero_is_clean
 
 
 def exit_record(

@@ -75,5 +75,6 @@ async def compose(
         remember=keeper.keep,
         listener=listen,
         on_saved=service.ring,
+        on_crowded=world.shims.hold_back,
     )
     return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, rounds, service, ending)

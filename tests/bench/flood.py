@@ -105,6 +105,9 @@ def _stage(root: Path, agents: int):  # type: ignore[no-untyped-def]
     program = root / "agent"
     program.write_text(
         f"#!/bin/sh\nenv -0 > {root}/$PHOENIX_AGENT.new; mv {root}/$PHOENIX_AGENT.new {root}/$PHOENIX_AGENT.env\n"
+        # As a CLI does: until its first evidence an agent counts as starting, and few may start at once.
+        'printf "%s" "{\\"session_id\\": \\"$PHOENIX_SESSION_ID\\", \\"source\\": \\"startup\\"}"'
+        ' | "$PHOENIX_HOOK" session-start\n'
         "exec sleep 100000\n"
     )
     program.chmod(0o755)

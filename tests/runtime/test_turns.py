@@ -9,13 +9,14 @@ from phoenixd.core.actions import Action, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Starting
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.events.fleet import EpochBegun
+from phoenixd.core.events.orders import AgentDeclared, MuteRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
-from phoenixd.runtime.supervisor import EVIDENCE_LIMIT, Supervisor
+from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, ROOMY, Supervisor
 from tests.runtime.test_messages import FastClock
 
 AGENTS = 20
@@ -95,6 +96,58 @@ async def test_of_what_piles_up_evidence_alone_is_dropped() -> None:
     supervisor.tell(alive, lambda: None)
     supervisor.tell(alive)
     assert [one.event for one in supervisor._queue][EVIDENCE_LIMIT:] == [alive, ended, alive]
+
+
+async def test_an_order_is_decided_before_the_hooks_that_wait() -> None:
+    """4,000 hooks a second leave thousands of events waiting; a person's stop is no later for that."""
+    told = Told()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            for _ in range(100):
+                supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+            tasks.start_soon(supervisor.order, AgentDeclared(AgentSpec("b", ("x",), "/")))
+            tasks.start_soon(supervisor.order, MuteRequested("b", 60.0))
+            await checkpoint()
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    assert supervisor.fleet.agents["b"].name in supervisor.fleet.mutes, "in the order in which they were given"
+    assert len(supervisor._queue) > 90, "and the turn took no more than its share of the others"
+
+
+async def test_what_came_before_all_others_comes_before_an_order_too() -> None:
+    told = Told()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    heard = []
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.order, StartRequested("a"))
+        await checkpoint()
+        supervisor.begin_with(EpochBegun(3))
+        heard = [one.event for one in supervisor._first]
+        tasks.cancel_scope.cancel()
+    assert heard == [EpochBegun(3), StartRequested("a")]
+
+
+async def test_the_shims_are_left_alone_while_much_waits_and_read_again_when_little_does() -> None:
+    told, crowded = Told(), list[bool]()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    supervisor.connect(
+        dispatch=told.act, clean=lambda agent, text: text, remember=lambda batch, is_order, is_saved: None,
+        listener=lambda stored, changed: None, on_saved=lambda newest: None, on_crowded=crowded.append,
+    )  # fmt: skip
+    for number in range(CROWDED + 1):
+        assert crowded == [], number
+        supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+    assert crowded == [True]
+
+    left = []
+    while supervisor._queue:
+        await supervisor.turn()
+        left.append((len(supervisor._queue), crowded[-1]))
+    assert crowded == [True, False]
+    assert [held for _, held in left] == [waiting > ROOMY for waiting, _ in left]
 
 
 def is_new(agent: Agent) -> bool:

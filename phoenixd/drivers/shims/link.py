@@ -16,7 +16,7 @@ from phoenixd.drivers.shims.wire import PACKET_LIMIT, Malformed, decode, encode
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.shims import ShimMessage
 
-PACKETS_PER_TURN = 64
+PACKETS_PER_TURN = 8
 """How many packets of one shim are read before the others have their turn."""
 
 WAITING_LIMIT = 256
@@ -40,7 +40,7 @@ class Link:
         self._on_close = on_close
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
-        self._loop.add_reader(connection, self._read)
+        self.read_on(True)
 
     @property
     def is_open(self) -> bool:
@@ -65,6 +65,13 @@ class Link:
         except OSError as error:
             self._fail(error.strerror or "broken")
             raise ShimFailed(f"the link to {self.agent}'s shim broke: {error.strerror}") from error
+
+    def read_on(self, wanted: bool) -> None:
+        """Read what the shim says, or leave it with the shim, which then merges and bounds it."""
+        if wanted and self.is_open:
+            self._loop.add_reader(self._socket, self._read)
+        elif self.is_open:
+            self._loop.remove_reader(self._socket)
 
     def close(self) -> None:
         if self.is_open:

@@ -73,6 +73,12 @@ class SeqpacketShims(Orders):
         """Tell `sink` what shims say, from now on; to be called before the first link."""
         self._sink = sink
 
+    def hold_back(self, held: bool) -> None:
+        """Leave what the shims say with them, or read on. A link that is opened meanwhile is read: it has to greet."""
+        for peer in self._peers.values():
+            if peer.link is not None and peer.hello is not None:
+                peer.link.read_on(not held)
+
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
 

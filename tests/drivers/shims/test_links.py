@@ -251,6 +251,20 @@ async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, lin
     assert [message.event for message in links.heard[:2]] == ["hello", "hook"]
 
 
+async def test_what_a_shim_says_while_it_is_held_back_is_heard_once_it_is_read_again(
+    short_tmp: Path, links: Links
+) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        links.shims.hold_back(True)
+        shim.say({"event": "hook", "seq": 1, "kind": "stop"})
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+        assert links.heard == [], "it is told all the same, and not heard"
+        links.shims.hold_back(False)
+        await links.heard_of("hook")
+
+
 async def test_promise_10_a_link_that_goes_on_closing_is_taken_up_as_long_as_its_shim_lives(short_tmp: Path) -> None:
     """Once the fourth loss within ten seconds was the last: nobody tried again."""
     links = Links(short_tmp, longest_pause=1.0)
