@@ -170,7 +170,8 @@ def test_a_seat_passes_on_and_every_restart_of_the_daemon_keeps_it(seats: Seats)
     seats.again()
     assert seats.runs("boss", 2) == second
     assert seats.ctl("status", "boss-g1", "--json").returncode == 4
-    seats.until("it writes the papers", lambda: state_of(seats)["agent"] == "boss", PATIENCE)
+    seats.until("it writes the papers", (seats.paper("boss") / "state.json").exists, PATIENCE)
+    assert state_of(seats)["agent"] == "boss"
     assert not (seats.paper("boss-g2") / "state.json").exists(), "papers are the seat's"
     seats.until("its session is on record", (seats.paper("boss-g2") / "session.json").exists, PATIENCE)
     assert "boss" in seats.ask("explain", "boss")

@@ -106,6 +106,9 @@ class ProjectReader:
                 self.others.append(f"{path.rsplit('/', 1)[-1]}/{name}")
 
     def _artifacts(self, place: int, path: str) -> None:
+        with contextlib.suppress(FileNotFoundError):
+            if stat.S_ISDIR(os.stat(layout.MANIFEST, dir_fd=place, follow_symlinks=False).st_mode):
+                self._refuse(f"{path}/{layout.MANIFEST}", "it is a directory")
         for one in self._walk(place, path, 0, hashed=self.hashed):
             if one.path == f"{path}/{layout.MANIFEST}":
                 self._file(place, layout.MANIFEST, one.path, JSON_LIMIT)
