@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import os
 import secrets
-from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import anyio
 import structlog
@@ -37,7 +35,7 @@ log = structlog.get_logger("phoenixd.briefs")
 class Place:
     """Where one job runs. directory: in which it works. setup: arguments for the runner, with control group and fence.
 
-    end: ends what is left in the control group; called when the runner is gone, and again. Blocking.
+    end: ends what is left in the control group; called when the runner is gone. Blocking.
     """
 
     directory: Path
@@ -103,9 +101,7 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
         raise
     try:
         with anyio.move_on_after(job.limit):
-            code, output, errors = await _talk(
-                process, job.prompt, lambda: _clear_up(process, run_id, job.place, end_tree)
-            )
+            code, output, errors = await _talk(process, job.prompt)
             return Ended(code, output.decode("utf-8", "replace"), errors.decode("utf-8", "replace"))
         raise WriterFailed(f"{job.name} gave no answer within {job.limit:g} s", job.remedy)
     finally:
@@ -131,34 +127,14 @@ async def _end(process: asyncio.subprocess.Process, run_id: str, end_tree: EndTr
             process.terminate()
     await _gone(process)
     if process.returncode is None or process.returncode < 0:
-        await _fence(run_id, end_tree)
+        try:
+            await end_tree(run_id)
+        except PhoenixdError as failure:
+            log.error("brief_command_lingers", reason=failure.message)
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
             await _gone(process)
-
-
-async def _clear_up(process: asyncio.subprocess.Process, run_id: str, place: Place, end_tree: EndTree) -> None:
-    """End what a runner that was killed leaves behind, at once: it may hold the pipes, whose end is waited for."""
-    try:
-        runner = os.pidfd_open(process.pid)
-    except ProcessLookupError:  # It is reaped.
-        pass
-    else:
-        try:
-            await anyio.wait_readable(runner)
-        finally:
-            os.close(runner)
-    await to_thread.run_sync(place.end)
-    if process.returncode is None or process.returncode < 0:
-        await _fence(run_id, end_tree)
-
-
-async def _fence(run_id: str, end_tree: EndTree) -> None:
-    try:
-        await end_tree(run_id)
-    except PhoenixdError as failure:
-        log.error("brief_command_lingers", reason=failure.message)
 
 
 async def _gone(process: asyncio.subprocess.Process) -> None:
@@ -175,13 +151,8 @@ async def _gone(process: asyncio.subprocess.Process) -> None:
             await process.wait()
 
 
-async def _talk(
-    process: asyncio.subprocess.Process, prompt: bytes, clear_up: Callable[[], Coroutine[Any, Any, None]]
-) -> tuple[int, bytes, bytes]:
-    """Feed the prompt, gather bounded output, and wait for the end; raises WriterFailed where it says too much.
-
-    clear_up: ends what a lost runner leaves behind.
-    """
+async def _talk(process: asyncio.subprocess.Process, prompt: bytes) -> tuple[int, bytes, bytes]:
+    """Feed the prompt, gather bounded output, and wait for the end; raises WriterFailed where it says too much."""
     assert process.stdin is not None
     assert process.stdout is not None
     assert process.stderr is not None
@@ -208,7 +179,6 @@ async def _talk(
         tasks.start_soon(feed, process.stdin)
         tasks.start_soon(gather, "stdout", process.stdout, OUTPUT_LIMIT)
         tasks.start_soon(gather, "stderr", process.stderr, ERROR_LIMIT)
-        tasks.start_soon(clear_up)
         await process.wait()
     if len(outputs.get("stdout", b"")) > OUTPUT_LIMIT:
         raise WriterFailed(f"it answered more than {OUTPUT_LIMIT} bytes")
