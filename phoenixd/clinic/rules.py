@@ -221,7 +221,7 @@ def _of_answer(error: exceptions.ModelHTTPError) -> Finding | None:
     if not 400 <= error.status_code < 500:
         return None
     waits = error.status_code == 429 and getattr(error, "retry_after", None) is not None
-    said = failure_of_body(error.body, resets=waits)
+    said = failure_of_body(error.body, error.status_code, resets=waits)
     if said is not None and said in ANSWERS:
         return ANSWERS[said]
     # A quota of a day is told by the type of an unpaid bill; the time to wait tells it apart.

@@ -161,7 +161,7 @@ def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> 
     giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
     given = next((one.item for one in giving if one.hold == event.hold), None)
     decision = _outcome(agent, event, given, now)
-    return decision if given is None else replace(decision, facts=(AnswerJudged(given, event.taken),))
+    return decision if given is None else replace(decision, facts=(*decision.facts, AnswerJudged(given, event.taken)))
 
 
 def _outcome(agent: Agent, event: HoldAnswered, given: int | None, now: Moment) -> Decision:

@@ -69,7 +69,7 @@ FULL = re.compile(
 )
 """What CLIs and APIs say of a request that the window cannot hold."""
 UNPAID = re.compile(
-    r"credit balance is too low|prepayment credits are depleted|budget has been exceeded"
+    r"credit balance is too low|prepayment credits are depleted|budget has been exceeded! current cost"
     r"|quota exceeded\. check your plan and billing details|workspace is out of credits|you hit your spend cap"
     r"|to use codex with your chatgpt plan, upgrade",
     re.IGNORECASE,
@@ -77,6 +77,8 @@ UNPAID = re.compile(
 """What they say of an account without money: three sentences of APIs, and those of Codex, which keeps no code of it."""
 STATUS = re.compile(r"API Error: (\d{3})\b")
 """How Claude Code's sentence begins where the API has answered."""
+UNFIT = (400, 413, 422)
+"""The statuses of a request that is wrong in itself."""
 SAID_LIMIT = 4096
 
 _CODED = re.compile(r'\\{0,3}"(?:code|type|status|reason)\\{0,3}":\s*\\{0,3}"(\w{3,64})\\{0,3}"')
@@ -102,8 +104,11 @@ def failure_of(word: str | None, text: str, *, resets: bool) -> Failure:
     return "full" if found in ("request", "length") and FULL.search(text) else found
 
 
-def failure_of_body(body: object, *, resets: bool) -> Failure | None:
-    """What the body of an API's refusal says, as a table: by a code, or by fixed words where it has none of its own."""
+def failure_of_body(body: object, status: int, *, resets: bool) -> Failure | None:
+    """What the body of an API's refusal says, as a table: by a code, or by fixed words where it has none of its own.
+
+    status: that of HTTP. A limit for each minute has words like those of a request that is too long.
+    """
     error = _inner(body)
     coded = _of_codes(list(_codes(error)), str(error.get("param") or ""))
     code, message = error.get("code"), error.get("message")
@@ -112,7 +117,7 @@ def failure_of_body(body: object, *, resets: bool) -> Failure | None:
         return coded
     if not resets and UNPAID.search(message[:SAID_LIMIT]):
         return "billing"
-    return "full" if FULL.search(message[:SAID_LIMIT]) else coded
+    return "full" if status in UNFIT and FULL.search(message[:SAID_LIMIT]) else coded
 
 
 def _of_codes(codes: list[str], param: str) -> Failure | None:

@@ -47,8 +47,10 @@ that belong together are never parted."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
 CROWDED, ROOMY = 200, 50
-"""Waiting events from which on the shims are not read, until so few are left: a shim keeps what decides and merges what
+"""More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges what
 is mere evidence, which this queue cannot."""
+LONGEST_HOLD = 0.25
+"""Seconds after which the shims are read once in any case, however much waits: what one of them says ends a wait."""
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
@@ -109,7 +111,7 @@ class Supervisor:
         self._clean = clean
         self._remember = remember
         self._on_crowded: Callable[[bool], None] = lambda crowded: None
-        self._is_crowded = False
+        self._is_crowded, self._crowded_at = False, 0.0
         self._first: deque[_Waiting] = deque()
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
@@ -181,14 +183,17 @@ class Supervisor:
 
     def _tell_how_crowded(self) -> None:
         is_crowded = len(self._queue) > (ROOMY if self._is_crowded else CROWDED)
+        if is_crowded and self._is_crowded and self._clock.at() - self._crowded_at > LONGEST_HOLD:
+            is_crowded = False
         if is_crowded != self._is_crowded:
-            self._is_crowded = is_crowded
+            self._is_crowded, self._crowded_at = is_crowded, self._clock.at()
             self._on_crowded(is_crowded)
 
     async def order(self, event: Event) -> Refusal | None:
         """Ask before all that was told and waits: a person's order does not stand behind a flood of hooks.
 
-        What it overtakes came by another way than the order, so that either could have been the first here.
+        Only for what is as true whatever it overtakes, and what nobody has just told something for. A start is not: one
+        that overtakes the end of a run would find it running.
         """
         return (await self.ask_all([event], first=True))[0]
 
@@ -294,11 +299,13 @@ class Supervisor:
             # Before all that waits: a start that is decided on now could not be ordered.
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
             self._first.appendleft(_Waiting(event))
-        began = now.at
-        for stepped in range(min(len(self._first) + len(self._queue), TURN_LIMIT)):
+        began: Instant | None = None
+        for _ in range(min(len(self._first) + len(self._queue), TURN_LIMIT)):
             now = self._clock.now()
             waits = self._first or self._queue
-            if stepped and waits is self._queue and waits[0].done is None and now.at - began > TURN_SPAN:
+            if waits is self._queue and began is None:
+                began = now.at
+            elif began is not None and waits[0].done is None and now.at - began > TURN_SPAN:
                 break
             waiting = waits.popleft()
             heard = as_heard(self.fleet, waiting.event)

@@ -18,7 +18,15 @@ from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
-from phoenixd.core.events.orders import RestartRequested, StartRequested
+from phoenixd.core.events.orders import (
+    AgentWithdrawn,
+    AnswerRequested,
+    MuteRequested,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    UnmuteRequested,
+)
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
@@ -56,6 +64,8 @@ from phoenixd.service.recheck import recheck
 from phoenixd.service.sources import Handover, Knowledge, SharedMemory, Starts, Transcripts
 
 T = TypeVar("T")
+FIRST = StopRequested | RestartRequested | AgentWithdrawn | AnswerRequested | MuteRequested | UnmuteRequested
+"""Orders that are decided before the events that wait."""
 
 
 @dataclass(slots=True)
@@ -206,7 +216,7 @@ class DaemonService:
     async def order(self, event: Event) -> Refusal | None:
         if isinstance(event, StartRequested | RestartRequested):
             await self.look_at_breaker(event.agent)
-        return await self.supervisor.order(event)
+        return await (self.supervisor.order(event) if isinstance(event, FIRST) else self.supervisor.ask(event))
 
     async def look_at_breaker(self, name: str) -> None:
         agent = meant(self.fleet(), name)

@@ -110,7 +110,7 @@ class Declarations:
                     return Refusal("conflict", f"{name} is still being removed", f"phoenixctl undo {name}, once more")
                 again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
                 return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
-        return await self.supervisor.order(UndoRequested(name, act, by))
+        return await self.supervisor.ask(UndoRequested(name, act, by))
 
     async def _declare_again(self, name: str, act: str) -> Refusal | None:
         """Declare an agent as it was before this act; where that is refused or fails, its file is kept as before."""

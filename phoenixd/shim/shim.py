@@ -275,16 +275,15 @@ class Shim:
         # That an agent meant to stop has to outlast the machine before anybody acts on it. Any other end is told first:
         # the file is there for a daemon that was away, and the disk writes while the next start is decided on.
         durable = runfiles.is_clean(run)
-        if self._keep("exit.json", lambda: self._files.write_exit(record, durable=durable)) in NO_ROOM and (
-            "state" not in full
-        ):
+        failed = self._keep("exit.json", lambda: self._files.write_exit(record, durable=durable))
+        if failed in NO_ROOM and "state" not in full:
             record["full_disks"] = [*full, "state"]
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
         self._exit = record
         self._run = None
         self._take_terminal_back()
         self._tell_exit(record)
-        if not durable:
+        if not durable and not failed:
             self._keep("exit.json", self._files.sync_exit)
         self._settle()
 

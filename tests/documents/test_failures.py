@@ -61,7 +61,7 @@ def test_a_code_says_what_a_turn_failed_for_and_fixed_words_where_there_is_none(
 
     assert failure_of(word, f"[API Error: {text}]", resets=False) == failure
     assert failure_of(word, json.dumps(text), resets=False) == failure, "a body in a string of another one"
-    assert failure_of_body(body, resets=False) == failure
+    assert failure_of_body(body, 400, resets=False) == failure
 
 
 @pytest.mark.parametrize(
@@ -96,15 +96,15 @@ def test_a_limit_of_the_rate_stays_a_limit(said: str) -> None:
 def test_a_code_of_its_own_counts_more_than_words() -> None:
     said = f"{TOO_LONG} Your credit balance is too low. {PREPAID}"
 
-    assert failure_of_body(openai("invalid_prompt", said), resets=False) == "request"
-    assert failure_of_body(openai("what nobody knows", said), resets=False) == "request"
-    assert failure_of_body(openai("context_length_exceeded", said), resets=False) == "full"
+    assert failure_of_body(openai("invalid_prompt", said), 400, resets=False) == "request"
+    assert failure_of_body(openai("what nobody knows", said), 400, resets=False) == "request"
+    assert failure_of_body(openai("context_length_exceeded", said), 400, resets=False) == "full"
 
 
 def test_a_name_that_is_too_long_is_no_full_window() -> None:
     body = openai("string_above_max_length", "Invalid 'input[95].call_id': string too long.", param="input[95].call_id")
 
-    assert failure_of_body(body, resets=False) == "request"
+    assert failure_of_body(body, 400, resets=False) == "request"
     assert failure_of("invalid_request", json.dumps(body), resets=False) == "request"
 
 
@@ -119,8 +119,20 @@ def test_a_failure_without_a_class_is_a_refused_request_where_the_body_says_so()
     "body", [None, "prompt is too long", [], {}, {"error": "prompt is too long"}, {"error": {"code": 7}}]
 )
 def test_a_body_without_the_form_of_one_says_nothing(body: object) -> None:
-    assert failure_of_body(body, resets=False) is None
+    assert failure_of_body(body, 400, resets=False) is None
 
 
 def test_only_the_beginning_of_what_was_said_is_read() -> None:
     assert failure_of("invalid_request", f"{'x' * SAID_LIMIT} {TOO_LONG}", resets=False) == "request"
+
+
+def test_words_of_a_limit_for_each_minute_are_not_those_of_a_full_window() -> None:
+    said = {"error": {"message": "This request exceeds the maximum number of tokens per minute."}}
+
+    assert failure_of_body(said, 429, resets=False) is None
+    assert failure_of_body(said, 400, resets=False) == "full"
+
+
+@pytest.mark.parametrize("said", ["The thinking budget has been exceeded.", "token budget has been exceeded"])
+def test_a_budget_of_tokens_is_no_bill(said: str) -> None:
+    assert failure_of("invalid_request", said, resets=False) == "request"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import anyio
+import pytest
 from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action, Spawn
@@ -16,7 +17,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
-from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, ROOMY, Supervisor
+from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Supervisor
 from tests.runtime.test_messages import FastClock
 
 AGENTS = 20
@@ -130,24 +131,50 @@ async def test_what_came_before_all_others_comes_before_an_order_too() -> None:
     assert heard == [EpochBegun(3), StartRequested("a")]
 
 
-async def test_the_shims_are_left_alone_while_much_waits_and_read_again_when_little_does() -> None:
-    told, crowded = Told(), list[bool]()
-    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+def crowding(supervisor: Supervisor) -> list[bool]:
+    """What the supervisor says of the shims from now on: True while they are not to be read."""
+    said: list[bool] = []
     supervisor.connect(
-        dispatch=told.act, clean=lambda agent, text: text, remember=lambda batch, is_order, is_saved: None,
-        listener=lambda stored, changed: None, on_saved=lambda newest: None, on_crowded=crowded.append,
+        dispatch=lambda action: None, clean=lambda agent, text: text, remember=lambda batch, is_order, is_saved: None,
+        listener=lambda stored, changed: None, on_saved=lambda newest: None, on_crowded=said.append,
     )  # fmt: skip
-    for number in range(CROWDED + 1):
-        assert crowded == [], number
-        supervisor.tell(EvidenceSeen("a", 1, "transcript"))
-    assert crowded == [True]
+    return said
 
-    left = []
+
+async def test_the_shims_are_left_alone_while_much_waits_and_read_again_when_little_does(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("phoenixd.runtime.supervisor.CROWDED", 20)
+    monkeypatch.setattr("phoenixd.runtime.supervisor.ROOMY", 10)
+    supervisor = Supervisor(Fleet(), SlowClock(), Told())  # type: ignore[arg-type]
+    said = crowding(supervisor)
+    for number in range(21):
+        assert said == [], number
+        supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+    assert said == [True]
+
     while supervisor._queue:
         await supervisor.turn()
-        left.append((len(supervisor._queue), crowded[-1]))
-    assert crowded == [True, False]
-    assert [held for _, held in left] == [waiting > ROOMY for waiting, _ in left]
+        assert said[-1] == (len(supervisor._queue) > 10)
+    assert said == [True, False]
+
+
+async def test_however_much_waits_the_shims_are_read_now_and_then() -> None:
+    """An end or an answer that one of them tells is waited for, for seconds at most."""
+    clock = SlowClock()
+    supervisor = Supervisor(Fleet(), clock, Told())  # type: ignore[arg-type]
+    said = crowding(supervisor)
+    for _ in range(3 * CROWDED):
+        supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+    began = clock.reading
+    while said == [True]:
+        await supervisor.turn()
+
+    assert said == [True, False]
+    assert len(supervisor._queue) > CROWDED, "and much waits still"
+    assert clock.reading - began < LONGEST_HOLD + 0.1
+    supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+    assert said == [True, False, True]
 
 
 def is_new(agent: Agent) -> bool:

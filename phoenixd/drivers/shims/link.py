@@ -69,7 +69,7 @@ class Link:
     def read_on(self, wanted: bool) -> None:
         """Read what the shim says, or leave it with the shim, which then merges and bounds it."""
         if wanted and self.is_open:
-            self._loop.add_reader(self._socket, self._read)
+            self._loop.add_reader(self._socket, self.read)
         elif self.is_open:
             self._loop.remove_reader(self._socket)
 
@@ -98,7 +98,8 @@ class Link:
             return
         self._loop.remove_writer(self._socket)
 
-    def _read(self) -> None:
+    def read(self) -> None:
+        """Take what the shim has said, as much as it may say before the others have their turn."""
         for _ in range(PACKETS_PER_TURN):
             if not self.is_open:  # A message may have led to a close.
                 return

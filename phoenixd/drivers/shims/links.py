@@ -67,6 +67,7 @@ class SeqpacketShims(Orders):
         self._lives = lives
         self._is_there = is_there
         self._longest_pause = longest_pause
+        self._held = False
         self._reconnecting: set[asyncio.Task[None]] = set()
 
     def speak_to(self, sink: Callable[[ShimMessage], None]) -> None:
@@ -74,7 +75,14 @@ class SeqpacketShims(Orders):
         self._sink = sink
 
     def hold_back(self, held: bool) -> None:
-        """Leave what the shims say with them, or read on. A link that is opened meanwhile is read: it has to greet."""
+        """Leave what the shims say with them, or read on. A link that is opened meanwhile is read: it has to greet.
+
+        Soon, and not at once: each link that is ready by now has its turn before, however much another one says.
+        """
+        asyncio.get_running_loop().call_soon(self._hold_back, held)
+
+    def _hold_back(self, held: bool) -> None:
+        self._held = held
         for peer in self._peers.values():
             if peer.link is not None and peer.hello is not None:
                 peer.link.read_on(not held)
@@ -88,6 +96,8 @@ class SeqpacketShims(Orders):
         """
         peer = self._peer(agent)
         async with peer.opening:
+            if self._held and peer.link is not None:
+                peer.link.read()  # Else it is read only later that nobody is at its end any more.
             if peer.link is not None and peer.hello is not None:
                 return peer.hello
             return await self._open(peer) or await self._first_word(peer)

@@ -251,18 +251,59 @@ async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, lin
     assert [message.event for message in links.heard[:2]] == ["hello", "hook"]
 
 
+async def held(links: Links) -> None:
+    """Nothing is read any more, once this returns."""
+    links.shims.hold_back(True)
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+
+
 async def test_what_a_shim_says_while_it_is_held_back_is_heard_once_it_is_read_again(
     short_tmp: Path, links: Links
 ) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        links.shims.hold_back(True)
+        await held(links)
         shim.say({"event": "hook", "seq": 1, "kind": "stop"})
         links.shims.kill("a", 7)
         await shim.was_told("kill")
         assert links.heard == [], "it is told all the same, and not heard"
         links.shims.hold_back(False)
         await links.heard_of("hook")
+
+
+async def test_a_shim_that_says_much_keeps_no_other_from_being_heard(short_tmp: Path) -> None:
+    """Each time that they are read, however soon the first one's words are too many again."""
+    heard: list[str] = []
+
+    def hear(message: ShimMessage) -> None:
+        heard.append(message.agent)
+        shims.hold_back(True)
+
+    shims = SeqpacketShims(short_tmp, hear)
+    async with FakeShim(short_tmp, "a") as first, FakeShim(short_tmp, "b") as second:
+        await shims.connect("a")
+        await shims.connect("b")
+        shims.hold_back(True)
+        await asyncio.sleep(0)
+        for number in range(100):
+            first.say({"event": "hook", "seq": number, "kind": "stop"})
+        second.say({"event": "exited"})
+        shims.hold_back(False)
+        await eventually(lambda: "b" in heard, what="the other one was heard")
+        assert heard.count("a") < 100
+    shims.close()
+
+
+async def test_a_shim_that_died_while_it_was_held_back_is_not_taken_for_alive(
+    short_tmp: Path, links: Links
+) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await held(links)
+        await shim.stop_listening()
+        shim.drop()
+        assert await links.shims.connect("a") is None
 
 
 async def test_promise_10_a_link_that_goes_on_closing_is_taken_up_as_long_as_its_shim_lives(short_tmp: Path) -> None:

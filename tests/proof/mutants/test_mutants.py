@@ -173,7 +173,8 @@ from tests.proof.mutants.operators import mutants
 program.ROOT = Path(sys.argv[1])
 program.control = lambda *_: None
 Lines.chosen = lambda self, mutant: ["test_a.py"]
-signal.signal(signal.SIGTERM, signal.default_int_handler)
+for number in (signal.SIGINT, signal.SIGTERM):  # Ignored, as in a background job, they would be inherited so.
+    signal.signal(number, signal.default_int_handler)
 drawn = mutants("a.py", (program.ROOT / "a.py").read_bytes()) * 3
 program.try_all(drawn, Lines([], {}), Path(sys.argv[2]), 2)
 """
