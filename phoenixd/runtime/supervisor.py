@@ -49,7 +49,7 @@ EVIDENCE_LIMIT = 5000
 CROWDED, ROOMY = 200, 50
 """More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges what
 is mere evidence, which this queue cannot."""
-LONGEST_HOLD = 0.25
+LONGEST_HOLD = 1.0
 """Seconds after which the shims are read once in any case, however much waits: what one of them says ends a wait."""
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""

@@ -16,7 +16,7 @@ from phoenixd.drivers.shims.wire import PACKET_LIMIT, Malformed, decode, encode
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.shims import ShimMessage
 
-PACKETS_PER_TURN = 8
+PACKETS_PER_TURN = 4
 """How many packets of one shim are read before the others have their turn."""
 
 WAITING_LIMIT = 256
