@@ -184,7 +184,8 @@ def _written_beside(target: Path, data: bytes, mode: int, durable: bool) -> Iter
 @contextlib.contextmanager
 def _opened_beside(target: Path, mode: int) -> Iterator[tuple[Path, int]]:
     """An empty new file in the target's directory, by name and descriptor, which goes unless it was renamed."""
-    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.new")
+    kept = os.fsdecode(os.fsencode(target.name)[:200])  # A name may have 255 bytes, whatever its characters take.
+    temporary = target.with_name(f".{kept}.{os.getpid()}.new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, WRITE_FLAGS | os.O_EXCL, mode)
     try:
