@@ -66,16 +66,6 @@ def test_e9_what_a_worker_left_for_what_it_completed_is_found_by_its_manifest(di
     ]
 
 
-def test_e9_what_is_gone_or_another_file_by_now_is_left_out(directories: Directories) -> None:
-    outputs = left(directories, "t1", "gone", "link", "grown", "kept") / "outputs"
-    (outputs / "gone").unlink()
-    (outputs / "link").unlink()
-    (outputs / "link").symlink_to("/etc/passwd")
-    (outputs / "grown").write_text("made and more")
-
-    assert [one.path for one in made_by(directories, [ended("t1")])] == ["kept"]
-
-
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 5}', '{"files": [{"path": "a"}]}', "\0"])
 def test_a_manifest_of_a_task_that_is_none_publishes_nothing(directories: Directories, content: str) -> None:
     (left(directories, "t1", "a.txt") / "manifest.json").write_text(content)

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
@@ -462,6 +463,22 @@ async def test_e9_where_the_outputs_cannot_be_copied_the_update_fails_with_the_r
     await scene.updated()
 
     assert (scene.room.work / ".claude/projects/shop/phase-01-work/artifacts/task-2/t7/a.txt").read_bytes() == b"a"
+
+
+async def test_e9_an_output_that_cannot_be_copied_is_named_and_the_update_goes_on(scene: Scene) -> None:
+    outputs = scene.room.directories.task("t7") / "outputs"
+    outputs.mkdir(parents=True)
+    (outputs / "a.txt").symlink_to("/etc/passwd")
+    left = Left(outputs=(Output("a.txt", 1, sha256(b"a").hexdigest()),))
+    (outputs.parent / "manifest.json").write_bytes(manifest(worker(7, "2", "done", NOW - 60), left, ""))
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed"), "t7"),)
+    with capture_logs() as logs:
+        await scene.updated()
+
+    (told,) = [one for one in logs if one["event"] == "outputs_left_out"]
+    assert (told["count"], told["log_level"]) == (1, "warning")
+    assert told["agent"]
+    assert "/artifacts/task-2/t7/a.txt: " in told["first"][0]
 
 
 def full_disk(*_: object) -> bool:

@@ -42,10 +42,13 @@ class Published:
 
 
 def published(tree: Tree, made: Iterable[Made]) -> dict[str, Published]:
-    """What is to be published, by phase. made: in the order of the runs. Raises BadProject for a damaged manifest."""
+    """What is to be published, by phase; not what the tree has as left out. made: in the order of the runs.
+
+    Raises BadProject for a damaged manifest.
+    """
     known = {phase: _known(tree, phase) for phase in tree.phases}
     tasks = {phase: frozenset(task.id for task in plan.tasks) for phase, plan in tree.plans().items()}
-    there = {one.path for one in tree.artifacts}
+    there = {one.path for one in (*tree.artifacts, *tree.left_out)}
     found: dict[str, Published] = {}
     files = size = 0
     for run, group in groupby(made, lambda one: one.run):

@@ -8,6 +8,7 @@ import socket
 import stat
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
@@ -249,5 +250,5 @@ def test_a_name_of_the_most_bytes_that_a_directory_holds_can_be_written(tmp_path
     (tmp_path / "source").write_bytes(b"whole")
     (tmp_path / "below").mkdir()
 
-    assert copy_new(tmp_path / "source", tmp_path / "below" / name)
+    assert copy_new(tmp_path / "source", tmp_path / "below" / name, 5, sha256(b"whole").hexdigest())
     assert (tmp_path / name).read_bytes() == (tmp_path / "below" / name).read_bytes() == b"whole"
