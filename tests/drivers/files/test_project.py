@@ -6,8 +6,10 @@ import errno
 import fcntl
 import os
 import stat
+from collections.abc import Callable
 from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -315,7 +317,8 @@ def test_e9_a_copy_replaces_nothing_is_left_out_and_named(
     taken.mkdir(parents=True)
     (taken / "a.txt").write_bytes(b"mine")
     if kind != "file":
-        {"link": link, "fifo": fifo, "directory": directory}[kind](taken / "a.txt")
+        spoil = {"link": link, "fifo": fifo, "directory": directory}[kind]
+        spoil(taken / "a.txt")
     before = os.lstat(taken / "a.txt")
 
     after = edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
@@ -348,7 +351,9 @@ def test_e9_what_is_not_the_file_that_was_noted_is_left_out_and_the_others_go_wi
         for name in ("a.txt", "b.txt")
     ]
     spoiled = outputs / "a.txt"
-    spoils = {"link": link, "fifo": fifo, "gone": Path.unlink, "hard_link": hard_link, "directory": directory}
+    spoils: dict[str, Callable[[Path], None]] = {
+        "link": link, "fifo": fifo, "gone": Path.unlink, "hard_link": hard_link, "directory": directory,
+    }  # fmt: skip
     contents = {"grown": b"made and more", "shorter": b"mad", "other": b"mode"}
     spoils[kind](spoiled) if kind in spoils else spoiled.write_bytes(contents[kind])
 
@@ -375,10 +380,10 @@ def test_e9_a_fault_of_the_host_is_none_of_the_file(
     def refusing(*_arguments: object) -> bool:
         raise OSError(code, os.strerror(code))
 
-    def open_(path: object, *arguments: object, **others: object) -> int:
+    def open_(path: Any, *arguments: Any, **others: Any) -> int:
         if path == "t1" and function == "below":
             raise OSError(code, os.strerror(code))
-        return real_open(path, *arguments, **others)  # type: ignore[call-overload,no-any-return]
+        return real_open(path, *arguments, **others)
 
     if function == "below":
         monkeypatch.setattr(os, "open", open_)
