@@ -24,8 +24,8 @@ LIMITS = f"{MOST} files or {JSON_LIMIT >> 20} MiB"
 
 @dataclass(frozen=True, slots=True)
 class Made:
-    """A file that a worker left. run: the id of its task, as phoenixd counts; task: that of the plan. path: below the
-    worker's directory."""
+    """A file that a worker left. run: its task, as phoenixd counts, with the time at which it was asked for, such as
+    `t7-20260131T100000Z`; task: that of the plan. path: below the worker's directory."""
 
     phase: str
     task: str
