@@ -10,6 +10,9 @@ from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import BadProject
 
+MOST_TIMES = 10
+"""Times its limit that a plan may be long, and its split be planned by the daemon, each time that the plan changes."""
+
 
 def too_long(tree: Tree, rules: PhaseRules, workspace: str, now: str) -> tuple[str, ...]:
     """A sentence for each file that is too long, or cannot be read, in the order of the phases. now: RFC 3339."""
@@ -24,7 +27,12 @@ def too_long(tree: Tree, rules: PhaseRules, workspace: str, now: str) -> tuple[s
             if (count := line_count(tree.files.get(path, b""))) <= rules.max_lines:
                 continue
             summarise = f"phoenixctl phase summarise {phase} {where}"
-            planned = _split(tree, phase, rules, where, now) if path == plan else f"shorten it: {summarise}"
+            if path != plan:
+                planned = f"shorten it: {summarise}"
+            elif count > MOST_TIMES * rules.max_lines:
+                planned = f"so long a plan's split is planned by its verb alone: phoenixctl phase split {phase} {where}"
+            else:
+                planned = _split(tree, phase, rules, where, now)
             told.append(f"{path} has {count} lines, and {rules.max_lines} are the most; {planned}")
     return tuple(told)
 

@@ -7,6 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.spec import PhaseRules
+from phoenixd.documents.project import limits
 from phoenixd.documents.project.limits import too_long
 from phoenixd.documents.project.reading import line_count
 from phoenixd.documents.project.tree import Tree
@@ -35,6 +36,18 @@ def test_e68_the_planned_split_is_shown_and_whether_a_handoff_makes_it(auto: boo
     assert words in sentence
     assert f"{PLANNING}-part1: 4 completed tasks" in sentence
     assert f"{PLANNING}-part2: 6 open tasks" in sentence
+    assert sentence.endswith(f"phoenixctl phase split {PLANNING} {WHERE}")
+
+
+def test_e68_no_split_is_planned_of_a_plan_beyond_ten_times_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(*((str(number), "pending") for number in range(1, 101)))
+    most = -(-line_count(plan) // 10)
+    tree = tree_of({PLANNING: plan})
+    assert "-part1" in told(tree, PhaseRules(most, most - 1))[0]
+    monkeypatch.setattr(limits, "split", None)
+    (sentence,) = told(tree, PhaseRules(most - 1, most - 2))
+
+    assert f"has {line_count(plan)} lines, and {most - 1} are the most; " in sentence
     assert sentence.endswith(f"phoenixctl phase split {PLANNING} {WHERE}")
 
 
