@@ -10,6 +10,8 @@ from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import BadProject
 
+MOST_FILES, MOST_BYTES = 1000, 16 << 20
+"""Of all the plans and contexts of a project that a look each minute reads."""
 MOST_TIMES = 10
 """Times its limit that a plan may be long, and its split be planned by the daemon, each time that the plan changes."""
 

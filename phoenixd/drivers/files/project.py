@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 
 from phoenixd.documents.project import layout
+from phoenixd.documents.project.limits import MOST_FILES
 from phoenixd.documents.project.reading import TEXT_LIMIT
 from phoenixd.documents.project.tree import Changes, Copy, Tree, Unread
 from phoenixd.drivers.files.plain import HOST_ERRORS, copy_new, read_plain, replace_unchanged
@@ -50,17 +51,35 @@ def read_project(workspace: str, project: str, *, hashed: bool = True) -> Tree:
 def stamps_of(workspace: str, project: str) -> tuple[tuple[str, int, int, int], ...]:
     """Of each plan.md and claude.md its path, inode, size and time of change, by which a change is noticed unread.
 
-    Raises BadProject, and OSError where the host could not look.
+    One more than `limits.MOST_FILES` at most; without phases that cannot be entered. Raises BadProject, and OSError
+    where the host could not look.
     """
     paths = layout.paths(project)
-    found = []
+    found: list[tuple[str, int, int, int]] = []
     with opened(workspace) as top, contextlib.suppress(FileNotFoundError), below(top, paths.root) as root:
         for phase in layout.in_order(list(filter(layout.is_phase, os.listdir(root)))):
-            for name in (layout.PLAN, layout.CONTEXT):
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    here = os.stat(f"{phase}/{name}", dir_fd=root, follow_symlinks=False)
-                    found.append((f"{phase}/{name}", here.st_ino, here.st_size, here.st_mtime_ns))
-    return tuple(found)
+            try:
+                if not stat.S_ISDIR(os.stat(phase, dir_fd=root, follow_symlinks=False).st_mode):
+                    continue
+                for name in (layout.PLAN, layout.CONTEXT):
+                    with contextlib.suppress(FileNotFoundError):
+                        here = os.stat(f"{phase}/{name}", dir_fd=root, follow_symlinks=False)
+                        found.append((f"{phase}/{name}", here.st_ino, here.st_size, here.st_mtime_ns))
+            except OSError as error:
+                if error.errno in HOST_FAULTS:
+                    raise
+            if len(found) > MOST_FILES:
+                break
+    return tuple(found[: MOST_FILES + 1])
+
+
+def read_plans(workspace: str, project: str) -> Tree:
+    """The plan.md and claude.md of each phase, and the state, alone. Raises as `read_project` does."""
+    with opened(workspace) as top:
+        reader = ProjectReader(project, hashed=False, plans_only=True)
+        with contextlib.suppress(FileNotFoundError), below(top, layout.paths(project).root) as root:
+            reader.read(root)
+        return reader.tree()
 
 
 def edit_project(workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree:
