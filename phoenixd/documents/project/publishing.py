@@ -5,7 +5,7 @@ Each file goes there once: what a person changes or removes of it later stays so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from itertools import groupby
 
@@ -18,6 +18,20 @@ from phoenixd.errors import BadProject
 
 MOST_FILES, MOST_BYTES = 1000, 256 << 20
 """Files and bytes of one handoff, which has its deadline; the tasks behind them have their turn at the next one."""
+LOADED = frozenset(
+    {
+        ".git",
+        ".claude",
+        ".codex",
+        ".gemini",
+        "claude.md",
+        "claude.local.md",
+        "agents.md",
+        "agents.override.md",
+        "gemini.md",
+    }
+)
+"""Names by which git and CLIs take instructions and settings, in small letters: no worker brings any to others."""
 LIMITS = f"{MOST} files or {JSON_LIMIT >> 20} MiB"
 """Of a manifest that can be read again."""
 
@@ -69,7 +83,7 @@ def room_in(manifest: Manifest) -> Room:
 def published(
     tree: Tree, made: Iterable[Made], room_of: Callable[[str], Room]
 ) -> tuple[dict[str, Published], tuple[Unread, ...]]:
-    """What is to be published, by phase, without what the tree has as left out; and which runs are left out.
+    """What is to be published, by phase, without what the tree has as left out; and what else is left out.
 
     made: in the order of the runs. room_of: a phase's, asked once. Raises BadProject for a damaged manifest.
     """
@@ -85,16 +99,18 @@ def published(
         phase = _phase(tasks, ones[0])
         if phase is None or any(run in runs for name, runs in known.items() if is_same_phase(name, phase)):
             continue
-        placed = dict(_placed(tree, phase, ones))
+        root = f"{tree.paths.artifacts(phase)}/task-{ones[0].task}/{run}"
+        reasons = {one.path: _why_not(root, one.path) for one in ones}
+        placed = {f"{root}/{one.path}": one for one in ones if not reasons[one.path]}
         if phase not in rooms:
             rooms[phase] = room_of(phase)
         if not rooms[phase].takes({path: one for path, one in placed.items() if path not in there}, run):
-            path = f"{tree.paths.artifacts(phase)}/task-{ones[0].task}/{run}"
-            left_out.append(Unread(path, f"{layout.MANIFEST} would pass {LIMITS}"))
+            left_out.append(Unread(root, f"{layout.MANIFEST} would pass {LIMITS}"))
             continue
         files, size = files + len(ones), size + sum(one.copy.size for one in ones)
         if found and (files > MOST_FILES or size > MOST_BYTES):
             break
+        left_out += [Unread(f"{root}/{path[:200]}", why) for path, why in reasons.items() if why]
         into = found.setdefault(phase, Published())
         into.runs.add(run)
         for path, one in placed.items():
@@ -110,14 +126,16 @@ def _listing_size(path: str, made: Made) -> int:
     return len(render_document(entry)) + 32
 
 
-def _placed(tree: Tree, phase: str, made: Iterable[Made]) -> Iterator[tuple[str, Made]]:
-    """Each file with its path. One whose name no project may hold stays with the task's report, which lists it."""
-    for one in made:
-        path = f"{tree.paths.artifacts(phase)}/task-{one.task}/{one.run}/{one.path}"
-        try:
-            yield layout.checked_path(path), one
-        except BadProject:
-            continue
+def _why_not(root: str, path: str) -> str:
+    """Why a worker's file is not put there; empty where it is."""
+    loaded = next((part for part in path.split("/") if part.casefold() in LOADED), None)
+    if loaded is not None:
+        return f"git or an agent's CLI loads what is called {loaded}"
+    try:
+        layout.checked_path(f"{root}/{path}")
+    except BadProject as error:
+        return error.message
+    return ""
 
 
 def _known(tree: Tree, phase: str) -> frozenset[str]:

@@ -121,7 +121,7 @@ def _copied(top: int, before: Tree, copies: Mapping[str, Copy]) -> tuple[Unread,
         try:
             make(top, parent)
             with below(top, parent) as place:
-                if not copy_new(copy.source, named(place, name), copy.size, copy.sha256, NEW_FILE):
+                if not copy_new(copy.source, named(place, name), copy.size, copy.sha256):
                     left_out.append(Unread(path, "another file stands there"))
         except (BadProject, UnsafeFile, OSError) as failure:
             cause = failure if isinstance(failure, OSError) else failure.__cause__

@@ -100,6 +100,20 @@ def test_e9_a_name_that_no_project_may_hold_is_left_with_the_report_and_the_othe
     changes = publish(project(), made("t1", "4", path), made("t1", "4", "good.txt"))
 
     assert [one.rsplit("/", 1)[-1] for one in changes.copies] == ["good.txt"]
+    assert [one.path for one in changes.left_out] == [f"{ROOT}/{BUILDING}/artifacts/task-4/t1/{path[:200]}"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".git/config", "src/.claude/settings.json", ".codex/config.toml", ".gemini/a", "deep/CLAUDE.md", "Agents.md",
+     "GEMINI.md", "a/.GIT/hooks/pre-commit", "CLAUDE.local.md", "AGENTS.override.md"],
+)  # fmt: skip
+def test_e9_a_worker_plants_nothing_that_git_or_a_cli_loads(path: str) -> None:
+    changes = publish(project(), made("t1", "4", path), made("t1", "4", "my-claude.md"), made("t1", "4", ".gitignore"))
+
+    assert [one.rsplit("/", 1)[-1] for one in changes.copies] == ["my-claude.md", ".gitignore"]
+    assert [one.path for one in changes.left_out] == [f"{ROOT}/{BUILDING}/artifacts/task-4/t1/{path}"]
+    assert "loads what is called" in changes.left_out[0].why
 
 
 @pytest.mark.parametrize("task", ["9", "../4", "4/..", ""])

@@ -297,7 +297,7 @@ def test_e9_a_copy_is_a_new_file_with_the_bytes_of_its_source(
 
     target = place(workspace) / "artifacts/task-1/t1/a.txt"
     assert target.read_bytes() == source.read_bytes()
-    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert sorted(one.name for one in target.parent.iterdir()) == ["a.txt"]
     assert any(one.path.endswith("task-1/t1/a.txt") and one.size == 3_500_000 for one in after.artifacts)
 
