@@ -75,7 +75,8 @@ async def test_e68_a_plan_that_grows_too_long_is_an_alert_with_the_planned_split
     await scene.limits.look()
 
     (text,) = scene.standing()
-    assert text.startswith(f"{PHASE}/plan.md has 52 lines, and 50 are the most; the next handoff splits it")
+    assert text.startswith(f"{PHASE}/plan.md has 52 lines, and 50 are the most: phoenixctl phase split ")
+    assert "; the next handoff splits it (" in text
     assert "phase-01-work-part1" in text
     scene.plan(9)
     await scene.limits.look()
