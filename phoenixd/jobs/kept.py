@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import re
-import stat
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -17,6 +15,7 @@ from phoenixd.directories import Directories
 from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.tree import Copy
+from phoenixd.documents.times import known_wall, timestamp
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import PhoenixdError, UnsafeFile
 
@@ -46,31 +45,34 @@ def newest_task(directories: Directories) -> int:
 def made_by(directories: Directories, ended: Iterable[Ended]) -> tuple[Made, ...]:
     """The files that workers left for what they completed of a plan, by the manifests of their tasks; blocking.
 
-    What is not there any more, or is another file than the manifest says, is left out.
+    Whether each is still the file that the manifest says shows when it is copied.
     """
     found: list[Made] = []
     for one in ended:
         if one.outcome.status != "completed" or _TASK.fullmatch(one.id) is None:
             continue
         place = directories.task(one.id)
-        for path, size, digest in _listed(place / MANIFEST):
-            source = place / OUTPUTS / path
-            with contextlib.suppress(OSError):
-                here = os.stat(source, follow_symlinks=False)
-                if stat.S_ISREG(here.st_mode) and here.st_size == size:
-                    copy = Copy(os.fspath(source), size, digest)
-                    found.append(Made(one.outcome.phase, one.outcome.task, one.id, path, copy))
+        asked, listed = _listed(place / MANIFEST)
+        # The workspace may outlive this STATE_DIR, whose successor counts from t1 again.
+        run = f"{one.id}-{re.sub('[:-]', '', timestamp(asked))}"
+        for path, size, digest in listed:
+            copy = Copy(os.fspath(place / OUTPUTS / path), size, digest)
+            found.append(Made(one.outcome.phase, one.outcome.task, run, path, copy))
     return tuple(found)
 
 
-def _listed(path: Path) -> list[tuple[str, int, str]]:
-    """Path, size and sha256 of each file of a manifest that phoenixd wrote; none of one that cannot be read."""
+def _listed(path: Path) -> tuple[float, list[tuple[str, int, str]]]:
+    """When the task of a manifest that phoenixd wrote was asked for (wall), and path, size and sha256 of each file.
+
+    None are in one that cannot be read.
+    """
     try:
         document = json.loads(read_plain(path, MANIFEST_LIMIT))
-        return [(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in document["files"]]
-    except (FileNotFoundError, UnsafeFile, ValueError, KeyError, TypeError) as error:
+        asked = known_wall(float(document.get("asked_at") or 0.0)) or 0.0
+        return asked, [(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in document["files"]]
+    except (FileNotFoundError, UnsafeFile, ValueError, KeyError, TypeError, AttributeError) as error:
         log.warning("task_manifest_not_read", path=os.fspath(path), reason=repr(error))
-        return []
+        return 0.0, []
 
 
 def require_own(directories: Directories, task: Task) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Protocol
 
+import structlog
 from anyio import to_thread
 
 from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
@@ -36,6 +37,10 @@ from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafts import Write, drafted, unless_changed
 from phoenixd.memory.sharing import SharedMemory
 
+log = structlog.get_logger("phoenixd.handoffs")
+
+MOST_NAMED = 20
+"""Files that one line of the log names."""
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
 
@@ -183,7 +188,10 @@ class Handover:
                 )  # fmt: skip
             for name, job in JOBS:
                 what = name
-                self.files.edit_project(workspace, handoff.project, partial(_done, job, sources))
+                after = self.files.edit_project(workspace, handoff.project, partial(_done, job, sources))
+                if after.left_out:
+                    first = [f"{one.path}: {one.why}" for one in after.left_out[:MOST_NAMED]]
+                    log.warning("outputs_left_out", agent=old.name, count=len(after.left_out), first=first)
         except (PhoenixdError, OSError) as failure:
             return PapersFailed(handoff.seat, handoff.id, f"{what}: {said(failure)}")
         return PapersUpdated(handoff.seat, handoff.id)

@@ -12,7 +12,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind, PhaseRules
-from phoenixd.documents.project.limits import too_long
+from phoenixd.documents.project.limits import MOST_BYTES, MOST_FILES, too_long
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.times import timestamp
 from phoenixd.memory.bulkhead import bulkhead
@@ -20,6 +20,10 @@ from phoenixd.memory.bulkhead import bulkhead
 INTERVAL = 60.0
 KIND = "phase limit"
 MOST_TOLD = 3
+TOO_MUCH = (
+    f"the project has more than {MOST_FILES} plan.md and claude.md files, or {MOST_BYTES >> 20} MiB of them: too much "
+    "to look at; move finished phases out of it"
+)
 
 Stamps = tuple[tuple[str, int, int, int], ...]
 """Of each plan.md and claude.md its path, inode, size and time of change."""
@@ -61,12 +65,16 @@ class PhaseLimits:
         now = await to_thread.run_sync(self._stamps, workspace, project), rules
         if self._known.get(agent.name) == now:
             return
-        told = await to_thread.run_sync(self._judged, workspace, project, rules)
+        told: tuple[str, ...] = (TOO_MUCH,)
+        if len(now[0]) <= MOST_FILES and sum(size for _, _, size, _ in now[0]) <= MOST_BYTES:
+            told = await to_thread.run_sync(self._judged, workspace, project, rules)
         self._known[agent.name] = now
-        if told:
-            more = (f"and {len(told) - MOST_TOLD} more",) if len(told) > MOST_TOLD else ()
-            self._tell(TroubleSeen(agent.name, KIND, "; ".join((*told[:MOST_TOLD], *more))))
-        elif alerts.find(agent.alerts, KIND) is not None:
+        more = (f"and {len(told) - MOST_TOLD} more",) if len(told) > MOST_TOLD else ()
+        text = "; ".join((*told[:MOST_TOLD], *more))
+        standing = alerts.find(agent.alerts, KIND)
+        if told and (standing is None or standing.text != text):
+            self._tell(TroubleSeen(agent.name, KIND, text))
+        elif not told and standing is not None:
             self._tell(TroubleGone(agent.name, KIND, "every plan.md and claude.md is within its limit"))
 
     def _judged(self, workspace: str, project: str, rules: PhaseRules) -> tuple[str, ...]:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from phoenixd.api.server import LOOK_EVERY
 from phoenixd.core.seat.finding import is_other
 from phoenixd.drivers.files import project as projects
@@ -21,7 +19,7 @@ def periodic_looks(ground: Ground, world: World, house: House) -> tuple[Look, ..
     plans = PhaseLimits(
         lambda: [one for one in supervisor.everybody() if not is_other(supervisor.fleet, one)],
         projects.stamps_of,
-        partial(projects.read_project, hashed=False),
+        projects.read_plans,
         supervisor.tell,
         lambda: ground.clock.now().wall,
     )

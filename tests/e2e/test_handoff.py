@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Callable
@@ -109,12 +110,12 @@ def test_e1_e9_five_handoffs_in_a_row_keep_the_tasks_in_order_and_publish_what_t
     assert (state["completedTasks"], state["pendingTasks"], state["currentStep"]) == (TITLES, [], 5)
     listed = json.loads((phase / "artifacts/manifest.json").read_text())["files"]
     root = ".claude/projects/shop/phase-01-work/artifacts"
-    wanted = [(f"{root}/task-{number}/t{number}/row.txt", str(number)) for number in range(1, 6)]
-    assert [(one["path"], one["task"]) for one in listed] == wanted
-    assert [(work / path).read_text() for path, _ in wanted] == [f"Lay row {number}" for number in range(1, 6)]
+    wanted = [(f"{root}/task-{number}/t{number}-TIME/row.txt", str(number)) for number in range(1, 6)]
+    assert [(re.sub(r"-\d{8}T\d{6}Z/", "-TIME/", one["path"]), one["task"]) for one in listed] == wanted
+    assert [(work / one["path"]).read_text() for one in listed] == [f"Lay row {number}" for number in range(1, 6)]
     packages = [json.loads(path.read_text()) for path in work.glob(".claude/orchestrators/*/handoff-package.json")]
     newest = max(packages, key=lambda one: one["projectState"]["currentStep"])
-    assert newest["artifacts"] == [path for path, _ in wanted]
+    assert newest["artifacts"] == [one["path"] for one in listed]
 
 
 def done_by_hand(stage: Stage, number: int) -> None:

@@ -14,6 +14,8 @@ from phoenixd.documents.task_report import Left, Output, manifest
 from phoenixd.errors import PhoenixdError
 from phoenixd.jobs.kept import made_by, newest_task, require_own
 
+NOON = 1_795_262_400.25
+
 
 @pytest.fixture
 def directories(tmp_path: Path) -> Directories:
@@ -39,7 +41,7 @@ def test_the_results_of_another_task_of_that_number_are_never_written_over(direc
     assert refused.value.remedy == f"mv {place} {place}.kept"
 
 
-def left(directories: Directories, task: str, *paths: str) -> Path:
+def left(directories: Directories, task: str, *paths: str, asked: float = NOON) -> Path:
     """The outputs of a task, with their manifest."""
     place = directories.task(task)
     for path in paths:
@@ -47,7 +49,9 @@ def left(directories: Directories, task: str, *paths: str) -> Path:
         (place / "outputs" / path).write_text("made")
     outputs = tuple(Output(path, 4, "0" * 64) for path in paths)
     place.mkdir(parents=True, exist_ok=True)
-    (place / "manifest.json").write_bytes(manifest(Task(task, f"shop-{task}"), Left(outputs=outputs), ""))
+    (place / "manifest.json").write_bytes(
+        manifest(Task(task, f"shop-{task}", asked_wall=asked), Left(outputs=outputs), "")
+    )
     return place
 
 
@@ -61,19 +65,28 @@ def test_e9_what_a_worker_left_for_what_it_completed_is_found_by_its_manifest(di
 
     found = made_by(directories, (ended("t1"), ended("t2", "blocked"), ended("t3"), ended("")))
     assert [(one.run, one.task, one.path, one.copy.source) for one in found] == [
-        ("t1", "4", "a.txt", str(place / "outputs/a.txt")),
-        ("t1", "4", "src/b.txt", str(place / "outputs/src/b.txt")),
+        ("t1-20261121T120000Z", "4", "a.txt", str(place / "outputs/a.txt")),
+        ("t1-20261121T120000Z", "4", "src/b.txt", str(place / "outputs/src/b.txt")),
     ]
 
 
-def test_e9_what_is_gone_or_another_file_by_now_is_left_out(directories: Directories) -> None:
-    outputs = left(directories, "t1", "gone", "link", "grown", "kept") / "outputs"
-    (outputs / "gone").unlink()
-    (outputs / "link").unlink()
-    (outputs / "link").symlink_to("/etc/passwd")
-    (outputs / "grown").write_text("made and more")
+def test_e9_another_state_directory_has_another_task_of_that_number(tmp_path: Path) -> None:
+    """The workspace, whose manifest knows what was published, may outlive STATE_DIR."""
+    runs = set()
+    for number, asked in enumerate((NOON, NOON + 1, 0.0)):
+        directories = Directories(None, tmp_path / str(number), tmp_path / "run")
+        left(directories, "t1", "a.txt", asked=asked)
+        runs |= {one.run for one in made_by(directories, [ended("t1")])}
 
-    assert [one.path for one in made_by(directories, [ended("t1")])] == ["kept"]
+    assert runs == {"t1-20261121T120000Z", "t1-20261121T120001Z", "t1-19700101T000000Z"}
+
+
+@pytest.mark.parametrize("asked", ["NaN", "Infinity", "-5", "1e300", "null", "false"])
+def test_a_task_whose_time_is_none_has_a_name_all_the_same(directories: Directories, asked: str) -> None:
+    path = left(directories, "t1", "a.txt") / "manifest.json"
+    path.write_text(path.read_text().replace(str(NOON), asked))
+
+    assert [one.run for one in made_by(directories, [ended("t1")])] == ["t1-19700101T000000Z"]
 
 
 @pytest.mark.parametrize("content", ["", "[]", "{}", '{"files": 5}', '{"files": [{"path": "a"}]}', "\0"])

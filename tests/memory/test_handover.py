@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
@@ -434,15 +435,15 @@ async def test_e9_e55_what_a_worker_left_stands_in_the_artifacts_of_its_task_and
     for _ in range(2):
         await scene.updated()
 
-    assert (artifacts / "task-2/t7/src/till.py").read_bytes() == b"x = 1\n"
+    assert (artifacts / "task-2/t7-19700101T000000Z/src/till.py").read_bytes() == b"x = 1\n"
     told = json.loads((artifacts / "manifest.json").read_text())
-    path = ".claude/projects/shop/phase-01-work/artifacts/task-2/t7/src/till.py"
+    path = ".claude/projects/shop/phase-01-work/artifacts/task-2/t7-19700101T000000Z/src/till.py"
     assert told["files"] == [{"path": path, "size": 6, "sha256": digest, "task": "2"}]
-    assert told["published"] == ["t7"]
+    assert told["published"] == ["t7-19700101T000000Z"]
     assert (await scene.package())["artifacts"] == [path]
-    (artifacts / "task-2/t7/src/till.py").unlink()
+    (artifacts / "task-2/t7-19700101T000000Z/src/till.py").unlink()
     await scene.updated()
-    assert not (artifacts / "task-2/t7/src/till.py").exists(), "what a person removed stays so"
+    assert not (artifacts / "task-2/t7-19700101T000000Z/src/till.py").exists(), "what a person removed stays so"
 
 
 async def test_e9_where_the_outputs_cannot_be_copied_the_update_fails_with_the_reason_and_the_next_one_does_it(
@@ -461,7 +462,25 @@ async def test_e9_where_the_outputs_cannot_be_copied_the_update_fails_with_the_r
     assert told.why == "artifact publisher: No space left on device"
     await scene.updated()
 
-    assert (scene.room.work / ".claude/projects/shop/phase-01-work/artifacts/task-2/t7/a.txt").read_bytes() == b"a"
+    assert (
+        scene.room.work / ".claude/projects/shop/phase-01-work/artifacts/task-2/t7-19700101T000000Z/a.txt"
+    ).read_bytes() == b"a"
+
+
+async def test_e9_an_output_that_cannot_be_copied_is_named_and_the_update_goes_on(scene: Scene) -> None:
+    outputs = scene.room.directories.task("t7") / "outputs"
+    outputs.mkdir(parents=True)
+    (outputs / "a.txt").symlink_to("/etc/passwd")
+    left = Left(outputs=(Output("a.txt", 1, sha256(b"a").hexdigest()),))
+    (outputs.parent / "manifest.json").write_bytes(manifest(worker(7, "2", "done", NOW - 60), left, ""))
+    scene.ended = (Ended(NOW - 60, TaskOutcome("phase-01-work", "2", "completed"), "t7"),)
+    with capture_logs() as logs:
+        await scene.updated()
+
+    (told,) = [one for one in logs if one["event"] == "outputs_left_out"]
+    assert (told["count"], told["log_level"]) == (1, "warning")
+    assert told["agent"]
+    assert "/artifacts/task-2/t7-19700101T000000Z/a.txt: " in told["first"][0]
 
 
 def full_disk(*_: object) -> bool:

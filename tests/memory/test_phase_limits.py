@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -46,7 +47,7 @@ class Scene:
 
     def read(self, workspace: str, project: str) -> Tree:
         self.reads += 1
-        return projects.read_project(workspace, project, hashed=False)
+        return projects.read_plans(workspace, project)
 
     def tell(self, event: Event) -> None:
         self.heard.append(event)
@@ -74,7 +75,8 @@ async def test_e68_a_plan_that_grows_too_long_is_an_alert_with_the_planned_split
     await scene.limits.look()
 
     (text,) = scene.standing()
-    assert text.startswith(f"{PHASE}/plan.md has 52 lines, and 50 are the most; the next handoff splits it")
+    assert text.startswith(f"{PHASE}/plan.md has 52 lines, and 50 are the most: phoenixctl phase split ")
+    assert "; the next handoff splits it (" in text
     assert "phase-01-work-part1" in text
     scene.plan(9)
     await scene.limits.look()
@@ -145,3 +147,45 @@ async def test_e68_a_workspace_that_is_gone_costs_this_look_alone(scene: Scene) 
     await scene.limits.look()
 
     assert len(scene.standing()) == 1
+
+
+@pytest.mark.parametrize("kind", ["files", "bytes"])
+async def test_e68_a_project_that_is_too_much_to_look_at_is_told_once_and_not_read(scene: Scene, kind: str) -> None:
+    for number in range(2, 503 if kind == "files" else 11):
+        phase = scene.work / f"{PHASE}/../phase-{number}-x"
+        phase.mkdir()
+        for name in ("plan.md", "claude.md"):
+            (phase / name).touch()
+            os.truncate(phase / name, 0 if kind == "files" else 1 << 20)
+    for tasks in (8, 9, 10):
+        scene.plan(tasks)
+        await scene.limits.look()
+
+    (text,) = scene.standing()
+    assert "too much to look at" in text
+    assert (scene.reads, len(scene.heard)) == (0, 1)
+
+
+@pytest.mark.parametrize("kind", ["loop", "file", "closed", "link"])
+async def test_e68_a_phase_that_cannot_be_entered_hides_no_other(scene: Scene, kind: str) -> None:
+    phase = scene.work / PHASE / "../phase-00-x"
+    if kind == "closed":
+        phase.mkdir(mode=0)
+    elif kind == "file":
+        phase.touch()
+    else:
+        phase.symlink_to(phase if kind == "loop" else scene.work)
+    scene.plan(12)
+    await scene.limits.look()
+
+    assert len(scene.standing()) == 1
+
+
+def test_e68_a_look_reads_neither_archives_nor_artifacts(scene: Scene) -> None:
+    for path in ("archive/001-split/plan.md", "artifacts/manifest.json", "artifacts/task-1/a"):
+        (scene.work / PHASE / path).parent.mkdir(parents=True, exist_ok=True)
+        (scene.work / PHASE / path).write_text("x")
+    tree = projects.read_plans(str(scene.work), "shop")
+
+    assert (list(tree.files), tree.artifacts, tree.unread) == ([f"{PHASE}/plan.md"], (), ())
+    assert len(projects.read_project(str(scene.work), "shop").files) == 3

@@ -212,7 +212,8 @@ class ManifestFile(Document):
 class Manifest(Document):
     """artifacts/manifest.json: what a phase has brought forth, and by which task (E28).
 
-    published: phoenixd's ids of the tasks whose workers' files were put there.
+    published: the tasks whose workers' files were put there, by phoenixd's id and the time at which each was asked for,
+    such as `t7-20260131T100000Z`.
     """
 
     phase: PhaseName

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from phoenixd.core.spec import PhaseRules
 from phoenixd.documents.project.layout import phase_name
+from phoenixd.documents.project.markdown import Heading
 from phoenixd.documents.project.models import PhaseProgress
 from phoenixd.documents.project.plan import Plan, Task, phase_status, read_plan
 from phoenixd.documents.project.reading import line_count, render_document
@@ -38,13 +41,19 @@ def split(tree: Tree, phase: str, rules: PhaseRules, now: str) -> Revision:
     Raises BadProject where there is nothing to split, or where a task would be lost or doubled (F-PH-2).
     """
     plan = _plan_of(tree, phase)
-    groups = _groups(plan, blocks_of(plan), rules)
+    blocks = blocks_of(plan)
+    outside = _outside(plan, blocks)
+    groups = _groups(plan, blocks, len(_lines_of(outside)), rules)
     parts = tuple(phase_name(f"{phase}-part{number}") for number in range(1, len(groups) + 1))
     taken = next((part for part in parts if part in tree.phases), None)
     if taken is not None:
         raise BadProject(f"{taken} is there already", f"rename {tree.paths.phase(taken)}, or split that one")
     textual = next((number for number, group in enumerate(groups) if not group[0].is_done), 0)
-    plans = [_part(plan, group, whole=number == textual) for number, group in enumerate(groups)]
+    above = _above(outside, blocks)
+    plans = [
+        _rest(plan, group, blocks) if number == textual else _part(plan, group, above)
+        for number, group in enumerate(groups)
+    ]
     require_same_tasks(plan, plans)
     place = place_of(tree, phase, "split")
     writes = {tree.paths.plan(phase): _index(plan, parts, groups, place)}
@@ -95,10 +104,11 @@ def require_same_tasks(before: Plan, after: list[bytes]) -> None:
         )
 
 
-def _groups(plan: Plan, blocks: list[Block], rules: PhaseRules) -> list[list[Block]]:
+def _groups(plan: Plan, blocks: list[Block], titles: int, rules: PhaseRules) -> list[list[Block]]:
+    """The blocks of each part. titles: lines of headings outside of all blocks, which each part may have."""
     inside = sum(block.size for block in blocks)
     around, room = len(plan.lines) - inside, rules.warn_lines
-    skeleton = sum(one.body - one.line for one in plan.headings if not _is_inside(one.line, blocks)) + 1
+    skeleton = titles + 1
     if around >= room:
         raise BadProject(
             f"{plan.name} has {around} lines outside of its tasks, and a split leaves those together",
@@ -136,18 +146,22 @@ def _packed(blocks: list[Block], first: int, others: int) -> list[list[Block]]:
     return groups
 
 
-def _part(plan: Plan, group: list[Block], *, whole: bool) -> bytes:
-    """The lines of these blocks in their order, below the headings that they stand under; or all else with them."""
-    kept = {number for block in group for number in range(block.line, block.end)}
-    everything = blocks_of(plan)
-    for number, heading in enumerate(plan.headings):
-        leads = number == 0 or any(heading.line < block.line < heading.end for block in group)
-        if leads and not _is_inside(heading.line, everything):
-            kept |= set(range(heading.line, heading.body))
-    if whole:
-        taken = {number for block in everything for number in range(block.line, block.end)}
-        kept |= set(range(len(plan.lines))) - taken
+def _part(plan: Plan, group: list[Block], above: dict[int, tuple[Heading, ...]]) -> bytes:
+    """The lines of these blocks in their order, below the headings that they stand under."""
+    leading = {one.line: one for block in group for one in above[block.line]}
+    first = [one for one in plan.headings[:1] if one.line < min(above, default=0)]
+    kept = _lines_of([*first, *leading.values()]) | _lines_in(group)
     return "".join(plan.lines[number] for number in sorted(kept)).encode()
+
+
+def _rest(plan: Plan, group: list[Block], everything: list[Block]) -> bytes:
+    """These blocks and all that is in no block."""
+    gone = _lines_in(everything) - _lines_in(group)
+    return "".join(line for number, line in enumerate(plan.lines) if number not in gone).encode()
+
+
+def _lines_in(blocks: list[Block]) -> set[int]:
+    return {number for block in blocks for number in range(block.line, block.end)}
 
 
 def _index(plan: Plan, parts: tuple[str, ...], groups: list[list[Block]], place: str) -> bytes:
@@ -168,8 +182,28 @@ def _plan_of(tree: Tree, phase: str) -> Plan:
     return plan
 
 
-def _is_inside(line: int, blocks: list[Block]) -> bool:
-    return any(block.line <= line < block.end for block in blocks)
+def _outside(plan: Plan, blocks: list[Block]) -> list[Heading]:
+    """The headings that stand in no block."""
+    begins = [block.line for block in blocks]
+    ends = [0, *(block.end for block in blocks)]
+    return [one for one in plan.headings if one.line >= ends[bisect_right(begins, one.line)]]
+
+
+def _above(outside: list[Heading], blocks: list[Block]) -> dict[int, tuple[Heading, ...]]:
+    """For each block, by its line, the headings that it stands under: of both there may be tens of thousands."""
+    found: dict[int, tuple[Heading, ...]] = {}
+    open_ones: list[Heading] = []
+    at = 0
+    for block in blocks:
+        while at < len(outside) and outside[at].line < block.line:
+            open_ones = [one for one in open_ones if one.end > outside[at].line] + [outside[at]]
+            at += 1
+        found[block.line] = tuple(one for one in open_ones if one.end > block.line)
+    return found
+
+
+def _lines_of(headings: Iterable[Heading]) -> set[int]:
+    return {number for one in headings for number in range(one.line, one.body)}
 
 
 def _tasks(group: list[Block]) -> tuple[Task, ...]:

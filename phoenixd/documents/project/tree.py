@@ -45,6 +45,7 @@ class Tree:
     """Everything of one project. files: the texts that phoenixd knows, by path; phases: in the order of their numbers.
 
     memory: files of this project's sessions. unread: what was refused, by name. others: names beside the phases.
+    left_out: new files that could not be put there.
     """
 
     project: str
@@ -54,6 +55,7 @@ class Tree:
     memory: tuple[str, ...] = ()
     unread: tuple[Unread, ...] = ()
     others: tuple[str, ...] = ()
+    left_out: tuple[Unread, ...] = ()
 
     @property
     def paths(self) -> layout.ProjectPaths:
@@ -109,7 +111,8 @@ class Tree:
 class Changes:
     """What is to be written, removed and made, by path. emptied: directories that go if nothing is left in them.
 
-    copies: new files, put there before anything is written.
+    copies: new files, put there before anything is written; where some cannot be, whoever asked is asked again, with
+    those left out. left_out: those that are not even to be tried.
     """
 
     writes: Mapping[str, bytes] = field(default_factory=dict)
@@ -117,6 +120,7 @@ class Changes:
     directories: tuple[str, ...] = ()
     emptied: tuple[str, ...] = ()
     copies: Mapping[str, Copy] = field(default_factory=dict)
+    left_out: tuple[Unread, ...] = ()
 
     def __bool__(self) -> bool:
         return bool(self.writes or self.removes or self.directories or self.emptied or self.copies)
@@ -131,4 +135,5 @@ class Changes:
             (*self.directories, *later.directories),
             (*self.emptied, *later.emptied),
             {**self.copies, **later.copies},
+            (*self.left_out, *later.left_out),
         )

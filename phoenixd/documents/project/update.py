@@ -16,6 +16,7 @@ from phoenixd.core.spec import PhaseRules
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.editing import with_statuses
 from phoenixd.documents.project.models import (
+    MOST,
     Manifest,
     ManifestFile,
     OrchestratorState,
@@ -24,10 +25,10 @@ from phoenixd.documents.project.models import (
     TaskStatus,
 )
 from phoenixd.documents.project.plan import Plan, Task, phase_status
-from phoenixd.documents.project.publishing import Made, Published, published
-from phoenixd.documents.project.reading import line_count, read_document, render_document
+from phoenixd.documents.project.publishing import LIMITS, Made, Published, published, room_in
+from phoenixd.documents.project.reading import JSON_LIMIT, line_count, read_document, render_document
 from phoenixd.documents.project.splitting import split
-from phoenixd.documents.project.tree import Artifact, Changes, Tree
+from phoenixd.documents.project.tree import Artifact, Changes, Tree, Unread
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.errors import BadProject
 
@@ -101,32 +102,43 @@ def planner(tree: Tree, sources: Sources) -> Changes:
 def artifact_publisher(tree: Tree, sources: Sources) -> Changes:
     """What workers left, in the artifacts of their phases (E9), and artifacts/manifest.json of every phase: each file
     with size, sha256 and the task that it came of (E28)."""
-    writes = {}
-    new = published(tree, sources.made)
-    copies = {path: one for phase in new.values() for path, one in phase.copies.items()}
-    tree = tree.after(Changes(copies=copies))
-    for phase in tree.phases:
-        path, root = tree.paths.manifest(phase), f"{tree.paths.artifacts(phase)}/"
-        held = tree.files.get(path)
-        before = read_document(Manifest, held, path) if held is not None else None
-        known = {one.path: one for one in before.files} if before is not None else {}
-        plan = tree.plan(phase)
-        mine = new.get(phase, Published())
-        owners = _owners(plan, root, sources.outcomes) | mine.owners
-        files = tuple(
-            _entry(known.get(one.path), one, owners, root)
-            for one in tree.artifacts
-            if one.path.startswith(root) and one.path != path
-        )
-        if not mine.runs and ((before is not None and files == before.files) or (before is None and not files)):
-            continue
+    before = {phase: _manifest(tree, phase) for phase in tree.phases}
+
+    def after(tree: Tree, phase: str, mine: Published) -> Manifest | None:
+        """The manifest as it is to be; None: it can stay. One that passes its limits is not believed here."""
+        path, root, known = tree.paths.manifest(phase), f"{tree.paths.artifacts(phase)}/", before[phase]
+        entries = {one.path: one for one in known.files}
+        owners = _owners(tree.plan(phase), root, sources.outcomes) | mine.owners
+        found = [one for one in tree.artifacts if one.path.startswith(root) and one.path != path]
+        files = tuple(_entry(entries.get(one.path), one, owners, root) for one in found)
+        if not mine.runs and files == known.files:
+            return None
         update: dict[str, Any] = {"phase": phase, "files": files, "updated_at": sources.now}
         if mine.runs:
-            told = before.published if before is not None else ()
-            update["published"] = (*told, *sorted(mine.runs, key=layout.natural))
-        manifest = before.model_copy(update=update) if before is not None else Manifest(**update)
-        writes[path] = render_document(manifest)
-    return Changes(writes, copies=copies)
+            update["published"] = (*known.published, *sorted(mine.runs, key=layout.natural))
+        return known.model_copy(update=update)
+
+    writes = {}
+    new, runs = published(tree, sources.made, lambda phase: room_in(after(tree, phase, Published()) or before[phase]))
+    copies = {path: one for phase in new.values() for path, one in phase.copies.items()}
+    left_out = list(runs)
+    then = tree.after(Changes(copies=copies))
+    for phase in tree.phases:
+        manifest = after(then, phase, new.get(phase, Published()))
+        if manifest is None:
+            continue
+        path, content = tree.paths.manifest(phase), render_document(manifest)
+        if len(content) > JSON_LIMIT or len(manifest.files) > MOST:
+            left_out.append(Unread(path, f"it would pass {LIMITS}"))
+        else:
+            writes[path] = content
+    return Changes(writes, copies=copies, left_out=tuple(left_out))
+
+
+def _manifest(tree: Tree, phase: str) -> Manifest:
+    """The manifest as it stands; an empty one where there is none. Raises BadProject for one that cannot be read."""
+    content = tree.files.get(path := tree.paths.manifest(phase))
+    return read_document(Manifest, content, path) if content is not None else Manifest(phase=phase)
 
 
 def state_after(tree: Tree, before: OrchestratorState | None, sources: Sources) -> OrchestratorState:

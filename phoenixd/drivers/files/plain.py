@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import errno
+import hashlib
 import os
 import stat
 from collections.abc import Iterator
@@ -93,18 +94,23 @@ def replace_unchanged(path: Location, data: bytes, expected: bytes | None, mode:
     return True
 
 
-def copy_new(source: Location, path: Location, mode: int = 0o600) -> bool:
+def copy_new(source: Location, path: Location, size: int, sha256: str, mode: int = 0o600) -> bool:
     """Copy a plain file to where nothing has that name yet, durably; else False, and nothing was done.
 
-    Raises OSError and UnsafeFile.
+    Raises OSError; and UnsafeFile for what is no plain file of that many bytes with that sha256.
     """
     target = Path(path)
     with _opened_beside(target, mode) as (temporary, descriptor):
         read = os.open(source, READ_FLAGS)
         try:
-            _require_plain(read, source, limit=None)
-            while chunk := os.read(read, 1 << 20):
+            _require_plain(read, source, limit=size)
+            found, left = hashlib.sha256(), size + 1  # One more than there is to be tells a file that grows.
+            while left > 0 and (chunk := os.read(read, min(left, 1 << 20))):
+                found.update(chunk)
+                left -= len(chunk)
                 _write_all(descriptor, chunk)
+            if left != 1 or found.hexdigest() != sha256:
+                raise UnsafeFile(f"{os.fsdecode(source)} is another file than the {size} bytes that were noted of it")
         finally:
             os.close(read)
         os.fsync(descriptor)
@@ -184,7 +190,8 @@ def _written_beside(target: Path, data: bytes, mode: int, durable: bool) -> Iter
 @contextlib.contextmanager
 def _opened_beside(target: Path, mode: int) -> Iterator[tuple[Path, int]]:
     """An empty new file in the target's directory, by name and descriptor, which goes unless it was renamed."""
-    temporary = target.with_name(f".{target.name[:200]}.{os.getpid()}.new")
+    kept = os.fsdecode(os.fsencode(target.name)[:200])  # A name may have 255 bytes, whatever its characters take.
+    temporary = target.with_name(f".{kept}.{os.getpid()}.new")
     temporary.unlink(missing_ok=True)
     descriptor = os.open(temporary, WRITE_FLAGS | os.O_EXCL, mode)
     try:

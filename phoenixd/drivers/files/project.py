@@ -7,15 +7,20 @@ import errno
 import fcntl
 import os
 import stat
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 
 from phoenixd.documents.project import layout
+from phoenixd.documents.project.limits import MOST_FILES
 from phoenixd.documents.project.reading import TEXT_LIMIT
-from phoenixd.documents.project.tree import Changes, Tree
-from phoenixd.drivers.files.plain import copy_new, read_plain, replace_unchanged
+from phoenixd.documents.project.tree import Changes, Copy, Tree, Unread
+from phoenixd.drivers.files.plain import HOST_ERRORS, copy_new, read_plain, replace_unchanged
 from phoenixd.drivers.files.project_reader import ProjectReader
 from phoenixd.drivers.files.workspace import NEW_FILE, below, make, named, opened
-from phoenixd.errors import BadProject
+from phoenixd.errors import BadProject, UnsafeFile
+
+HOST_FAULTS = HOST_ERRORS | {errno.EROFS, errno.ESTALE, errno.ENODEV}
+"""Why no file can be put anywhere, whatever it is."""
 
 
 def projects_of(workspace: str) -> tuple[str, ...]:
@@ -46,24 +51,42 @@ def read_project(workspace: str, project: str, *, hashed: bool = True) -> Tree:
 def stamps_of(workspace: str, project: str) -> tuple[tuple[str, int, int, int], ...]:
     """Of each plan.md and claude.md its path, inode, size and time of change, by which a change is noticed unread.
 
-    Raises BadProject, and OSError where the host could not look.
+    One more than `limits.MOST_FILES` at most; without phases that cannot be entered. Raises BadProject, and OSError
+    where the host could not look.
     """
     paths = layout.paths(project)
-    found = []
+    found: list[tuple[str, int, int, int]] = []
     with opened(workspace) as top, contextlib.suppress(FileNotFoundError), below(top, paths.root) as root:
         for phase in layout.in_order(list(filter(layout.is_phase, os.listdir(root)))):
-            for name in (layout.PLAN, layout.CONTEXT):
-                with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-                    here = os.stat(f"{phase}/{name}", dir_fd=root, follow_symlinks=False)
-                    found.append((f"{phase}/{name}", here.st_ino, here.st_size, here.st_mtime_ns))
-    return tuple(found)
+            try:
+                if not stat.S_ISDIR(os.stat(phase, dir_fd=root, follow_symlinks=False).st_mode):
+                    continue
+                for name in (layout.PLAN, layout.CONTEXT):
+                    with contextlib.suppress(FileNotFoundError):
+                        here = os.stat(f"{phase}/{name}", dir_fd=root, follow_symlinks=False)
+                        found.append((f"{phase}/{name}", here.st_ino, here.st_size, here.st_mtime_ns))
+            except OSError as error:
+                if error.errno in HOST_FAULTS:
+                    raise
+            if len(found) > MOST_FILES:
+                break
+    return tuple(found[: MOST_FILES + 1])
+
+
+def read_plans(workspace: str, project: str) -> Tree:
+    """The plan.md and claude.md of each phase, and the state, alone. Raises as `read_project` does."""
+    with opened(workspace) as top:
+        reader = ProjectReader(project, hashed=False, plans_only=True)
+        with contextlib.suppress(FileNotFoundError), below(top, layout.paths(project).root) as root:
+            reader.read(root)
+        return reader.tree()
 
 
 def edit_project(workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree:
     """Read a project, ask what is to change, and change it, all under the project's lock; the tree as it is then.
 
-    A crash leaves each file old or new. Raises BadProject where another process is at it, or changed a file meanwhile;
-    OSError where the disk refuses.
+    A crash leaves each file old or new. A new file that cannot be put there is left out, and named in the tree. Raises
+    BadProject where another process is at it, or changed a file meanwhile; OSError where the disk refuses.
     """
     paths = layout.paths(project)
     with opened(workspace) as top:
@@ -72,28 +95,46 @@ def edit_project(workspace: str, project: str, change: Callable[[Tree], Changes]
             before = read_project(workspace, project)
             changes = change(before)
             if not changes:
-                return before
+                return replace(before, left_out=changes.left_out)
             if held is None:
                 make(top, paths.root)
                 held = _held(top, paths.root)
+            refused = _copied(top, before, changes.copies)
+            if refused:
+                changes = change(replace(before, left_out=refused))
             _apply(top, before, changes)
         finally:
             if held is not None:
                 os.close(held)
-    return read_project(workspace, project)
+    return replace(read_project(workspace, project), left_out=(*refused, *changes.left_out))
+
+
+def _copied(top: int, before: Tree, copies: Mapping[str, Copy]) -> tuple[Unread, ...]:
+    """Put new files there; those that cannot be put there, with the reason.
+
+    Raises what the other files would meet as well: a phase that is gone, and faults of the host.
+    """
+    left_out = []
+    for path, copy in copies.items():
+        parent, _, name = layout.checked_path(path).rpartition("/")
+        _require_known(top, before, path)
+        try:
+            make(top, parent)
+            with below(top, parent) as place:
+                if not copy_new(copy.source, named(place, name), copy.size, copy.sha256):
+                    left_out.append(Unread(path, "another file stands there"))
+        except (BadProject, UnsafeFile, OSError) as failure:
+            cause = failure if isinstance(failure, OSError) else failure.__cause__
+            if isinstance(cause, OSError) and cause.errno in HOST_FAULTS:
+                raise
+            left_out.append(Unread(path, str(failure)))
+    return tuple(left_out)
 
 
 def _apply(top: int, before: Tree, changes: Changes) -> None:
     for path in changes.directories:
         _require_known(top, before, path)
         make(top, path)
-    for path, copy in changes.copies.items():
-        parent, _, name = layout.checked_path(path).rpartition("/")
-        _require_known(top, before, path)
-        make(top, parent)
-        with below(top, parent) as place:
-            if not copy_new(copy.source, named(place, name), NEW_FILE):
-                raise BadProject(f"{path} was put there by another hand meanwhile", "the same again")
     for path, content in changes.writes.items():
         parent, _, name = layout.checked_path(path).rpartition("/")
         _require_known(top, before, path)

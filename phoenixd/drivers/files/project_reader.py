@@ -32,7 +32,7 @@ ARCHIVE_TOTAL = 64 << 20
 class ProjectReader:
     """Collects one project; what is refused is kept by name."""
 
-    def __init__(self, project: str, *, hashed: bool) -> None:
+    def __init__(self, project: str, *, hashed: bool, plans_only: bool = False) -> None:
         self.paths = layout.paths(project)
         self.files: dict[str, bytes] = {}
         self.phases: list[str] = []
@@ -41,7 +41,7 @@ class ProjectReader:
         self.unread: list[Unread] = []
         self.others: list[str] = []
         self.entries = 0
-        self.hashed = hashed
+        self.hashed, self.plans_only = hashed, plans_only
         self.to_hash, self.hash_until = HASH_TOTAL, monotonic() + HASH_SECONDS
         self.to_read = ARCHIVE_TOTAL
 
@@ -94,6 +94,8 @@ class ProjectReader:
         for name in sorted(os.listdir(phase)):
             if name in known:
                 self._file(phase, name, f"{path}/{name}", known[name])
+            elif self.plans_only:
+                continue
             elif name == layout.ARTIFACTS:
                 with self._directory(phase, name, f"{path}/{name}") as place:
                     if place is not None:

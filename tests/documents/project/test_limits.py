@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 
 import pytest
 
 from phoenixd.core.spec import PhaseRules
+from phoenixd.documents.project import limits
 from phoenixd.documents.project.limits import too_long
 from phoenixd.documents.project.reading import line_count
 from phoenixd.documents.project.tree import Tree
@@ -35,13 +37,36 @@ def test_e68_the_planned_split_is_shown_and_whether_a_handoff_makes_it(auto: boo
     assert words in sentence
     assert f"{PLANNING}-part1: 4 completed tasks" in sentence
     assert f"{PLANNING}-part2: 6 open tasks" in sentence
+    assert f"are the most: phoenixctl phase split {PLANNING} {WHERE}; " in sentence
+
+
+def test_e68_of_many_parts_five_are_told_and_the_command_stands_before_them() -> None:
+    plan = plan_of(*((str(number), "pending") for number in range(1, 101)))
+    most = line_count(plan) // 9
+    (sentence,) = told(tree_of({PLANNING: plan}), PhaseRules(most, most - 1))
+
+    assert sentence.index("phoenixctl phase split") < sentence.index("-part1")
+    assert (sentence.count("-part"), "-part5" in sentence) == (5, True)
+    assert re.search(r", and [0-9]+ more\)$", sentence)
+    assert len(sentence) < 2048 / 3
+
+
+def test_e68_no_split_is_planned_of_a_plan_beyond_ten_times_its_limit(monkeypatch: pytest.MonkeyPatch) -> None:
+    plan = plan_of(*((str(number), "pending") for number in range(1, 101)))
+    most = -(-line_count(plan) // 10)
+    tree = tree_of({PLANNING: plan})
+    assert "-part1" in told(tree, PhaseRules(most, most - 1))[0]
+    monkeypatch.setattr(limits, "split", None)
+    (sentence,) = told(tree, PhaseRules(most - 1, most - 2))
+
+    assert f"has {line_count(plan)} lines, and {most - 1} are the most: " in sentence
     assert sentence.endswith(f"phoenixctl phase split {PLANNING} {WHERE}")
 
 
 def test_e68_a_plan_that_cannot_be_split_says_why() -> None:
     (sentence,) = told(tree_of({PLANNING: b"# Phase 1\n" + b"words\n" * 50}), PhaseRules(50, 40))
 
-    assert "it cannot be split: " in sentence
+    assert "are the most: it cannot be split: " in sentence
     assert "lines outside of its tasks" in sentence
 
 
@@ -52,5 +77,5 @@ def test_e63_e68_a_context_that_is_too_long_is_told_with_the_verb_that_shortens_
     (sentence,) = told(long, PhaseRules(50, 40))
 
     assert sentence.endswith(
-        f"claude.md has 51 lines, and 50 are the most; shorten it: phoenixctl phase summarise {PLANNING} {WHERE}"
+        f"claude.md has 51 lines, and 50 are the most: phoenixctl phase summarise {PLANNING} {WHERE}"
     )

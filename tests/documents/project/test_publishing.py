@@ -12,7 +12,7 @@ from phoenixd.documents.project.models import Manifest
 from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.reading import read_document
 from phoenixd.documents.project.splitting import split
-from phoenixd.documents.project.tree import Changes, Copy, Tree
+from phoenixd.documents.project.tree import Artifact, Changes, Copy, Tree
 from phoenixd.documents.project.update import Sources, artifact_publisher
 from phoenixd.errors import BadProject
 from tests.documents.project.projects import BUILDING, NOW, PLANNING, plan_of, tree_of
@@ -100,6 +100,20 @@ def test_e9_a_name_that_no_project_may_hold_is_left_with_the_report_and_the_othe
     changes = publish(project(), made("t1", "4", path), made("t1", "4", "good.txt"))
 
     assert [one.rsplit("/", 1)[-1] for one in changes.copies] == ["good.txt"]
+    assert [one.path for one in changes.left_out] == [f"{ROOT}/{BUILDING}/artifacts/task-4/t1/{path[:200]}"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".git/config", "src/.claude/settings.json", ".codex/config.toml", ".gemini/a", "deep/CLAUDE.md", "Agents.md",
+     "GEMINI.md", "a/.GIT/hooks/pre-commit", "CLAUDE.local.md", "AGENTS.override.md"],
+)  # fmt: skip
+def test_e9_a_worker_plants_nothing_that_git_or_a_cli_loads(path: str) -> None:
+    changes = publish(project(), made("t1", "4", path), made("t1", "4", "my-claude.md"), made("t1", "4", ".gitignore"))
+
+    assert [one.rsplit("/", 1)[-1] for one in changes.copies] == ["my-claude.md", ".gitignore"]
+    assert [one.path for one in changes.left_out] == [f"{ROOT}/{BUILDING}/artifacts/task-4/t1/{path}"]
+    assert "loads what is called" in changes.left_out[0].why
 
 
 @pytest.mark.parametrize("task", ["9", "../4", "4/..", ""])
@@ -122,3 +136,32 @@ def test_a_manifest_that_is_none_is_told_and_nothing_is_published() -> None:
     tree = project()
     with pytest.raises(BadProject):
         publish(tree.after(Changes({tree.paths.manifest(BUILDING): b"[]"})), made("t1", "4"))
+
+
+@pytest.mark.parametrize("bound", ["files", "bytes"])
+def test_e9_a_run_that_the_manifest_could_not_list_is_left_out_and_named_and_the_others_go(bound: str) -> None:
+    """What its own reader would refuse ends every handoff behind it."""
+    tree, artifacts = project(), f"{ROOT}/{BUILDING}/artifacts"
+    name = "x" if bound == "files" else "deep/" * 150 + "x"
+    there = 19_995 if bound == "files" else 4_300
+    known = tuple(Artifact(f"{artifacts}/{name}{number}", 1, "0" * 64) for number in range(there))
+    tree = replace(tree, artifacts=known)
+    tree = tree.after(publish(tree))
+    runs = [*(made("t1", "4", f"{name}{number}") for number in range(300)), made("t2", "5")]
+    changes = publish(tree, *runs)
+
+    assert list(changes.copies) == [f"{artifacts}/task-5/t2/a.txt"]
+    assert [one.path for one in changes.left_out] == [f"{artifacts}/task-4/t1"]
+    after = tree.after(changes)
+    assert manifest(after).published == ("t2",)
+    again = publish(after, *runs)
+    assert ([one.path for one in again.left_out], again.copies) == ([f"{artifacts}/task-4/t1"], {})
+
+
+def test_e28_a_manifest_that_would_pass_its_limits_is_not_written_and_named() -> None:
+    tree, artifacts = project(), f"{ROOT}/{BUILDING}/artifacts"
+    names = (f"{artifacts}/{'deep/' * 150}x{number}" for number in range(5_000))
+    changes = publish(replace(tree, artifacts=tuple(Artifact(one, 1, "0" * 64) for one in names)), made("t1", "4"))
+
+    assert (dict(changes.writes), dict(changes.copies)) == ({}, {})
+    assert [one.path for one in changes.left_out] == [f"{artifacts}/task-4/t1", f"{artifacts}/manifest.json"]

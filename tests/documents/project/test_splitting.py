@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
 from collections import Counter
+from types import FrameType
 
 import pytest
 
@@ -211,3 +213,24 @@ def test_the_index_of_a_split_plan_names_no_task() -> None:
     index: Plan | None = after.plan(PLANNING)
     assert index is not None
     assert index.tasks == ()
+
+
+def test_the_work_of_a_split_grows_as_the_plan_does() -> None:
+    """A plan of 2 MiB has tens of thousands of tasks and headings; each with each would take minutes."""
+
+    def calls(count: int) -> int:
+        made = 0
+
+        def called(frame: FrameType, event: str, argument: object) -> None:
+            nonlocal made
+            made += event == "call"
+
+        tree = tree_of({PLANNING: plan_of(*((str(one), "pending") for one in range(1, count + 1)))})
+        sys.setprofile(called)
+        try:
+            split(tree, PLANNING, PhaseRules(100, 90), NOW)
+        finally:
+            sys.setprofile(None)
+        return made
+
+    assert calls(1600) < 5 * calls(400)

@@ -8,12 +8,13 @@ import socket
 import stat
 import subprocess
 import sys
+from hashlib import sha256
 from pathlib import Path
 
 import pytest
 
 from phoenixd.drivers.files import plain as files
-from phoenixd.drivers.files.plain import append, ensure_private_dir, read_plain, replace, replace_unchanged
+from phoenixd.drivers.files.plain import append, copy_new, ensure_private_dir, read_plain, replace, replace_unchanged
 from phoenixd.errors import FileUnreadable, UnsafeFile
 
 
@@ -241,3 +242,13 @@ def test_an_edit_that_came_in_between_stands(tmp_path: Path, theirs: str) -> Non
     assert path.is_dir() == (theirs == "directory")
     if path.is_file() and not path.is_symlink():
         assert path.read_text() == theirs
+
+
+@pytest.mark.parametrize("name", ["\u4e2d" * 85, "a" + "\u4e2d" * 84, "\U0001f600" * 63, "a" * 255])
+def test_a_name_of_the_most_bytes_that_a_directory_holds_can_be_written(tmp_path: Path, name: str) -> None:
+    replace(tmp_path / name, b"whole")
+    (tmp_path / "source").write_bytes(b"whole")
+    (tmp_path / "below").mkdir()
+
+    assert copy_new(tmp_path / "source", tmp_path / "below" / name, 5, sha256(b"whole").hexdigest())
+    assert (tmp_path / name).read_bytes() == (tmp_path / "below" / name).read_bytes() == b"whole"

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import os
 import stat
+from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +17,16 @@ from phoenixd.core.spec import PhaseRules
 from phoenixd.documents.project import layout, revision
 from phoenixd.documents.project.beginning import begin
 from phoenixd.documents.project.jobs import JOBS
+from phoenixd.documents.project.models import Manifest
+from phoenixd.documents.project.publishing import Made
+from phoenixd.documents.project.reading import read_document
 from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Changes, Copy, Tree
 from phoenixd.documents.project.update import Sources, artifact_publisher
 from phoenixd.drivers.files import project as driver
 from phoenixd.drivers.files import project_reader
 from phoenixd.drivers.files.project import edit_project, projects_of, read_project
-from phoenixd.errors import BadProject, UnsafeFile
+from phoenixd.errors import BadProject
 from tests.documents.project.projects import NOW, PLANNING, plan_of
 
 RULES = PhaseRules(max_lines=40, warn_lines=30)
@@ -277,7 +284,8 @@ def test_a_project_that_is_not_there_is_empty_and_reading_makes_nothing(tmp_path
 
 def copied(workspace: Path, source: Path, path: str = "task-1/t1/a.txt") -> Changes:
     root = f"{layout.PROJECTS}/shop/{PLANNING}/artifacts"
-    return Changes(copies={f"{root}/{path}": Copy(str(source), source.stat().st_size, "0" * 64)})
+    content = source.read_bytes()
+    return Changes(copies={f"{root}/{path}": Copy(str(source), len(content), sha256(content).hexdigest())})
 
 
 def test_e9_a_copy_is_a_new_file_with_the_bytes_of_its_source(
@@ -289,42 +297,97 @@ def test_e9_a_copy_is_a_new_file_with_the_bytes_of_its_source(
 
     target = place(workspace) / "artifacts/task-1/t1/a.txt"
     assert target.read_bytes() == source.read_bytes()
-    assert stat.S_IMODE(target.stat().st_mode) == 0o644
+    assert stat.S_IMODE(target.stat().st_mode) == 0o600
     assert sorted(one.name for one in target.parent.iterdir()) == ["a.txt"]
     assert any(one.path.endswith("task-1/t1/a.txt") and one.size == 3_500_000 for one in after.artifacts)
 
 
-def test_e9_a_copy_replaces_nothing_and_follows_no_link(
-    workspace: Path, tmp_path_factory: pytest.TempPathFactory
+def left_out(tree: Tree) -> list[str]:
+    return [one.path.rpartition("/artifacts/")[2] for one in tree.left_out]
+
+
+@pytest.mark.parametrize("kind", ["file", "link", "fifo", "directory"])
+def test_e9_a_copy_replaces_nothing_is_left_out_and_named(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory, kind: str
 ) -> None:
-    """Neither a file that another hand put there meanwhile, nor one beyond a link in its way."""
     state = tmp_path_factory.mktemp("state")
     source = state / "a.txt"
     source.write_bytes(b"made")
     taken = place(workspace) / "artifacts/task-1/t1"
     taken.mkdir(parents=True)
     (taken / "a.txt").write_bytes(b"mine")
-    with pytest.raises(BadProject, match="put there by another hand"):
-        edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
-    assert (taken / "a.txt").read_bytes() == b"mine"
+    if kind != "file":
+        spoil = {"link": link, "fifo": fifo, "directory": directory}[kind]
+        spoil(taken / "a.txt")
+    before = os.lstat(taken / "a.txt")
+
+    after = edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
+    assert left_out(after) == ["task-1/t1/a.txt"]
+    assert os.lstat(taken / "a.txt").st_ino == before.st_ino
+    assert kind != "file" or (taken / "a.txt").read_bytes() == b"mine"
+    assert os.listdir(taken) == ["a.txt"]
+
+
+def test_e9_a_copy_follows_no_link_above_it(workspace: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
+    state = tmp_path_factory.mktemp("state")
+    source = state / "a.txt"
+    source.write_bytes(b"made")
     (place(workspace) / "artifacts/task-2").symlink_to(state)
-    with pytest.raises(BadProject, match="it is a link"):
-        edit_project(str(workspace), "shop", lambda tree: copied(workspace, source, "task-2/b.txt"))
+
+    after = edit_project(str(workspace), "shop", lambda tree: copied(workspace, source, "task-2/b.txt"))
+    assert left_out(after) == ["task-2/b.txt"]
     assert sorted(one.name for one in state.iterdir()) == ["a.txt"]
 
 
-@pytest.mark.parametrize("kind", ["link", "fifo", "gone"])
-def test_e9_what_is_no_plain_file_is_not_copied(
+@pytest.mark.parametrize("kind", ["link", "fifo", "gone", "hard_link", "grown", "shorter", "other", "directory"])
+def test_e9_what_is_not_the_file_that_was_noted_is_left_out_and_the_others_go_with_their_manifest(
     workspace: Path, tmp_path_factory: pytest.TempPathFactory, kind: str
+) -> None:
+    outputs = tmp_path_factory.mktemp("state")
+    for name in ("a.txt", "b.txt"):
+        (outputs / name).write_bytes(b"made")
+    files = [
+        Made(PLANNING, "1", "t1", name, next(iter(copied(workspace, outputs / name).copies.values())))
+        for name in ("a.txt", "b.txt")
+    ]
+    spoiled = outputs / "a.txt"
+    spoils: dict[str, Callable[[Path], None]] = {
+        "link": link, "fifo": fifo, "gone": Path.unlink, "hard_link": hard_link, "directory": directory,
+    }  # fmt: skip
+    contents = {"grown": b"made and more", "shorter": b"mad", "other": b"mode"}
+    spoils[kind](spoiled) if kind in spoils else spoiled.write_bytes(contents[kind])
+
+    sources = Sources(now=NOW, made=tuple(files))
+    after = edit_project(str(workspace), "shop", lambda tree: artifact_publisher(tree, sources))
+    assert left_out(after) == ["task-1/t1/a.txt"]
+    assert os.listdir(place(workspace) / "artifacts/task-1/t1") == ["b.txt"]
+    manifest = read_document(Manifest, after.files[after.paths.manifest(PLANNING)], "")
+    assert [one.path.rpartition("/")[2] for one in manifest.files] == ["a.bin", "b.txt"]
+    assert manifest.published == ("t1",)
+    again = edit_project(str(workspace), "shop", lambda tree: artifact_publisher(tree, sources))
+    assert (again.left_out, dict(again.files)) == ((), dict(after.files)), "it is told once"
+
+
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EROFS, errno.EMFILE])
+@pytest.mark.parametrize("function", ["copy_new", "make", "below"])
+def test_e9_a_fault_of_the_host_is_none_of_the_file(
+    workspace: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch, code: int, function: str
 ) -> None:
     source = tmp_path_factory.mktemp("state") / "a.txt"
     source.write_bytes(b"made")
-    changes = copied(workspace, source)
-    source.unlink()
-    if kind == "link":
-        source.symlink_to("/etc/passwd")
-    elif kind == "fifo":
-        os.mkfifo(source)
-    with pytest.raises((OSError, UnsafeFile)):
-        edit_project(str(workspace), "shop", lambda tree: changes)
-    assert list((place(workspace) / "artifacts/task-1").rglob("a.txt*")) == []
+    real_open = os.open
+
+    def refusing(*_arguments: object) -> bool:
+        raise OSError(code, os.strerror(code))
+
+    def open_(path: Any, *arguments: Any, **others: Any) -> int:
+        if path == "t1" and function == "below":
+            raise OSError(code, os.strerror(code))
+        return real_open(path, *arguments, **others)
+
+    if function == "below":
+        monkeypatch.setattr(os, "open", open_)
+    else:
+        monkeypatch.setattr(driver, function, refusing)
+    with pytest.raises((OSError, BadProject)):
+        edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
