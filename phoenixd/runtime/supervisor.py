@@ -47,8 +47,8 @@ that belong together are never parted."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
 CROWDED, ROOMY = 200, 50
-"""More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges what
-is mere evidence, which this queue cannot."""
+"""More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges
+what is mere evidence, which this queue cannot."""
 LONGEST_HOLD = 1.0
 """Seconds after which the shims are read once in any case, however much waits: what one of them says ends a wait."""
 LONGEST_PAUSE = 15.0

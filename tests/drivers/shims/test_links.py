@@ -295,9 +295,7 @@ async def test_a_shim_that_says_much_keeps_no_other_from_being_heard(short_tmp: 
     shims.close()
 
 
-async def test_a_shim_that_died_while_it_was_held_back_is_not_taken_for_alive(
-    short_tmp: Path, links: Links
-) -> None:
+async def test_a_shim_that_died_while_it_was_held_back_is_not_taken_for_alive(short_tmp: Path, links: Links) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
         await held(links)
