@@ -57,7 +57,7 @@ class Fence:
         self._agent, self._incarnation = agent, incarnation
         self._run_id = run_id
         self._child, self._reaper = child, reaper
-        self._leaves = leaves
+        self._leaves = leaves if incarnation > 0 else None  # Jobs of the daemon itself are in no leaf of a run.
         self._held: dict[int, int] = {}
         """pidfds of what is the run's and has not ended, by number."""
         self._seen: dict[int, str] = {}

@@ -312,3 +312,10 @@ def test_a_job_that_is_refused_its_fence_leaves_no_control_group(tmp_path: Path)
     with pytest.raises(LaunchFailed):
         places.of("handoff")(agent, {})
     assert made == []
+
+
+async def test_the_fence_of_a_job_needs_no_control_group_of_an_agent(desk: Desk) -> None:
+    """It is asked where the runner itself was killed."""
+    processes = Processes(leaves=desk.tree, reaper_of=lambda name: None)
+
+    assert not (await processes.fence(AGENT, 0, "0" * 32, None)).remaining
