@@ -20,8 +20,8 @@ KINDS: tuple[AlertKind, ...] = (
         "resonance",
         (
             "a check proves nothing, since it used a tool; no codes could be planted; its footer names another role or "
-            "says Degraded; somebody's unsent words keep it from being asked; or its marker is lost, and "
-            "`resonance.restore` is off"
+            "says Degraded; somebody's unsent words keep it from being asked; its marker is lost, and its turn has not "
+            "ended for an hour; or `resonance.restore` is off"
         ),
         "a check succeeded, or its run has ended",
         cures.is_checked,

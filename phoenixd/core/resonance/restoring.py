@@ -38,6 +38,8 @@ VERIFY_WITHIN = 60.0
 """Seconds for which a new session may rest unverified before a turn is opened for its check."""
 OPENED_WITHIN = 180.0
 """Seconds in which the words that open one have begun it, or never will; with typing they may take 150."""
+TURN_WITHIN = HOUR
+"""Seconds after which somebody is told that an open turn holds a step up. Nothing is ended inside a turn."""
 MOST_OPENED = 6
 """Turns that are opened for one verification: some may end with a question, tell the codes, or be asked once more."""
 
@@ -132,7 +134,10 @@ def deadline(agent: Agent) -> Instant | None:
     known = agent.resonance
     if known is None or known.restoration is None or known.restoration.is_over:
         return None
-    return known.restoration.deadline if isinstance(agent.state, Running | Starting) else None
+    going = known.restoration
+    if going.deadline is None and not going.tells and _is_held_up(agent):
+        return going.since + TURN_WITHIN
+    return going.deadline if isinstance(agent.state, Running | Starting) else None
 
 
 def overdue(agent: Agent, now: Moment) -> Decision:
@@ -141,6 +146,8 @@ def overdue(agent: Agent, now: Moment) -> Decision:
     assert known is not None
     assert known.restoration is not None
     going = known.restoration
+    if going.deadline is None:
+        return _held_up(agent, known, going)
     if going.step is Step.SEED:
         read = replace(going, read=True, rebuilt="it could not be read in time", deadline=None)
         changed = replace(agent, resonance=replace(known, restoration=read))
@@ -227,6 +234,21 @@ def _rests(agent: Agent, now: Moment) -> bool:
     return state.activity.waiting is None and _may_end(agent, now)
 
 
+def _is_held_up(agent: Agent) -> bool:
+    """Whether a turn is open that waits for nobody; who waits for a person is told as that."""
+    state = agent.state
+    return isinstance(state, Running) and state.activity.turn_open and state.activity.waiting is None
+
+
+def _held_up(agent: Agent, known: Resonance, going: Restoration) -> Decision:
+    """The turn in which it works does not end, so it is neither renewed nor asked: a person is told, once a step."""
+    left = "works on without the front of its context" if going.step is Step.SEED else "works unverified after a loss"
+    said = f"it {left}: its turn has not ended for an hour"
+    remedy = f"phoenixctl restart {agent.name} --fresh ends that turn, and begins anew with the brief"
+    told = replace(agent, resonance=replace(known, restoration=replace(going, tells=True)))
+    return Decision(told, (Alert(agent.name, CHECKS, f"{said}. {remedy}"),), f"restoration: {said}")
+
+
 def _opened(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> Decision:
     """It rests unverified: open a turn, at whose end the code is asked for, and give up after so many."""
     if not _rests(agent, now):
@@ -292,7 +314,7 @@ def _escalated(agent: Agent, why: str, now: Moment) -> Decision:
 
 
 def _to(agent: Agent, known: Resonance, going: Restoration, step: Step, now: Moment) -> Agent:
-    moved = replace(going, step=step, since=now.at)
+    moved = replace(going, step=step, since=now.at, tells=False)
     return replace(agent, resonance=replace(known, restoration=moved))
 
 

@@ -76,7 +76,7 @@ class Restoration:
 
     read: the seed was read; rebuilt: why it had to be made of state and brief; seed: what it says, in short.
     opened: how many turns were opened for the check of the new session. message: the words that open the newest one.
-    waited: how often a person's own words were in the way of them.
+    waited: how often a person's own words were in the way of them. tells: it was told that an open turn holds it up.
     """
 
     step: Step
@@ -91,6 +91,7 @@ class Restoration:
     opened: int = 0
     message: str = ""
     waited: int = 0
+    tells: bool = False
 
     @property
     def is_over(self) -> bool:
