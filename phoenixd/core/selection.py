@@ -112,13 +112,6 @@ class Selector:
         named = {name for term in self.terms if term.key == NAME and not term.is_out for name in term.exact}
         return tuple(sorted(named))
 
-    @property
-    def only_name(self) -> str | None:
-        """The one agent that it names, where that is all it says."""
-        if len(self.terms) != 1 or self.terms[0].is_out or self.terms[0].patterns or len(self.names) != 1:
-            return None
-        return self.names[0]
-
     def takes(self, subject: Subject) -> bool:
         """Whether it chooses this agent."""
         wanted: dict[str, bool] = {}

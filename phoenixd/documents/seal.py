@@ -29,7 +29,6 @@ Verdict = Literal["sealed", "unsealed", "cut", "front lost"]
 """sealed: it is whole. unsealed: the CLI says that it is whole, and nothing else does. cut: its end is missing, or may
 be. front lost: its end is there, and its beginning is not."""
 
-NextStep = Literal["take", "ask for the seal", "ask again", "give up"]
 
 FRAME = "\ufeff \t\r\n`~*_#>\"'"
 """What stands between a seal's words and the report."""
@@ -131,20 +130,6 @@ def opened(text: str, seal: Seal) -> str:
     if begin is None or end is None or end.start() < begin.end():
         return text
     return text[begin.end() : end.start()].strip(FRAME)
-
-
-def next_step(verdict: Verdict, asked: int) -> NextStep:
-    """What is done about it. asked: how often its writer has been asked once more.
-
-    What is unsealed is taken all the same, with a warning; what is cut never is.
-    """
-    match verdict:
-        case "sealed":
-            return "take"
-        case "unsealed":
-            return "take" if asked else "ask for the seal"
-        case _:
-            return "give up" if asked else "ask again"
 
 
 def in_words(verdict: Verdict) -> str:

@@ -188,14 +188,6 @@ def test_a_thousand_agents_and_as_many_exclusions_are_judged_one_by_one() -> Non
     assert "did you mean agent-0998-of-a-thousand-of-them?" in slip.message
 
 
-@pytest.mark.parametrize(
-    ("words", "name"),
-    [("docs", "docs"), ("docs docs2", None), ("d*", None), ("!docs", None), ("s:idle", None), ("", None)],
-)
-def test_one_name_is_known_as_such(words: str, name: str | None) -> None:
-    assert understood(words).only_name == name
-
-
 def test_what_was_shown_has_to_be_what_matches() -> None:
     assert broken(["docs", "web"], ["web", "docs"]) is None
     more = broken(["docs"], ["docs", "web"])

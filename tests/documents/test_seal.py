@@ -124,22 +124,6 @@ def test_a_sealed_report_is_opened_and_a_seal_alone_is_one() -> None:
     assert not seal.is_alone("a1b2c3", ONE)
 
 
-@pytest.mark.parametrize(
-    ("verdict", "asked", "step"),
-    [
-        ("sealed", 0, "take"),
-        ("unsealed", 0, "ask for the seal"),
-        ("unsealed", 1, "take"),
-        ("cut", 0, "ask again"),
-        ("cut", 1, "give up"),
-        ("front lost", 0, "ask again"),
-        ("front lost", 1, "give up"),
-    ],
-)
-def test_a_writer_is_asked_once_more_and_what_is_cut_is_never_taken(verdict: Verdict, asked: int, step: str) -> None:
-    assert seal.next_step(verdict, asked) == step
-
-
 # --- JSON -------------------------------------------------------------------------------------------------------------
 
 
@@ -255,12 +239,11 @@ def test_of_a_thousand_whole_reports_none_is_refused_though_one_in_twenty_lacks_
             text, is_json = writer.writes(made)
             verdict = judged(text, is_json, made, told)
             sealed += verdict == "sealed"
-            step = seal.next_step(verdict, asked)
-            if step == "take":
+            if verdict == "sealed" or (verdict == "unsealed" and asked):
                 break
             asked_again += 1
             writer.forgetful = 0.0  # It was told what was wrong.
-            if step == "give up":
+            if asked:
                 refused.append((number, text))
     assert refused == []
     assert 20 <= asked_again <= 80, asked_again

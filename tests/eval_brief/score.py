@@ -15,7 +15,7 @@ from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
 from phoenixd.memory.brief.guard import Accepted
-from phoenixd.memory.brief.words import numbers, similarity
+from phoenixd.memory.brief.words import grams, likeness, numbers
 from phoenixd.memory.brief.writing import Outcome, write_brief
 from phoenixd.ports.papers import BriefWriter
 from tests.eval_brief.sessions import NOW, Session
@@ -107,7 +107,7 @@ def _invented(state: StateDocument, session: Session) -> list[str]:
         loop.text
         for loop in state.open_loops
         if loop.id not in known
-        and not any(similarity(loop.text, text) >= ALIKE for text in true)
+        and not any(likeness(grams(loop.text), grams(text)) >= ALIKE for text in true)
         and not any(all(word in loop.text.lower() for word in truth.must) for truth in session.loops)
     ]
     right = {*session.numbers.items(), *session.stated.items()}

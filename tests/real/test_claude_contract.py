@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.documents.hooks import MACHINE_PROMPT
 from phoenixd.harness.claude import launch as claude
 from tests.real.claude_cli import DUMMY_KEY, require_claude
 from tests.real.claude_room import BRIEF, TOKEN, Room, bash
@@ -295,7 +296,7 @@ def test_a_background_agent_reports_after_the_turn_and_submits_a_prompt_of_its_o
     note = room.hooks.wait_for("UserPromptSubmit", after=stopped.number)
 
     assert tool.payload["agent_id"]
-    assert not claude.is_person_prompt(note.payload["prompt"])
+    assert note.payload["prompt"].startswith(MACHINE_PROMPT)
 
 
 def test_an_unseeded_home_asks_for_trust_and_key(room: Room) -> None:

@@ -216,11 +216,6 @@ def permission_told(record: Mapping[str, Any]) -> PermissionTold | None:
     return "refused" if any(str(result.get("content")).startswith(REFUSED) for result in results) else "ended"
 
 
-def is_person_prompt(prompt: str) -> bool:
-    """Whether a submitted prompt came from outside; the CLI submits notes about its background tasks itself."""
-    return not prompt.startswith("<task-notification>")
-
-
 def api_key_tail(key: str) -> str:
     """What ~/.claude.json keeps of an API key that was approved."""
     return key[-20:]

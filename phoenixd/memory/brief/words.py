@@ -59,13 +59,8 @@ def shared(one: Iterable[str], other: frozenset[str]) -> frozenset[str]:
     return Forms(other).among(one)
 
 
-def similarity(one: str, other: str) -> float:
-    """How alike two texts are by their grams: 0 to 1."""
-    return likeness(grams(one), grams(other))
-
-
 def likeness(left: frozenset[str], right: frozenset[str]) -> float:
-    """The same of texts whose grams are known."""
+    """How alike two texts are by their grams: 0 to 1."""
     return len(left & right) / len(left | right) if left and right else 0.0
 
 

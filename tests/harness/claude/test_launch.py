@@ -238,11 +238,6 @@ def test_odd_records_are_no_interruption(record: dict[str, Any]) -> None:
     assert not claude.is_interruption(record)
 
 
-def test_the_clis_own_notes_are_no_persons_prompt() -> None:
-    assert claude.is_person_prompt("go on")
-    assert not claude.is_person_prompt("<task-notification>\n<task-id>a4f8</task-id>")
-
-
 def test_the_seed_spares_every_dialog_and_keeps_the_rest() -> None:
     existing = {"theme": "light", "numStartups": 7, "projects": {"/a": {"x": 1}, "/b": {"y": 2}}}
     existing |= {"customApiKeyResponses": {"approved": ["old"], "rejected": ["tail", "other"]}}
