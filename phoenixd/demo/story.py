@@ -1,4 +1,4 @@
-"""The story that the demo tells: what kills agents, and what becomes of them."""
+"""The story that the demo tells: what kills agents and what fills or cuts their contexts, and what becomes of them."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ import time
 from collections.abc import Callable
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 from phoenixd.demo.stage import Stage, StageFailed
 
-NAME = "demo"
+NAME, LEADER, KEEPER = "demo", "leader", "keeper"
 GOAL = "Count the steps of the demo. Never begin again at one if you can help it."
 
 
@@ -27,6 +28,8 @@ def main(arguments: list[str]) -> int:
     with tempfile.TemporaryDirectory(prefix="phx-demo-") as root:
         stage = Stage(Path(root))
         stage.declare(NAME, _declaration(stage))
+        stage.declare(LEADER, _answering(stage, LEADER, 'kind = "orchestrator"\nproject = "demo"\n'))
+        stage.declare(KEEPER, _answering(stage, KEEPER, "[agent.keeper.resonance]\nenabled = true\n"))
         try:
             outcomes = _tell(stage)
         except StageFailed as failure:
@@ -73,6 +76,18 @@ refused_within = "0.3s"
 stale = "2s"
 check_interval = "1s"
 """
+
+
+def _answering(stage: Stage, name: str, keys: str) -> str:
+    program = Path(__file__).with_name("answering_agent.py")
+    return f"""\
+[agent.{name}]
+argv = [{json.dumps(sys.executable)}, {json.dumps(str(program))}, "{{prompt}}"]
+cwd = {json.dumps(str(stage.root))}
+prompt = "Do your part of the demo."
+autostart = false
+resume = {{ enabled = false }}
+{keys}"""
 
 
 def begin(stage: Stage) -> str:
@@ -135,7 +150,60 @@ def clean_exit(stage: Stage) -> str:
     return "exit 0 is an agent's own end: it stays down, also over a restart of the daemon"
 
 
-CHAPTERS: tuple[Callable[[Stage], str], ...] = (begin, crash, refused, hang, kill_daemon, clean_exit)
+def hand_over(stage: Stage) -> str:
+    """An orchestrator asks to be relieved, as phoenixd has it relieved by itself at 90 % of a context."""
+    stage.ask("phase", "init", "--project", "demo", "--workspace", str(stage.root), "phase-01-count")
+    stage.ask("start", LEADER)
+    stage.until("it rests", lambda: stage.row(LEADER)["activity"] == "idle")
+    before = stage.row(LEADER)
+    began = time.monotonic()
+    stage.ask("handoff", "start", LEADER, "--project", "demo")
+    told: dict[str, Any] = {}
+
+    def is_over() -> bool:
+        told.update(json.loads(stage.ask("handoff", "status", LEADER, "--json")))
+        return told["handoff"] is not None and told["handoff"]["step"] in ("done", "rolled_back")
+
+    stage.until("the seat has passed", is_over)
+    after = stage.row(LEADER)
+    if told["handoff"]["step"] != "done" or (told["generation"], after["pid"]) == (1, before["pid"]):
+        raise StageFailed(f"the handoff came to nothing: {told['handoff']}")
+    took = time.monotonic() - began
+    return f"in {took:.1f} s a successor read the package, proved that by what it quoted, and took the seat"
+
+
+def forget(stage: Stage) -> str:
+    """The front of an agent's context is dropped, and neither its CLI nor the agent says a word."""
+    stage.ask("start", KEEPER)
+    stage.until("it rests", lambda: stage.row(KEEPER)["activity"] == "idle")
+    first = stage.row(KEEPER)["session_id"]
+    _checked(stage, "count", "intact")
+    stage.ask("send", KEEPER, "forget")
+    _checked(stage, "count", "missed")
+    stage.ask("send", KEEPER, "count")
+    stage.until("a new session has begun", lambda: stage.row(KEEPER)["session_id"] not in (None, first))
+    stage.until("it is verified", lambda: stage.row(KEEPER)["resonance"]["state"] == "intact")
+    return "two answers lacked a code that stood there, so a new session began from its seed, and knows its own code"
+
+
+def _checked(stage: Stage, prompt: str, verdict: str) -> None:
+    """Ask for a code at the end of the keeper's next turn."""
+    stage.ask("resonance", "check", KEEPER)
+    stage.ask("send", KEEPER, prompt)
+    stage.until(f"a code is {verdict}", lambda: stage.row(KEEPER)["resonance"]["state"] == verdict)
+
+
+def look_back(stage: Stage) -> str:
+    """What was wrong all this time?"""
+    cases = json.loads(stage.ask("clinic", "list", "--json"))["cases"]
+    failures = sum(case["incidents"] for case in cases)
+    causes = ", ".join(sorted({case["detail"].replace("_", " ") for case in cases}))
+    return f"{failures} failures in {len(cases)} Cases ({causes}): the clinic counts what was done, and whether it held"
+
+
+CHAPTERS: tuple[Callable[[Stage], str], ...] = (
+    begin, crash, refused, hang, kill_daemon, clean_exit, hand_over, forget, look_back,
+)  # fmt: skip
 
 
 def _files(stage: Stage) -> Path:

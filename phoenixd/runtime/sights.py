@@ -14,6 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, TOOL_LIMIT, Attached, Cost, Doing, Sight, Words
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.tool_argument import argument_of
+from phoenixd.planting import codes_in
 from phoenixd.ports import Clock
 
 MOST_CALLS = 32
@@ -86,7 +87,10 @@ class Sights:
                 self._begin(agent, payload)
             case "tool-end" | "tool-failure" | "permission-denied":
                 self._end(agent, payload)
-            case "stop" | "stop-failure" | "session-end" | "prompt-submit" | "session-start":
+            case "stop" | "stop-blocked":
+                self._speak(agent, payload)
+                self._turn(agent, kind, payload)
+            case "stop-failure" | "session-end" | "prompt-submit" | "session-start":
                 self._turn(agent, kind, payload)
             case _:
                 pass
@@ -103,7 +107,7 @@ class Sights:
         if agent.run is None or self._find(agent.name) is None:
             return
         kept = self._of(agent.name)
-        said = (said[0][: RAW_LIMIT + 1], said[1]) if said is not None else kept.said
+        said = kept.said if said is None or _is_older(said, kept.said) else (said[0][: RAW_LIMIT + 1], said[1])
         if cost is not None and kept.cost is not None and replace(cost, at_wall=kept.cost.at_wall) == kept.cost:
             cost = kept.cost
         found = (said, cost or kept.cost, model or kept.model, branch)
@@ -170,6 +174,19 @@ class Sights:
         if kept.calls.pop(_number(payload), None) is not None:
             self._change(agent, kept)
 
+    def _speak(self, agent: str, payload: dict[str, Any]) -> None:
+        """The last words of a turn. What is said after its end was held up answers phoenixd, and is no work."""
+        said = payload.get("last_assistant_message")
+        if not isinstance(said, str) or not said.strip() or payload.get("stop_hook_active"):
+            return
+        known = self._find(agent)
+        planting = known.resonance.planting if known is not None and known.resonance is not None else None
+        if planting is not None and not codes_in(said).isdisjoint(planting.hexes()):
+            return
+        kept = self._of(agent)
+        kept.said = (said[: RAW_LIMIT + 1], self._clock.now().wall)
+        self._change(agent, kept)
+
     def _turn(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         kept = self._of(agent)
         model = payload.get("model") if kind == "session-start" else None
@@ -228,6 +245,11 @@ class Sights:
             last = clean.rsplit(None, 1)[-1] if clean.strip() else ""
             clean = f"{clean[: len(clean) - min(len(last), MARGIN)]}…"
         return one_line(clean, limit)
+
+
+def _is_older(words: tuple[str, float | None], kept: tuple[str, float | None] | None) -> bool:
+    """Whether other words are known to have come later; a transcript may lag behind the hook that told them."""
+    return kept is not None and None not in (words[1], kept[1]) and (words[1] or 0.0) < (kept[1] or 0.0)
 
 
 def _number(payload: dict[str, Any]) -> str:

@@ -13,12 +13,13 @@ from phoenixd.api.values import LoopCounts
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent
 from phoenixd.core.moment import Moment
-from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, Cost, Doing, Sight
+from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, Cost, Doing, Sight, Words
 from phoenixd.documents.redact import redact
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
 from phoenixd.runtime.sighting import Sighting
 from phoenixd.runtime.sights import MOST_CALLS, RAW_LIMIT, Sights
+from tests.core.resonating import ResonanceStory
 from tests.core.story import Story, claude
 from tests.hiding import hidings, shows
 
@@ -100,6 +101,30 @@ def test_after_the_end_of_a_call_it_is_known_that_none_is_open() -> None:
     assert (house.seen().doing, house.seen().has_calls) == (None, True)
 
 
+def test_the_last_words_of_a_turn_are_those_that_its_hook_tells() -> None:
+    """A program of the open contract has no transcript that anybody reads, and the one of a CLI may lag behind."""
+    house = House()
+    house.hook("stop", last_assistant_message="All tests pass.")
+    assert house.seen().said == Words("All tests pass.", 1000.0)
+    house.sights.looked(house.agent, ("I look at the tests.", 900.0), None, None, None)
+    assert house.seen().said == Words("All tests pass.", 1000.0)
+    house.sights.looked(house.agent, ("I have begun the next one.", 1100.0), None, None, None)
+    assert house.seen().said == Words("I have begun the next one.", 1100.0)
+    for odd in ({}, {"last_assistant_message": 7}, {"last_assistant_message": " "}, {"agent_id": "s1"}):
+        house.hook("stop", **{"last_assistant_message": "of a subagent", **odd} if odd.get("agent_id") else odd)
+    assert house.seen().said == Words("I have begun the next one.", 1100.0)
+
+
+def test_r64_an_answer_to_phoenixd_is_not_shown_as_an_agents_last_words_nor_any_code() -> None:
+    told = ResonanceStory().begins()
+    house = House(told)
+    house.hook("stop-blocked", last_assistant_message="The roof is mended.")
+    code = told.plantings[0].codes[0]
+    house.hook("stop", last_assistant_message="I cannot see it.", stop_hook_active=True)
+    house.hook("stop", last_assistant_message=f"The code is {code.upper()}.")
+    assert house.seen().said == Words("The roof is mended.", 1000.0)
+
+
 def test_what_never_ends_does_not_fill_the_memory() -> None:
     house = House()
     for number in range(10 * MOST_CALLS):
@@ -132,7 +157,7 @@ def test_a_hook_costs_no_cleaning_until_somebody_asks() -> None:
 
 AGENTS_OWN = {
     "doing": "argument of an open call, and its tool",
-    "said": "last words in the transcript",
+    "said": "last words in the transcript or the hook of a turn's end",
     "task": "the newest prompt",
     "model": "hook, status line or transcript",
     "branch": "HEAD of its repository",

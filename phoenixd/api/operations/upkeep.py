@@ -130,7 +130,7 @@ UPKEEP: tuple[Operation, ...] = (
             ),
         ),
     ),
-    Operation("demo", ("demo",), "See an agent killed, and back at its task"),
+    Operation("demo", ("demo",), "See what becomes of agents that die, hang, fill up and forget"),
     Operation(
         "version", ("version",), "Versions of phoenixctl and of the daemon", path="/v1/version", rights="agent",
         response="Version",
