@@ -99,7 +99,6 @@ class Succession:
 
     async def play(self, story: Callable[[], Awaitable[None]] | None = None) -> None:
         await self.simulation.play(story or self._story, self.settle)
-        self._hold_at_the_end()
 
     async def _story(self) -> None:
         end = self.host.now + self._seconds
@@ -172,17 +171,23 @@ class Succession:
     # --- peace -------------------------------------------------------------------------------------------------------
 
     async def settle(self) -> None:
-        """The fleet is healed: wait until no handoff goes on, none is due, and every task has ended."""
+        """The fleet is healed: wait until no handoff goes on, none is due, and every task has ended, and all is saved.
+
+        What is decided and not saved would be taken for done here, and is not to be found in the journal.
+        """
         give_up = self.host.now + SETTLED
         while restless := self._restless():
             if self.host.now > give_up:
                 raise Broken(f"after {SETTLED:.0f} virtual s: {'; '.join(restless)}")
             await anyio.sleep(10)
+        self._hold_at_the_end()
 
     def _restless(self) -> list[str]:
         daemon = self.simulation.daemon
         if not daemon.is_alive or not daemon.is_ready:
             return ["no daemon"]
+        if daemon.supervisor.saver.is_behind:
+            return ["what was decided is not saved"]
         fleet = daemon.supervisor.fleet
         found = [f"{one.id} is {one.state}: {one.why}" for one in fleet.tasks.open if not one.has_ended]
         for seat in fleet.seats.values():
