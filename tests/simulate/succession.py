@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -63,12 +62,10 @@ class Sum:
     lives: int
     checks: int
     seen: Counter[str]
-    took: float
 
 
 def succeed(seed: str, hours: float, weather: Weather = WEATHER) -> Sum:
     """Run one seed; raises Broke."""
-    started = time.perf_counter()
     played: list[Succession] = []
 
     async def main() -> None:
@@ -85,7 +82,7 @@ def succeed(seed: str, hours: float, weather: Weather = WEATHER) -> Sum:
     if failure is not None or breaches:
         told = breaches[0] if breaches else _with_story(one.simulation, failure)
         raise Broke(f"seed {seed} ({weather.name}, {hours:g} h): {told}") from failure
-    return one.sum(time.perf_counter() - started)
+    return one.sum()
 
 
 class Succession:
@@ -223,11 +220,11 @@ class Succession:
             hold(host.finished[task.agent] <= 1, f"{task.id} is done {host.finished[task.agent]} times")
         watch.check_letters()
 
-    def sum(self, took: float) -> Sum:
+    def sum(self) -> Sum:
         watch, fleet = self.host.seats, self.simulation.daemon.supervisor.fleet
         steps = Counter(str(one.value) for one in watch.ended.values())
         tasks = Counter(one.state for one in (*fleet.tasks.open, *fleet.tasks.ended))
         return Sum(
             self.simulation.seed, steps, Counter({str(state): count for state, count in tasks.items()}),
-            len(watch.kept), self.simulation.lives, self.host.promises.checks, self.host.seen, took,
+            len(watch.kept), self.simulation.lives, self.host.promises.checks, self.host.seen,
         )  # fmt: skip

@@ -90,7 +90,7 @@ class Life:
     def live(self) -> Sum:
         anyio.run(self._main, backend_options={"loop_factory": VirtualLoop})
         assert not self.story.host.promises.breaches
-        return self.story.sum(0.0)
+        return self.story.sum()
 
     async def _main(self) -> None:
         self.story = Succession("a life", 0.0)
