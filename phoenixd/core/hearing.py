@@ -122,7 +122,7 @@ from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskR
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.handoff import asking, following, late
-from phoenixd.core.lifecycle import begins, ends, overdue
+from phoenixd.core.lifecycle import begins, ends, overdue, unwanted
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
 from phoenixd.core.meter import parts as meter
@@ -246,7 +246,9 @@ TABLE: dict[type[Any], Row] = {
         answers.give_prepared, *RUN,
     ),
     # A run, from its start to its end.
-    AgentStarted: ((begins.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN),
+    AgentStarted: (
+        unwanted.hear_late_start, (begins.hear_life, answers.let_go, armed.meet), seats.name_session, *RUN,
+    ),
     RunAdopted: (
         (
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,

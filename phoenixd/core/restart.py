@@ -97,6 +97,8 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         least = HOST_RETRY * (1 + now.chance) if ended.proof and ended.lived < HOST_RETRY else 0.0
         delay = max(least, backoff(rules, len(agent.record.unproductive), now.chance))
         return TryAgain(delay, f"{ended.text} after {measured(ended.lived)}: asks to be recycled", agent.crashes)
+    if ended.failed_turn:
+        return _count(rules, agent.crashes, ended, now, f"its last turn failed, and it ended with {ended.text}")
     if is_clean(spec, ended):
         return _count(
             rules, agent.crashes, ended, now, f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
@@ -132,7 +134,13 @@ def is_clean(spec: AgentSpec, ended: LastExit) -> bool:
 
 
 def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
-    """Whether the end was clean, and a person's doing or late enough to be no failed start."""
+    """Whether the end was clean, and a person's doing or late enough to be no failed start.
+
+    A CLI ends with 0 also where its turn failed (F-PROC-27). A loop's next iteration begins then in any case, and its
+    breaker counts the error.
+    """
+    if ended.failed_turn and spec.kind is not Kind.LOOP:
+        return False
     if spec.kind is Kind.LOOP and ended.code is not None and ended.code == spec.loop.done_code:
         return True
     return is_clean(spec, ended) and (ended.left or ended.lived >= spec.early_exit)

@@ -7,7 +7,7 @@ import pytest
 from phoenixd.core.actions import Alert, LookAtScreen, Spawn, Terminate
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.limits.state import ParkingKind
@@ -504,6 +504,68 @@ def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
     story.tell(StartRequested("a")) if kind is Kind.RESIDENT else story.wait(7200)
 
     assert [one.mode for one in story.of(Spawn)][1] is mode
+
+
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.ORCHESTRATOR])
+@pytest.mark.parametrize(
+    ("word", "left", "code", "state"),
+    [
+        ("invalid_request", False, 0, "starting"),
+        # A person who leaves after a turn that failed means to leave.
+        ("invalid_request", True, 0, "stopped"),
+        ("invalid_request", False, 130, "stopped"),
+        (None, False, 0, "stopped"),
+        # Only a person can mend these, and each further start would be refused alike.
+        ("authentication_failed", False, 0, "quarantined"),
+        ("billing_error", False, 0, "quarantined"),
+        ("rate_limit", False, 0, "parked"),
+        ("rate_limit", True, 0, "stopped"),
+    ],
+)
+def test_f_proc_27_exit_0_after_a_turn_that_failed_is_no_end_on_purpose(
+    kind: Kind, word: str | None, left: bool, code: int, state: str
+) -> None:
+    story = Story(claude(kind=kind)).works()
+    story.hook("stop") if word is None else story.hook("stop-failure", error=word)
+    story.pass_over(600)
+    if left:
+        story.hook("session-end", source="prompt_input_exit")
+    story.exited(code)
+    story.wait(1)
+    assert story.agent.state_name == state
+    assert (story.agent.desired is Desired.STOPPED) == (state == "stopped")
+
+
+def test_f_proc_27_a_prompt_after_the_turn_that_failed_makes_exit_0_an_end_on_purpose_again() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="invalid_request")
+    story.hook("prompt-submit", text="Leave it.")
+    story.hook("stop")
+    story.pass_over(600)
+    story.exited(0)
+    assert story.agent.reason == "exit 0: ended on purpose"
+
+
+def test_f_proc_27_runs_that_fail_and_end_with_0_over_and_over_are_given_up() -> None:
+    story = Story(claude())
+    for _ in range(5):
+        story.works()
+        story.hook("stop-failure", error="invalid_request")
+        story.pass_over(60)
+        story.exited(0)
+        if isinstance(story.state, BackingOff):
+            story.respawned()
+    assert story.agent.state_name == "quarantined"
+    assert "its last turn failed, and it ended with exit 0 after 1 min: 5 crashes" in story.agent.reason
+
+
+def test_f_proc_27_whoever_stops_an_agent_whose_turn_failed_has_it_stopped() -> None:
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="invalid_request")
+    story.stop()
+    story.exited(0)
+    assert isinstance(story.state, Stopped)
+    assert not story.state.failed
 
 
 @pytest.mark.parametrize("error", ["unknown", "server_error", "overloaded", "rate_limit"])

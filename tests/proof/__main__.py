@@ -136,12 +136,12 @@ PROOFS = (
     Proof(
         "seats",
         "1,000 seeds of two seats in virtual time: one holder, one end to a handoff, no task or text lost or doubled",
-        _module("tests.simulate", "--seats", "--hours", "0.2", "--seeds", "1000"),
+        _module("tests.simulate", "--seats", "--hours", "0.2", "--seeds", "1000", "--jobs", "0"),
     ),
     Proof(
         "storms",
         "200 seeds of a fleet in virtual time under storms, then healed",
-        _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm"),
+        _module("tests.simulate", "--agents", "8", "--hours", "2", "--seeds", "200", "--storm", "--jobs", "0"),
     ),
 )
 

@@ -95,6 +95,7 @@ class Orchestrator(Program):
 
     def _fail(self, **said: Any) -> None:
         self._in_turn = False
+        self._turn_failed = True
         self.screen = "idle"
         self._hook("stop-failure", **said)
 

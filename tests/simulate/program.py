@@ -32,7 +32,12 @@ class Program:
         self._limited_until = 0.0
         self._broken_off = 0
         self.screen = "working"
-        self.stays_down = agent.spec.kind is Kind.RESIDENT
+        self._turn_failed = False
+
+    @property
+    def stays_down(self) -> bool:
+        """Whether it means to end where it exits with 0 by itself (P53, F-PROC-27)."""
+        return self._agent.spec.kind is Kind.RESIDENT and not self._turn_failed
 
     @property
     def mode(self) -> Mode:
@@ -139,6 +144,7 @@ class Program:
 
     def _turn(self, prompt: str) -> None:
         self.screen = "working"
+        self._turn_failed = False
         self._kept = 0
         self._hook("prompt-submit", prompt=prompt)
         self._turn_ends = self._host.now + self._host.dice.uniform(3 * MINUTE, 40 * MINUTE)
@@ -174,6 +180,7 @@ class Program:
         """A rate limit or an overload ends the turn; nothing goes on by itself."""
         dice, host = self._host.dice, self._host
         self.screen = "idle"
+        self._turn_failed = True
         if dice.random() < 0.5:
             host.seen["overload"] += 1
             self._hook("stop-failure", error="server_error")

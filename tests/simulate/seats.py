@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff.state import BEFORE_FENCE, Handoff, Step
 from phoenixd.core.seat import names
 from phoenixd.core.seat.names import generation_name
@@ -49,14 +50,20 @@ class Seats:
     # --- what is durable ---------------------------------------------------------------------------------------------
 
     def saved(self, seats: Iterable[Seat], entries: Iterable[Entry], agents: Iterable[str]) -> None:
-        """A batch became durable."""
+        """A batch became durable; one that waited for a disk holds much, and of each seat only what it is at the end.
+
+        So the handoffs that ended in it are read from its rows, and held one by one against the rules.
+        """
         present = {seat.name: seat for seat in seats}
-        known = set(agents)
+        known, rows = set(agents), tuple(entries)
+        over = [fact.handoff for row in rows for fact in row.facts if isinstance(fact, HandoffEnded)]
         for name, seat in present.items():
-            self._passed(self.durable.get(name), seat, known)
+            self._hold(seat.fenced == seat.generation - 1, f"{name}: two generations are unfenced, or none: {seat}")
+            self._hold(seat.holder in known, f"nobody holds the seat {name}")
+            self._passed(self.durable.get(name), seat, [handoff for handoff in over if handoff.seat == name])
             self._letters(seat)
         self.durable = present
-        for entry in entries:
+        for entry in rows:
             message = entry.detail.get("message_id")
             if entry.event == "delivered" and isinstance(message, str):
                 self.arrived.add(message)
@@ -64,16 +71,24 @@ class Seats:
                 self._missed.add(message)
             self._given_up += "kept over handoff" in entry.reason and "tries" in entry.reason
 
-    def _passed(self, before: Seat | None, seat: Seat, agents: set[str]) -> None:
-        name = seat.name
-        self._hold(seat.fenced == seat.generation - 1, f"{name}: two generations are unfenced, or none: {seat}")
-        self._hold(seat.holder in agents, f"nobody holds the seat {name}")
+    def _passed(self, before: Seat | None, seat: Seat, over: Iterable[Handoff]) -> None:
         was = before.handoff if before is not None else None
         generation = before.generation if before is not None else 1
-        handoff = seat.handoff
-        if handoff is None:
-            self._hold(was is None, f"{name}: handoff {was and was.id} is forgotten")
+        for handoff in over:
+            # An end is told again where more became known of it.
+            if handoff.id in self.ended:
+                continue
+            holder = handoff.predecessor if self._is_undone(handoff) else handoff.successor
+            self._came(was, generation, handoff, holder)
+            was, generation = handoff, holder
+        if seat.handoff is None:
+            self._hold(was is None, f"{seat.name}: handoff {was and was.id} is forgotten")
             return
+        self._came(was, generation, seat.handoff, seat.generation)
+
+    def _came(self, was: Handoff | None, before: int, handoff: Handoff, generation: int) -> None:
+        """A handoff has come so far. was: what its seat's was then. before, generation: who held the seat, and does."""
+        name = handoff.seat
         if was is None or was.id != handoff.id:
             self._hold(was is None or was.is_over, f"{name}: {handoff.id} begins, and {was and was.id} goes on")
             self._hold(handoff.id not in self.begun, f"{name}: handoff {handoff.id} begins twice")
@@ -81,12 +96,12 @@ class Seats:
             was = None
         if was is not None:
             self._moved(name, was, handoff)
-        if seat.generation != generation:
-            self._hold(seat.generation == generation + 1, f"{name} passed from {generation} to {seat.generation}")
-            proved = (generation_name(name, seat.generation), handoff.package) in self._proofs
-            self._hold(proved, f"{name}: a fence, and generation {seat.generation} proved nothing")
+        if generation != before:
+            self._hold(generation == before + 1, f"{name} passed from {before} to {generation}")
+            proved = (generation_name(name, generation), handoff.package) in self._proofs
+            self._hold(proved, f"{name}: a fence, and generation {generation} proved nothing")
         held_by = handoff.predecessor if handoff.step in BEFORE_FENCE or self._is_undone(handoff) else handoff.successor
-        self._hold(seat.generation == held_by, f"{name}: generation {seat.generation} holds the seat at {handoff.step}")
+        self._hold(generation == held_by, f"{name}: generation {generation} holds the seat at {handoff.step}")
         if handoff.is_over and handoff.id not in self.ended:
             self.ended[handoff.id] = handoff.step
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import time
 import traceback
 from collections import Counter
 from collections.abc import Awaitable, Callable
@@ -40,7 +39,6 @@ class Outcome:
     checks: int
     healed_in: float
     seen: Counter[str]
-    took: float
 
 
 class Broke(AssertionError):
@@ -49,7 +47,6 @@ class Broke(AssertionError):
 
 def simulate(seed: str, agents: int, hours: float, weather: Weather) -> Outcome:
     """Run one seed; raises Broke."""
-    started = time.perf_counter()
     simulations: list[Simulation] = []
 
     async def main() -> None:
@@ -67,7 +64,7 @@ def simulate(seed: str, agents: int, hours: float, weather: Weather) -> Outcome:
     if failure is not None or breaches:
         told = breaches[0] if breaches else _with_story(simulation, failure)
         raise Broke(f"seed {seed} ({weather.name}, {agents} agents, {hours:g} h): {told}") from failure
-    return simulation.outcome(time.perf_counter() - started)
+    return simulation.outcome()
 
 
 def fleet_of(count: int) -> dict[str, AgentSpec]:
@@ -129,12 +126,12 @@ class Simulation:
             self._restart_after = down_for
             self.daemon.kill()
 
-    def outcome(self, took: float) -> Outcome:
+    def outcome(self) -> Outcome:
         journal = self.host.journal
         incarnations = sum(agent.incarnation for agent in journal.load().agents)
         return Outcome(
             self.seed, journal.digest, len(journal.entries), incarnations, self.lives, self.host.promises.checks,
-            self.healed_in, self.host.seen, took,
+            self.healed_in, self.host.seen,
         )  # fmt: skip
 
     async def _keep_a_daemon(self, *, task_status: anyio.abc.TaskStatus[None]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -63,12 +62,10 @@ class Sum:
     lives: int
     checks: int
     seen: Counter[str]
-    took: float
 
 
 def succeed(seed: str, hours: float, weather: Weather = WEATHER) -> Sum:
     """Run one seed; raises Broke."""
-    started = time.perf_counter()
     played: list[Succession] = []
 
     async def main() -> None:
@@ -85,7 +82,7 @@ def succeed(seed: str, hours: float, weather: Weather = WEATHER) -> Sum:
     if failure is not None or breaches:
         told = breaches[0] if breaches else _with_story(one.simulation, failure)
         raise Broke(f"seed {seed} ({weather.name}, {hours:g} h): {told}") from failure
-    return one.sum(time.perf_counter() - started)
+    return one.sum()
 
 
 class Succession:
@@ -99,7 +96,6 @@ class Succession:
 
     async def play(self, story: Callable[[], Awaitable[None]] | None = None) -> None:
         await self.simulation.play(story or self._story, self.settle)
-        self._hold_at_the_end()
 
     async def _story(self) -> None:
         end = self.host.now + self._seconds
@@ -172,17 +168,23 @@ class Succession:
     # --- peace -------------------------------------------------------------------------------------------------------
 
     async def settle(self) -> None:
-        """The fleet is healed: wait until no handoff goes on, none is due, and every task has ended."""
+        """The fleet is healed: wait until no handoff goes on, none is due, and every task has ended, and all is saved.
+
+        What is decided and not saved would be taken for done here, and is not to be found in the journal.
+        """
         give_up = self.host.now + SETTLED
         while restless := self._restless():
             if self.host.now > give_up:
                 raise Broken(f"after {SETTLED:.0f} virtual s: {'; '.join(restless)}")
             await anyio.sleep(10)
+        self._hold_at_the_end()
 
     def _restless(self) -> list[str]:
         daemon = self.simulation.daemon
         if not daemon.is_alive or not daemon.is_ready:
             return ["no daemon"]
+        if daemon.supervisor.saver.is_behind:
+            return ["what was decided is not saved"]
         fleet = daemon.supervisor.fleet
         found = [f"{one.id} is {one.state}: {one.why}" for one in fleet.tasks.open if not one.has_ended]
         for seat in fleet.seats.values():
@@ -218,11 +220,11 @@ class Succession:
             hold(host.finished[task.agent] <= 1, f"{task.id} is done {host.finished[task.agent]} times")
         watch.check_letters()
 
-    def sum(self, took: float) -> Sum:
+    def sum(self) -> Sum:
         watch, fleet = self.host.seats, self.simulation.daemon.supervisor.fleet
         steps = Counter(str(one.value) for one in watch.ended.values())
         tasks = Counter(one.state for one in (*fleet.tasks.open, *fleet.tasks.ended))
         return Sum(
             self.simulation.seed, steps, Counter({str(state): count for state, count in tasks.items()}),
-            len(watch.kept), self.simulation.lives, self.host.promises.checks, self.host.seen, took,
+            len(watch.kept), self.simulation.lives, self.host.promises.checks, self.host.seen,
         )  # fmt: skip

@@ -11,6 +11,7 @@ import pytest
 import structlog
 
 from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
+from tests.simulate.program import Program
 from tests.simulate.simulation import Simulation, fleet_of
 from tests.simulate.virtual_loop import VirtualLoop
 
@@ -96,6 +97,31 @@ def test_promises_1_to_3_hold_wherever_in_its_turns_the_daemon_dies(every: int) 
         simulation = Life(point).live()
         assert simulation.lives == 2
         assert reboots_seen(simulation) == set(), "runs of this very boot were declared void"
+
+
+@pytest.mark.parametrize(("read_after", "stopped_after"), [(35.0, 33.0), (55.0, 53.0)])
+def test_promise_3_a_shim_that_reads_its_order_too_late_starts_nothing_that_stays(
+    monkeypatch: pytest.MonkeyPatch, read_after: float, stopped_after: float
+) -> None:
+    """The start is given up after 30 s, then the agent is stopped, also after further starts of it were ordered."""
+    delays = iter((read_after,))
+    monkeypatch.setattr(Program, "exec_delay", lambda program: next(delays, 0.01))
+
+    async def main() -> None:
+        simulation = Simulation("late", {"agent-00": fleet_of(1)["agent-00"]})
+        host = simulation.host
+        host.is_calm = host.is_plain = True
+
+        async def story() -> None:
+            await anyio.sleep(stopped_after)
+            simulation.daemon.order(StopRequested("agent-00"), "agent-00", wants_running=False)
+            await anyio.sleep(30)
+
+        await simulation.play(story)
+        reasons = [row.entry.reason for row in host.journal.entries]
+        assert reasons.count("run 1 began after it was given up: it is ended") == 1
+
+    anyio.run(main, backend_options={"loop_factory": VirtualLoop})
 
 
 @pytest.mark.slow

@@ -40,7 +40,7 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def storms(quiet: None) -> list[Outcome]:
-    return [simulate(str(seed), agents=20, hours=0.5, weather=STORM) for seed in range(6, 12)]
+    return [simulate(str(seed), agents=20, hours=0.5, weather=STORM) for seed in range(9, 15)]
 
 
 @pytest.mark.slow
@@ -79,7 +79,7 @@ def test_a_seed_repeats_itself_in_another_process() -> None:
         subprocess.run(
             [sys.executable, "-m", "tests.simulate", "--agents", "8", "--hours", "0.5", "--storm", "--seed", seed],
             cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True,
-        ).stdout.split(" took ")[0]
+        ).stdout
         for seed, hash_seed in [("7", "1"), ("7", "2"), ("8", "1")]
     ]  # fmt: skip
 

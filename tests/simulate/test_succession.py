@@ -17,13 +17,16 @@ import structlog
 
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import HandoffRequested, SendRequested
+from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.fleet import Step as Found
-from phoenixd.core.handoff import letters, verdict
+from phoenixd.core.handoff import asking, letters, verdict
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import succession
 from phoenixd.core.seat.state import Seat
+from phoenixd.ports.journal import Batch
+from tests.simulate.memory_journal import MemoryJournal
 from tests.simulate.orchestrator import MANNERS
 from tests.simulate.simulation import Broke, Simulation
 from tests.simulate.storm import FAULTS
@@ -87,7 +90,7 @@ class Life:
     def live(self) -> Sum:
         anyio.run(self._main, backend_options={"loop_factory": VirtualLoop})
         assert not self.story.host.promises.breaches
-        return self.story.sum(0.0)
+        return self.story.sum()
 
     async def _main(self) -> None:
         self.story = Succession("a life", 0.0)
@@ -166,6 +169,28 @@ def test_e80_a_second_try_is_not_lost_with_the_shim_of_the_first() -> None:
     assert second.story.simulation.daemon.supervisor.fleet.seats["boss"].handoff.tries == 2  # type: ignore[union-attr]
 
 
+class SlowEnd(Life):
+    """Nothing goes wrong, and the disk takes its time for the commit in which a handoff ends."""
+
+    async def _tell(self) -> None:
+        await anyio.sleep(30)
+        self.story.simulation.daemon.order(HandoffRequested("boss"), "boss")
+        await anyio.sleep(2)
+
+
+def test_the_peace_waits_until_the_end_of_a_handoff_is_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is decided and not saved is no end: a daemon that is killed then begins where the journal stands."""
+    commit = MemoryJournal.commit
+
+    async def dawdle(journal: MemoryJournal, batch: Batch) -> tuple[int, ...]:
+        if any(isinstance(fact, HandoffEnded) for entry in batch.entries for fact in entry.facts):
+            await anyio.sleep(200)
+        return await commit(journal, batch)
+
+    monkeypatch.setattr(MemoryJournal, "commit", dawdle)
+    assert SlowEnd().live().handoffs == {"done": 1}
+
+
 # --- planted ---------------------------------------------------------------------------------------------------------
 
 
@@ -186,6 +211,11 @@ def test_planted_an_ack_without_the_packages_hash_is_caught(monkeypatch: pytest.
 
     monkeypatch.setattr(verdict, "refusal", lax)
     storms_until_caught("proved nothing")
+
+
+def test_planted_a_handoff_that_begins_while_another_goes_on_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asking, "_why_not", lambda found, seat: None)
+    storms_until_caught(r"[0-9a-f]{8} begins, and [0-9a-f]{8} goes on")
 
 
 def test_planted_a_text_that_arrived_and_is_kept_all_the_same_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:

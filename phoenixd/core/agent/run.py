@@ -139,6 +139,8 @@ class LastExit:
     """Whether somebody sat at its terminal, once that was told; None: not asked, or not told yet."""
     full_disks: tuple[Disk, ...] = ()
     """The disks of the run that had no room at its end."""
+    failed_turn: bool = False
+    """Whether its last turn had failed, and it then ended with 0 by itself: no person left it, or had it stopped."""
 
     @property
     def told(self) -> str:

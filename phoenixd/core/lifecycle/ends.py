@@ -171,8 +171,9 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     assert isinstance(state, Starting | Running | Stopping)
     limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec.limits, now)
     parked = limits.parking
-    end = replace(end, limited=parked is not None)
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    failed_turn = end.code == 0 and not (end.left or ordered) and (is_owed(state.activity) or parked is not None)
+    end = replace(end, limited=parked is not None, failed_turn=failed_turn)
     expected = ordered or restart.ended_well(agent.spec, end)
     known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
     decision = _ended(replace(known, limits=limits), state, end, parked, now)
