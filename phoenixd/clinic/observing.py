@@ -11,7 +11,7 @@ from typing import Any
 
 from pydantic_ai import RunContext
 from pydantic_ai.capabilities import AbstractCapability
-from pydantic_ai.messages import ModelMessage, ModelResponse, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, ToolCallPart
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 
@@ -66,7 +66,23 @@ class Injury:
             known=tuple(name for name in names if name in self.offered),
             outputs=tuple(name for name in names if name in self.outputs),
             finish=self._finish(),
+            strays=sum(not self.has(call.tool_name) for call in self._all_calls()),
+            is_empty=self._is_empty(),
+            is_unanswered=self._is_unanswered(),
         )
+
+    def _all_calls(self) -> list[ToolCallPart]:
+        answers = [one for one in self.messages if isinstance(one, ModelResponse)]
+        return [part for answer in answers for part in answer.parts if isinstance(part, ToolCallPart)]
+
+    def _is_empty(self) -> bool:
+        answers = [one for one in self.messages if isinstance(one, ModelResponse)]
+        return bool(answers) and not any(getattr(part, "content", part) for part in answers[-1].parts)
+
+    def _is_unanswered(self) -> bool:
+        """The newest request has something in it, and no answer came: what a tool failed at leaves an empty one."""
+        newest = self.messages[-1] if self.messages else None
+        return isinstance(newest, ModelRequest) and bool(newest.parts)
 
     def _finish(self) -> str:
         answers = [one for one in self.messages if isinstance(one, ModelResponse)]

@@ -41,7 +41,8 @@ class Facts:
 def prescribe(finding: Finding, seen: int, facts: Facts) -> Remedy:
     """The treatment of a cause that came `seen` times before; abort where nothing is left to try."""
     if finding.confidence < UNSURE:
-        return RETRY if seen == 0 else ABORT
+        # What was refused is refused again, whatever is wrong with it.
+        return RETRY if seen == 0 and finding.detail != "request_rejected" else ABORT
     if finding.cause == "transient_error":
         # Waiting longer is another treatment each time.
         return RETRY

@@ -9,6 +9,7 @@ kinds above it in the table's order answer instead.
 
 from __future__ import annotations
 
+import ssl
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -16,11 +17,14 @@ from pydantic import ValidationError
 from pydantic_ai import exceptions, tool_manager
 
 from phoenixd.clinic.failures import AnswerCut
-from phoenixd.core.hooks import Failure
+from phoenixd.clinic.places import is_out_of_libraries
+from phoenixd.core.hooks import OF_A_SERVICE, WRONG_BY_STATUS, Failure
 from phoenixd.core.treatment.words import RootCause
-from phoenixd.documents.failures import failure_of_body
+from phoenixd.documents.failure_names import named_in
+from phoenixd.documents.failures import failure_of_body, words_of_body
 
 CERTAIN, LIKELY, GUESS = 0.95, 0.7, 0.3
+MOST_CAUSES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +45,17 @@ class Finding:
 @dataclass(frozen=True, slots=True)
 class Calls:
     """What is known of a failed run's newest answer. invented: called names that no tool has; known: those that one
-    has; outputs: those that only take the answer. finish: the reason for which the answer ended."""
+    has; outputs: those that only take the answer. finish: the reason for which the answer ended. is_empty: it says and
+    calls nothing. strays: calls of tools that do not exist, in all its answers. is_unanswered: the newest request has
+    no answer."""
 
     invented: tuple[str, ...] = ()
     known: tuple[str, ...] = ()
     outputs: tuple[str, ...] = ()
     finish: str = ""
+    strays: int = 0
+    is_empty: bool = False
+    is_unanswered: bool = False
 
     @property
     def are_invented(self) -> bool:
@@ -63,9 +72,14 @@ def diagnose(error: BaseException, calls: Calls = Calls()) -> Finding:
         return CUT_ANSWERS.get(error.finish, CUT_ANSWERS["length"])
     if isinstance(error, exceptions.UsageLimitExceeded):
         # A model that invents a new name each time never uses up a tool's own budget: this limit ends it.
-        return INVENTED if calls.are_invented else Finding("usage_limit", "logic_error", "usage_limit")
+        # Where it invents one now and then, the limit is only where that ended.
+        return INVENTED if calls.are_invented else OFTEN_ASTRAY if calls.strays else USED_UP
     if isinstance(error, exceptions.ModelHTTPError) and (told := _of_answer(error)) is not None:
         return told
+    if not isinstance(error, exceptions.ModelHTTPError) and (told := _of_stream(error)) is not None:
+        return told
+    if _is_set_up_wrongly(error):
+        return Finding("set_up", "logic_error", "configuration")
     for kinds, finding in TABLE:
         if isinstance(error, kinds):
             return finding
@@ -75,7 +89,8 @@ def diagnose(error: BaseException, calls: Calls = Calls()) -> Finding:
         return _of_behavior(error, calls)
     for kinds, finding in LAST:
         if isinstance(error, kinds):
-            return finding
+            # An adapter stumbles over what a gateway answers by the same types as a tool over its own mistakes.
+            return UNKNOWN if finding.detail == "bug" and is_out_of_libraries(error) else finding
     return UNKNOWN
 
 
@@ -112,6 +127,13 @@ CANCELLED = Finding("cancelled", "logic_error", "cancelled")
 PASSES = _named("RunCancelled")
 """The program stopped its own run: no failure, although it is an Exception."""
 INVENTED = Finding("unknown_tool", "hallucinated_tool", "unknown_tool")
+USED_UP = Finding("usage_limit", "logic_error", "usage_limit")
+OFTEN_ASTRAY = Finding("usage_limit", None, "usage_limit", GUESS)
+DOUBTED = Finding("doubted", None, "unknown", GUESS)
+"""Its words name another cause than its status and type."""
+REJECTED = Finding("rejected", "logic_error", "request_rejected")
+UNEXPLAINED = Finding("rejected", None, "request_rejected", GUESS)
+"""Refused, and nothing says what is wrong with the request."""
 
 CUT_ANSWERS = {
     "length": Finding("cut_answer", None, "output_limit"),
@@ -144,7 +166,7 @@ TABLE: Sequence[tuple[tuple[type[BaseException], ...], Finding]] = (
 
 LAST: Sequence[tuple[tuple[type[BaseException], ...], Finding]] = (
     # Not every provider's adapter says more than that the request failed.
-    (_named("ModelRequestRejectedError"), Finding("rejected", "logic_error", "request_rejected")),
+    (_named("ModelRequestRejectedError"), UNEXPLAINED),
     (_named("ModelAPIError"), Finding("api_error", "transient_error", "overload", LIKELY)),
     ((ConnectionError, TimeoutError), Finding("network", "transient_error", "overload", LIKELY)),
     (
@@ -164,6 +186,8 @@ LAST: Sequence[tuple[tuple[type[BaseException], ...], Finding]] = (
     ),
 )
 
+NO_ADDRESS = frozenset({"UnsupportedProtocol", "LocalProtocolError", "InvalidURL"})
+"""What HTTP clients, each with types of its own, raise for an address or a header that is none."""
 QUOTA = _named("ModelQuotaExceededError")
 ANSWERS: Mapping[Failure, Finding] = {
     "full": Finding("window", "context_length_exceeded", "window"),
@@ -218,27 +242,63 @@ def _of_group(findings: Sequence[Finding]) -> Finding:
 
 def _of_answer(error: exceptions.ModelHTTPError) -> Finding | None:
     """By the body of a refusal, where it says more than type and status: pydantic-ai does not know every gateway."""
-    if not 400 <= error.status_code < 500:
-        return None
-    waits = error.status_code == 429 and getattr(error, "retry_after", None) is not None
-    said = failure_of_body(error.body, error.status_code, resets=waits)
+    status, words = error.status_code, words_of_body(error.body)
+    waits = status == 429 and getattr(error, "retry_after", None) is not None
+    # A gateway wraps another's refusal in a 500.
+    said = failure_of_body(error.body, status if status < 500 else 400, resets=waits)
     if said is not None and said in ANSWERS:
-        return ANSWERS[said]
-    # A quota of a day is told by the type of an unpaid bill; the time to wait tells it apart.
-    return STATUSES[429] if waits and isinstance(error, QUOTA) else None
+        return ANSWERS[said] if status < 500 or said == "full" else DOUBTED
+    if waits:
+        # A quota of a day is told by the type of an unpaid bill; the time to wait tells it apart.
+        return STATUSES[429] if isinstance(error, QUOTA) else None
+    named = named_in(_class_of(status), None, words, status=status)
+    if named == "other" or (status == 413 and named == "limit"):
+        return DOUBTED
+    if named == "request" or status in WRONG_BY_STATUS:
+        return REJECTED
+    return UNEXPLAINED if status >= 500 and status not in OF_A_SERVICE else None
+
+
+def _of_stream(error: BaseException) -> Finding | None:
+    """A refusal in the middle of a stream has no status: the vendor's client keeps its body."""
+    if not isinstance(error, exceptions.ModelAPIError):
+        return None
+    said = failure_of_body(getattr(error.__cause__, "body", None), 400, resets=False)
+    return None if said is None else ANSWERS.get(said, UNEXPLAINED if said == "request" else None)
+
+
+def _class_of(status: int) -> Failure:
+    if status in (401, 403):
+        return "login"
+    if status == 429:
+        return "limit"
+    return "overload" if status >= 500 or status in OF_A_SERVICE else "request"
 
 
 def _of_status(status: int) -> Finding:
     if status in STATUSES:
         return STATUSES[status]
-    if 500 <= status < 600:
+    if status in OF_A_SERVICE:
         return Finding("server_error", "transient_error", "overload")
-    return Finding("rejected", "logic_error", "request_rejected")
+    return UNEXPLAINED
+
+
+def _is_set_up_wrongly(error: BaseException) -> bool:
+    """A certificate that nobody trusts, an address or a header that is none: told as a connection that failed."""
+    cause: BaseException | None = error
+    for _ in range(MOST_CAUSES):
+        if isinstance(cause, ssl.SSLCertVerificationError) or type(cause).__name__ in NO_ADDRESS:
+            return True
+        cause = (cause.__cause__ or cause.__context__) if cause is not None else None
+    return False
 
 
 def _of_behavior(error: BaseException, calls: Calls) -> Finding:
     """By what it was raised from, and by what the newest answer called."""
     cause = error.__cause__
+    if calls.is_unanswered or calls.is_empty:
+        # What came was no answer that can be read, or says nothing: the model got nothing wrong that is known.
+        return CUT_ANSWERS["length"] if calls.finish == "length" else replace(UNKNOWN, rule="behavior")
     if calls.finish == "length":
         # Older releases have no type of their own for an answer that was cut before anything could be used.
         return CUT_ANSWERS["length"]

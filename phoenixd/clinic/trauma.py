@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import site
-import sysconfig
 import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from pydantic_ai.messages import (
@@ -22,6 +19,7 @@ from pydantic_ai.messages import (
 )
 
 from phoenixd.clinic.observing import Injury
+from phoenixd.clinic.places import is_own
 from phoenixd.documents.cleaner import Cleaner
 from phoenixd.documents.clinic import ToolCall, TraumaContext
 
@@ -73,19 +71,9 @@ def _words(error: BaseException) -> str:
 def frames(error: BaseException) -> str:
     """The last three places in the program's own code; where it has none, the last three at all."""
     places = traceback.extract_tb(error.__traceback__)
-    own = [place for place in places if not place.filename.startswith((*FOREIGN, "<"))]
+    own = [place for place in places if is_own(place.filename)]
     chosen = (own or places)[-FRAMES:]
     return "".join(traceback.format_list(chosen)) + f"{type(error).__name__}"
-
-
-def _foreign() -> tuple[str, ...]:
-    """Where code lies that is not the program's own."""
-    directories = {sysconfig.get_paths()[name] for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    directories |= {*site.getsitepackages(), str(Path(__file__).parent)}
-    return tuple(f"{directory}/" for directory in directories)
-
-
-FOREIGN = _foreign()
 
 
 def _tool_calls(injury: Injury, clean: Cleaner) -> list[ToolCall]:

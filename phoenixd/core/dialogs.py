@@ -16,6 +16,7 @@ SCREEN_DIALOGS = {
     "hooks": "hook review dialog",
     "in-use": "session in use elsewhere",
     "limit": "usage limit",
+    "model": "model that was not found",
     "renderer": "offer of another renderer",
     "away": "its session has moved into the background, away from this terminal",
     "dialog": "dialog",

@@ -20,8 +20,20 @@ Failure = Literal["limit", "overload", "login", "billing", "full", "request", "l
 cannot hold what was asked, in so many words. request: the request was refused; length: the answer was cut; either may
 be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
 
+Named = Literal["", "request", "service", "limit", "certificate", "other"]
+"""What the code or the fixed words of a failed turn name, beside its class; "": nothing that we know. request: what is
+wrong with the request, or which part of it. service: a service, or a way to it, that failed for a while. limit: a rate,
+or a quota of a time. certificate: one of TLS that nobody here trusts. other: a cause that its class is not for, such as
+a bill in place of a rate: then the class proves nothing."""
+
 PASSING = frozenset({408, 409, 425, 429})
 """Statuses of HTTP by which a request is refused for a moment alone."""
+
+OF_A_SERVICE = frozenset({408, 425, 499, 500, 502, 503, 504, 520, 521, 522, 523, 524, 529})
+"""Statuses of a service, or of what stands before it, that failed for a while."""
+
+WRONG_BY_STATUS = frozenset({405, 406, 407, 410, 411, 415, 426, 428, 431, 451, 501, 505, 511})
+"""Statuses that say what is wrong with a request, and of which no wait and no other history mends any."""
 
 Notice = Literal["idle", "permission", "question", "dialog", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""
@@ -194,12 +206,14 @@ class TurnKept(Hook):
 class TurnFailed(Hook):
     """An error ended a turn. reset_wall: when the limit that ended it is over, where the harness named a time.
 
-    status: of HTTP, where a transcript tells it as a number of its own. full_disks: those of the run without room then.
+    named: what its words name beside the class. status: of HTTP, where a transcript tells it as a number of its own.
+    full_disks: those of the run without room then.
     """
 
     text: str = field(default="", repr=False)
     error: str | None = None
     failure: Failure = "other"
+    named: Named = ""
     reset_wall: float | None = None
     status: int | None = None
     full_disks: tuple[Disk, ...] = ()

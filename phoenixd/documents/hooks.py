@@ -22,6 +22,7 @@ from phoenixd.core.hooks import (
     TurnFailed,
 )
 from phoenixd.documents.cleaner import without_half_secrets
+from phoenixd.documents.failure_names import named_in
 from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_time
 from phoenixd.documents.plain_text import one_line
@@ -48,7 +49,7 @@ NOTICES: dict[str, Notice] = {
 }
 COMPACTIONS: dict[str, Compaction] = {"auto": "auto", "manual": "manual"}
 
-MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "word", "window", "trigger", "check"})
+MEANINGS = frozenset({"beginning", "by_person", "notice", "failure", "named", "word", "window", "trigger", "check"})
 """The typed fields, which are made here or by the core, and never taken from an input."""
 SAID = {word: frozenset(one.name for one in fields(word)) - MEANINGS for word in (*HOOKS.values(), OtherHook)}
 """The fields that each hook's input fills in."""
@@ -73,7 +74,9 @@ def _meaning(word: type[Hook], kind: str, said: dict[str, Any]) -> dict[str, Any
         return {"trigger": COMPACTIONS.get(said.get("source") or "", "other")}
     if word is TurnFailed:
         resets = said.get("reset_wall") is not None
-        return {"failure": failure_of(said.get("error"), said.get("text") or "", resets=resets)}
+        error, text = said.get("error"), "\n".join(filter(None, (said.get("text"), said.get("told"))))
+        failure = failure_of(error, text, resets=resets)
+        return {"failure": failure, "named": named_in(failure, error, text)}
     return {"word": kind} if word is OtherHook else {}
 
 
@@ -101,6 +104,7 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         error=_words(payload, "error"),
         held=_asked(payload) is not None,
         command=_command(tool_input) if kind == "tool-start" and isinstance(tool_input, dict) else "",
+        told=_words(payload, "last_assistant_message") if kind == "stop-failure" else None,
         reset_wall=reset_time(payload, now) if kind == "stop-failure" else None,
         jobs=_jobs(kind, payload, tool, tool_input if isinstance(tool_input, dict) else {}),
         cwd=_words(payload, "cwd"),

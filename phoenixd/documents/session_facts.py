@@ -172,7 +172,8 @@ class SessionReading:
             case ToolEnded():
                 self.tools.pop(fact.call[:NAME_LIMIT], None)
             case ApiFailed():
-                self.error = replace(fact, kind=fact.kind[:NAME_LIMIT], text=fact.text[:TEXT_LIMIT])
+                codes = tuple(code[:NAME_LIMIT] for code in fact.codes)
+                self.error = replace(fact, kind=fact.kind[:NAME_LIMIT], text=fact.text[:TEXT_LIMIT], codes=codes)
             case Compacted():
                 self.compaction, self.usage = fact, None
             case _:

@@ -117,13 +117,17 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class ApiFailed:
-    """The API refused, and the CLI gave up. kind: the CLI's word for it; resets: when a limit ends, if it was said."""
+    """The API refused, and the CLI gave up. kind: the CLI's word for it; resets: when a limit ends, if it was said.
+
+    codes: those of the API, or closer ones of the CLI, where they stand apart from the text.
+    """
 
     kind: str
     text: str
     at: float | None
     status: int | None = None
     resets: float | None = None
+    codes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

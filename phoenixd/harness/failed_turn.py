@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
-from phoenixd.core.hooks import Failure, TurnFailed
+from phoenixd.core.hooks import Failure, Named, TurnFailed
+from phoenixd.documents.failure_names import named_in
 from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.transcript import ApiFailed
 from phoenixd.harness import Harness
 from phoenixd.harness.failures import failure_word
 
@@ -26,9 +28,8 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     state, failed = agent.state, facts.error
     if not isinstance(state, Running) or failed is None:
         return None
-    word = failure_word(failed)
     resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
-    failure = failure_of(word, failed.text, resets=resets is not None)
+    word, failure, named = meaning(failed, resets=resets is not None)
     if harness.tells_failures and not (failure in REFUSED_UNTOLD and state.activity.turn_open):
         return None
     if agent.parking is not None or state.activity.waiting is not None:
@@ -42,6 +43,14 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
         text=failed.text[:MAX_WORDS],
         error=word,
         failure=failure,
+        named=named,
         reset_wall=resets,
         status=failed.status,
     )
+
+
+def meaning(failed: ApiFailed, *, resets: bool) -> tuple[str, Failure, Named]:
+    """The hook's word for a failure of which a transcript tells, its class, and what it names beside that."""
+    word = failure_word(failed)
+    failure = failure_of(word, failed.text, resets=resets, codes=failed.codes)
+    return word, failure, named_in(failure, failed.kind, failed.text, status=failed.status, codes=failed.codes)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from phoenixd.core.hooks import OF_A_SERVICE
 from phoenixd.documents.transcript import ApiFailed
 
 _WORDS = {
@@ -34,7 +35,7 @@ def failure_word(failed: ApiFailed) -> str:
         return "billing_error"
     if status == 429:
         return "rate_limit"
-    if status is not None and status >= 500:
+    if status is not None and (status >= 500 or status in OF_A_SERVICE):
         return "server_error"
     # A kind that is new to us goes through as it is: a person is told of it, and nothing asks again and again.
     return _WORDS.get(failed.kind, failed.kind if status is None else "invalid_request")

@@ -18,6 +18,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.core.moment import Instant
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.harness.failed_turn import meaning
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Transcripts
 
@@ -52,7 +53,8 @@ def failure_status(agent: Agent, facts: SessionFacts) -> FailureStatusSeen | Non
     failed, run = facts.error, agent.run
     if failed is None or failed.status is None or run is None or failed.at is None or failed.at < run.began_wall:
         return None
-    return FailureStatusSeen(agent.name, run.incarnation, failed.status)
+    _, failure, named = meaning(failed, resets=failed.resets is not None)
+    return FailureStatusSeen(agent.name, run.incarnation, failed.status, failure, named)
 
 
 class CutAnswers:

@@ -43,7 +43,11 @@ class TestByType:
     @pytest.mark.parametrize(
         ("status", "cause", "detail"),
         [
-            (400, "logic_error", "request_rejected"),
+            (400, None, "request_rejected"),
+            (405, "logic_error", "request_rejected"),
+            (422, None, "request_rejected"),
+            (501, "logic_error", "request_rejected"),
+            (526, None, "request_rejected"),
             (401, "logic_error", "login"),
             (402, "logic_error", "billing"),
             (403, "logic_error", "login"),
@@ -70,7 +74,7 @@ class TestByType:
             ("ModelAuthenticationError", "logic_error", "login"),
             ("ModelQuotaExceededError", "logic_error", "billing"),
             ("ModelNotFoundError", "logic_error", "model"),
-            ("ModelRequestRejectedError", "logic_error", "request_rejected"),
+            ("ModelRequestRejectedError", None, "request_rejected"),
             ("ModelRateLimitError", "transient_error", "limit"),
             ("ModelUnavailableError", "transient_error", "overload"),
             ("ModelOverloadedError", "transient_error", "overload"),
@@ -160,7 +164,12 @@ class TestByTheAnswerOfTheProvider:
                 {"error": {"message": "This request requires more credits, or fewer max_tokens.", "code": 402}},
                 "billing",
             ),
-            (500, {"code": "insufficient_quota", "message": TOO_LONG}, "overload"),
+            (500, {"message": TOO_LONG}, "window"),
+            (500, {"code": "insufficient_quota", "message": TOO_LONG}, "unknown"),
+            (503, {"message": "No available channel for model claude-opus-5-5"}, "unknown"),
+            (429, {"message": "Check your plan and billing details."}, "unknown"),
+            (403, {"message": "Quota exceeded for this project."}, "unknown"),
+            (413, {"message": "Request too large on tokens per minute (TPM): Limit 6000"}, "unknown"),
         ],
     )
     def test_a_refusal(self, status: int, body: object, detail: str) -> None:

@@ -227,7 +227,7 @@ class TestCauses:
 class TestRuns:
     @pytest.mark.parametrize("most", [0, 1, 2, 5])
     async def test_c21_x21_exactly_1_and_n_runs_then_the_original_exception_with_notes(self, most: int) -> None:
-        errors = [http(500 + number) for number in range(most + 1)]
+        errors = [http((500, 502, 503, 504, 520, 529)[number]) for number in range(most + 1)]
         model, watched = Script(errors), Watched()
 
         with pytest.raises(ModelHTTPError) as failed:

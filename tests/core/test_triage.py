@@ -13,9 +13,10 @@ from phoenixd.core.agent.run import LastExit
 from phoenixd.core.causes import EndCause
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import TurnFailed
-from phoenixd.core.treatment import gather, rules
+from phoenixd.core.treatment import fine, gather, rules
 from phoenixd.core.treatment.evidence import Evidence, known
-from phoenixd.core.treatment.rules import FINE, RULES
+from phoenixd.core.treatment.fine import FINE
+from phoenixd.core.treatment.rules import RULES
 from phoenixd.core.treatment.triage import Diagnosis, Healthy, diagnose, explanation, prescribe, triage
 from phoenixd.core.treatment.words import ACTION_OF, RootCause
 from tests.core.story import Story, claude
@@ -27,10 +28,26 @@ CASES = [
     (replace(TURN, failure="full"), "context_length_exceeded", "window"),
     (replace(TURN, cut="window"), "context_length_exceeded", "window"),
     (replace(TURN, failure="request", fill=0.9), "context_length_exceeded", "window"),
-    (replace(TURN, failure="request", fill=0.2), "logic_error", "request"),
+    (replace(TURN, failure="request", fill=0.9, named="request"), "logic_error", "request"),
+    (replace(TURN, failure="request", fill=0.2), None, "request"),
+    (replace(TURN, failure="request", fill=0.2, named="request"), "logic_error", "request"),
+    (replace(TURN, failure="request", status=407), "logic_error", "request"),
+    (replace(TURN, failure="request", status=413, named="limit"), None, "request"),
     (replace(TURN, failure="request", reset=True), "transient_error", "limit"),
     (replace(TURN, failure="overload", reset=True, status=400), "transient_error", "limit"),
-    (replace(TURN, failure="overload", word="unknown", status=400), "logic_error", "request"),
+    (replace(TURN, failure="overload", word="unknown", status=400), None, "request"),
+    (replace(TURN, failure="overload", word="server_error"), None, "failed_turn"),
+    (replace(TURN, failure="overload", word="server_error", named="service"), "transient_error", "overload"),
+    (replace(TURN, failure="overload", word="server_error", named="other", status=503), None, "failed_turn"),
+    (replace(TURN, failure="overload", word="server_error", named="certificate"), "logic_error", "configuration"),
+    (replace(TURN, failure="overload", word="server_error", status=526), None, "failed_turn"),
+    (replace(TURN, failure="limit", word="rate_limit", named="other"), None, "failed_turn"),
+    (replace(TURN, failure="limit", word="rate_limit", named="other", reset=True), "transient_error", "limit"),
+    (replace(TURN, failure="login", word="authentication_failed", named="other"), None, "failed_turn"),
+    (replace(TURN, failure="other", word="other", cut="stream", named="other"), None, "failed_turn"),
+    (replace(END, signal=9, turn_open=True, cut="stream"), None, "killed"),
+    (replace(END, code=1, oom="agent"), None, "crash"),
+    (replace(END, code=137, oom="agent", failure="limit"), "transient_error", "memory"),
     (replace(TURN, failure="overload", word="unknown", status=429), "transient_error", "limit"),
     (replace(TURN, failure="overload", word="unknown", status=408), "transient_error", "overload"),
     (replace(TURN, failure="request", status=413), "context_length_exceeded", "window"),
@@ -56,7 +73,9 @@ CASES = [
     (replace(END, signal=9, oom="host"), "transient_error", "memory"),
     (replace(END, code=1, disk_full=True), "logic_error", "disk_full"),
     (replace(END, code=145, status=401), "logic_error", "login"),
-    (replace(END, code=173, status=429), "transient_error", "limit"),
+    (replace(END, code=173, status=429), None, "limit"),
+    (Evidence(is_alive=True, screen="model", turn_open=True), "logic_error", "model"),
+    (replace(TURN, failure="other", word="model_not_found", status=503), None, "failed_turn"),
     (replace(END, code=247, status=503), "transient_error", "overload"),
     *((replace(END, code=1, status=status), "transient_error", "overload") for status in (500, 502, 504, 529)),
     (replace(END, code=144, status=400), None, "failed_turn"),
@@ -67,6 +86,9 @@ CASES = [
     (replace(END, cause="terminal_lost"), "transient_error", "host"),
     (replace(END, code=124, cause="hung", call="Bash", turn_open=True), "logic_error", "hang_in_call"),
     (replace(END, code=124, cause="hung", turn_open=True), "transient_error", "hang"),
+    (replace(END, code=124, cause="hung", call="mcp__shop__stock", turn_open=True), None, "hang"),
+    (replace(END, code=124, cause="hung", call="WebFetch", turn_open=True), None, "hang"),
+    (replace(END, code=124, cause="hung", call="Task", turn_open=True), None, "hang"),
     (replace(END, code=124, cause="hung"), None, "hang"),
     (Evidence(is_alive=True, screen="limit", turn_open=True), "transient_error", "limit"),
     (Evidence(is_alive=True, screen="dialog", turn_open=True), None, "dialog"),
@@ -136,7 +158,7 @@ def test_no_rule_reads_words_where_a_type_exists() -> None:
     assert diagnose(replace(TURN, failure="limit", said=said)).detail == "limit"
     assert diagnose(replace(END, code=1, said=said)).cause is None
     assert isinstance(triage(replace(END, code=0, ended_well=True, said=said)), Healthy)
-    tree = ast.parse(inspect.getsource(rules))
+    tree = ast.parse(inspect.getsource(rules) + inspect.getsource(fine))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "said"]
     imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     assert "re" not in imported

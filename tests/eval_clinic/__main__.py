@@ -1,4 +1,4 @@
-"""How the rules of triage do: `./dev eval-clinic [--blind [DIR]] [-v] [--write]`.
+"""How the rules of triage do: `./dev eval-clinic [--blind [DIR]] [-v] [--rules] [--write]`.
 
 Without `--blind` the open half of the records is judged, with it the blind half, or the records of DIR. Exit code 1
 when fewer than 95 of 100 claimed causes are right, or a healthy end is called ill; 2 when a record cannot be read.
@@ -11,7 +11,7 @@ import sys
 from pathlib import Path
 
 from phoenixd.core.treatment.triage import Healthy
-from tests.eval_clinic.figures import counted, judged, lines
+from tests.eval_clinic.figures import counted, judged, lines, rules
 from tests.eval_clinic.page import PAGE, written
 from tests.eval_clinic.reading import Malformed, read_records
 
@@ -23,6 +23,7 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev eval-clinic", description=__doc__)
     parser.add_argument("--blind", nargs="?", type=Path, const=BLIND, metavar="DIR", help="records by another hand")
     parser.add_argument("-v", "--verbose", action="store_true", help="name each record that came out otherwise")
+    parser.add_argument("--rules", action="store_true", help="name the records that each rule rests on, by CLI")
     parser.add_argument("--write", action="store_true", help="write the table into docs/explanation/clinic.md")
     given = parser.parse_args(arguments)
     directory = given.blind or RECORDS
@@ -37,6 +38,8 @@ def main(arguments: list[str]) -> int:
     told = list(lines(found))
     print(f"{len(found)} records\n")
     print("\n".join(told))
+    if given.rules:
+        print("", *rules(found), sep="\n")
     if given.verbose:
         for one in found:
             if one.said != one.meant or one.is_slander:

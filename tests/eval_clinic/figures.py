@@ -130,3 +130,22 @@ def lines(found: Sequence[Judged]) -> Iterator[str]:
     yield f"called unknown: {told.unknown}; failures called healthy: {told.missed} of {told.ill}"
     yield f"healthy ends called ill: {told.slandered} of {told.healthy}"
     yield f"failures of CLIs whose first treatment was one of those accepted: {told.treated} of {told.treatable}"
+
+
+def rules(found: Sequence[Judged]) -> Iterator[str]:
+    """On what each rule that claims a cause rests: right claims of all, and from which CLI the records come.
+
+    A rule that a single record supports was perhaps written for it.
+    """
+    claims: dict[str, list[Judged]] = {}
+    for one in found:
+        if one.is_claim:
+            claims.setdefault(one.found.rule, []).append(one)
+    yield "| rule | right | of | records of | |"
+    yield "|---|---:|---:|---|---|"
+    for rule, made in sorted(claims.items(), key=lambda pair: (-len(pair[1]), pair[0])):
+        by = Counter(one.record.harness for one in made)
+        families = ", ".join(f"{name} {count}" for name, count in sorted(by.items()))
+        wrong = ", ".join(one.record.id for one in made if one.said != one.meant)
+        note = f"wrong: {wrong}" if wrong else "one record" if len(made) == 1 else ""
+        yield f"| {rule} | {sum(one.said == one.meant for one in made)} | {len(made)} | {families} | {note} |"

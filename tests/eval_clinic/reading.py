@@ -24,12 +24,12 @@ from phoenixd.core.hooks import (
 from phoenixd.core.session import WORKS
 from phoenixd.core.traits import told_by_exit, traits_of
 from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
-from phoenixd.documents.failures import FULL, failure_of
+from phoenixd.documents.failures import FULL
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.harness import HARNESSES, Harness
 from phoenixd.harness.codex.harness import EVENTS as CODEX_EVENTS
-from phoenixd.harness.failures import failure_word
+from phoenixd.harness.failed_turn import meaning
 from phoenixd.harness.gemini.harness import EVENTS as GEMINI_EVENTS
 from phoenixd.shim import payload
 
@@ -118,15 +118,15 @@ def _heard(found: Evidence, event: HookEvent) -> Evidence:
         case SessionStarted(source=source):
             return replace(found, session_seen=True, mode="resume" if source == "resume" else found.mode or "fresh")
         case PromptSubmitted():
-            return replace(found, turn_open=True, ended_well=False, failure="", word="", reset=False, cut="")
+            return replace(found, turn_open=True, ended_well=False, failure="", word="", named="", reset=False, cut="")
         case ToolStarted(tool=tool):
             return replace(found, call=tool or "", turn_open=True)
         case TurnEnded():
-            return replace(found, turn_open=False, ended_well=True, failure="", word="", call="")
+            return replace(found, turn_open=False, ended_well=True, failure="", word="", named="", call="")
         case TurnFailed():
             return replace(
                 found, turn_open=False, ended_well=False, failure=event.failure, word=event.error or "",
-                reset=event.reset_wall is not None, said=event.text[-SAID_LIMIT:], call="",
+                named=event.named, reset=event.reset_wall is not None, said=event.text[-SAID_LIMIT:], call="",
             )  # fmt: skip
         case _ if isinstance(event, CallOver):
             return replace(found, call="")
@@ -146,10 +146,11 @@ def _read(found: Evidence, facts: SessionFacts) -> Evidence:
         found = replace(found, turn_open=False)
     if failed is None:
         return found
-    word = failure_word(failed)
+    word, failure, named = meaning(failed, resets=failed.resets is not None)
     if not found.failure:
-        failure = failure_of(word, failed.text, resets=failed.resets is not None)
-        found = replace(found, failure=failure, word=word, said=failed.text[-SAID_LIMIT:])
+        found = replace(found, word=word, said=failed.text[-SAID_LIMIT:])
+    if found.failure == "" or failed.status is not None:
+        found = replace(found, failure=failure, named=named)
     return replace(
         found, status=failed.status, ended_well=False, turn_open=False,
         reset=found.reset or failed.resets is not None,

@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
 from tests.eval_clinic.__main__ import RECORDS, main
-from tests.eval_clinic.figures import counted, judged, table
+from tests.eval_clinic.figures import counted, judged, rules, table
 from tests.eval_clinic.page import written
 from tests.eval_clinic.reading import Malformed, read_record, read_records
 
@@ -42,7 +42,7 @@ def record(
         ("rate_limit", "Request rejected (429)", "transient_error", "limit"),
         ("invalid_request", "Prompt is too long", "context_length_exceeded", "window"),
         ("billing_error", "Credit balance is too low", "logic_error", "billing"),
-        ("server_error", "529 Overloaded", "transient_error", "overload"),
+        ("server_error", "API Error: 529 Overloaded", "transient_error", "overload"),
     ],
 )
 def test_a_failed_turn_is_read_from_its_hook(tmp_path: Path, error: str, said: str, cause: str, detail: str) -> None:
@@ -95,6 +95,20 @@ def test_the_counts_tell_claims_slanders_and_what_was_missed(tmp_path: Path) -> 
     assert (told.claims, told.right, told.slandered, told.missed) == (3, 1, 1, 1)
     assert not told.is_well
     assert "| transient_error | 1 |  | 1 |" in list(table(found))
+
+
+def test_each_rule_is_told_with_the_records_that_it_rests_on(tmp_path: Path) -> None:
+    """A rule that a single record supports is suspect, and so is one that was wrong."""
+    record(tmp_path / "right", ALIVE, BEGAN, ASKED, failed("rate_limit"), cause="transient_error")
+    record(tmp_path / "wrong", ALIVE, BEGAN, ASKED, failed("rate_limit"), cause="logic_error")
+    record(tmp_path / "only", ALIVE, BEGAN, ASKED, failed("billing_error"), cause="logic_error")
+
+    told = list(rules(judged(read_records(tmp_path), tmp_path)))[2:]
+
+    assert told == [
+        "| a limit of the account | 1 | 2 | claude 2 | wrong: wrong |",
+        "| the bill is not paid | 1 | 1 | claude 1 | one record |",
+    ]
 
 
 def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

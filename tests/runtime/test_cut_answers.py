@@ -100,7 +100,7 @@ async def test_the_status_that_the_api_gave_to_a_failed_turn_is_told_as_the_tran
 
     await run(house, lambda: house.pass_time(5))
 
-    assert house.told == [FailureStatusSeen("a", 1, 413)]
+    assert house.told == [FailureStatusSeen("a", 1, 413, "request")]
 
 
 async def test_a_failure_of_an_earlier_run_and_one_without_a_status_are_no_news() -> None:

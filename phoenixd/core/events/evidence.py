@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.causes import CutHow
+from phoenixd.core.hooks import Failure, Named
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,11 +63,16 @@ class UsageSeen:
 
 @dataclass(frozen=True, slots=True)
 class FailureStatusSeen:
-    """The transcript says which HTTP status the API gave to the turn that has just failed; the hook did not."""
+    """The transcript says which HTTP status the API gave to the turn that has just failed; the hook did not.
+
+    failure, named: what the turn failed for by the codes that stand there too; "" where they say no more.
+    """
 
     agent: str
     incarnation: int
     status: int
+    failure: Failure | Literal[""] = ""
+    named: Named = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from phoenixd.core.hooks import Failure
+from phoenixd.core.hooks import Failure, Named
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.examined import Examinations, FailureRead
@@ -104,9 +104,9 @@ class Case:
 class Patient:
     """An agent that failed and whose next run has not begun, or that has done nothing since its turn failed.
 
-    failure, word, status, reset, said: why the turn failed, by which the end of the same run is explained too. number:
-    which failure of its Case that is. disks: those without room when its turn failed. ended: a further turn of it is
-    over, and a look at the screen has yet to show whether it ended well.
+    failure, word, named, status, reset, said: why the turn failed, by which the end of the same run is explained too.
+    number: which failure of its Case that is. disks: those without room when its turn failed. ended: a further turn of
+    it is over, and a look at the screen has yet to show whether it ended well.
     """
 
     agent: str
@@ -121,6 +121,7 @@ class Patient:
     status: int | None = None
     number: int = 1
     disks: str = ""
+    named: Named = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields
 from typing import Literal
 
 from phoenixd.core.causes import CutHow, EndCause, Obstacle, Told
-from phoenixd.core.hooks import Failure
+from phoenixd.core.hooks import Failure, Named
 from phoenixd.core.treatment.words import Occasion
 
 SAID_LIMIT = 2000
@@ -19,11 +19,11 @@ class Evidence:
 
     code, signal, cause, lived, oom: of the run's end. disk_full: the kernel says so, of these disks. asked: somebody
     asked for that end. session_seen: its session began. worked: its main thread did something. ended_well: its newest
-    turn came to a good end, and nothing failed after that. failure, word, status: of its newest turn, where that
-    failed, by type; word is the harness's own one. reset: a time was named at which the limit is over. cut: its newest
-    answer was, and went_on: its CLI asked for the rest. call: the tool that was open. screen: what its pane shows, by
-    the harness's reading. fill: the share of the window that is taken. told: what the program's own exit
-    code says. said: words for people, without secrets.
+    turn came to a good end, and nothing failed after that. failure, word, named, status: of its newest turn, where
+    that failed, by type; word is the harness's own one, and named what its words name beside the class. reset: a time
+    was named at which the limit is over. cut: its newest answer was, and went_on: its CLI asked for the rest. call: the
+    tool that was open. screen: what its pane shows, by the harness's reading. fill: the share of the window that is
+    taken. told: what the program's own exit code says. said: words for people, without secrets.
     """
 
     occasion: Occasion = "end"
@@ -44,6 +44,7 @@ class Evidence:
     ended_well: bool = False
     failure: Failure | Literal[""] = ""
     word: str = ""
+    named: Named = ""
     status: int | None = None
     reset: bool = False
     cut: CutHow | Literal[""] = ""
@@ -57,7 +58,7 @@ class Evidence:
     said: str = ""
 
 
-STATUSES = {status % 256: status for status in (400, 401, 402, 403, 404, 413, 429, 500, 502, 503, 504, 529)}
+STATUSES = {status % 256: status for status in (400, 401, 402, 403, 404, 408, 413, 429, 499, 500, 502, 503, 504, 529)}
 """Of HTTP, by the exit code of a CLI that ends with one."""
 
 Reading = tuple[str, str | int | float | None]

@@ -7,6 +7,7 @@ from dataclasses import replace
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
@@ -26,6 +27,7 @@ def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
         is_alive=True,
         failure=event.failure,
         word=(event.error or "")[:64],
+        named=event.named,
         status=event.status,
         disk_full=bool(event.full_disks),
         disks=", ".join(event.full_disks),
@@ -34,16 +36,17 @@ def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
     )
 
 
-def of_status(agent: Agent, patient: Patient, status: int) -> Evidence:
+def of_status(agent: Agent, patient: Patient, event: FailureStatusSeen) -> Evidence:
     """A turn that has failed, once it is known what the API answered."""
     return replace(
         _of_run(agent, agent.run, agent.activity),
         occasion="failed_turn",
         is_alive=True,
         turn_open=True,
-        failure=patient.failure,
+        failure=event.failure or patient.failure,
         word=patient.word,
-        status=status,
+        named=event.named if event.failure else patient.named,
+        status=event.status,
         disk_full=bool(patient.disks),
         disks=patient.disks,
         reset=patient.reset,
@@ -104,7 +107,10 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         return found
     said = patient.said or found.said
     status = found.status if patient.status is None else patient.status
-    return replace(found, failure=patient.failure, word=patient.word, status=status, reset=patient.reset, said=said)
+    return replace(
+        found, failure=patient.failure, word=patient.word, named=patient.named, status=status, reset=patient.reset,
+        said=said,
+    )  # fmt: skip
 
 
 def of_other(agent: Agent, occasion: Occasion) -> Evidence:

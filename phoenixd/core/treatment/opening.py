@@ -58,8 +58,8 @@ def notice(book: Book, agent: Agent, incarnation: int, evidence: Evidence, now: 
     patient = Patient(agent.name, incarnation, case.id, now.wall, number=case.incidents)
     if evidence.failure:
         patient = replace(
-            patient, failure=evidence.failure, word=evidence.word, reset=evidence.reset, said=evidence.said,
-            status=evidence.status, disks=evidence.disks,
+            patient, failure=evidence.failure, word=evidence.word, named=evidence.named, reset=evidence.reset,
+            said=evidence.said, status=evidence.status, disks=evidence.disks,
         )  # fmt: skip
     return replace(book, cases=book.cases.with_patient(patient))
 
@@ -74,7 +74,8 @@ def complete(book: Book, agent: Agent, patient: Patient, evidence: Evidence, now
         patient.number, is_more=True,
     )  # fmt: skip
     book = book.noting(case, noticed=(more,))
-    return replace(book, cases=book.cases.with_patient(replace(patient, status=evidence.status)))
+    known = replace(patient, failure=evidence.failure, named=evidence.named, status=evidence.status)
+    return replace(book, cases=book.cases.with_patient(known))
 
 
 def treat(book: Book, patient: Patient, treatment: Treatment, by: By, run: int, now: Moment) -> Book:

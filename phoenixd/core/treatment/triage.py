@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phoenixd.core.treatment.evidence import Evidence, Reading, cited
-from phoenixd.core.treatment.rules import FINE, RULES
+from phoenixd.core.treatment.fine import FINE
+from phoenixd.core.treatment.rules import RULES
 from phoenixd.core.treatment.words import RootCause, Treatment
 
 

@@ -119,7 +119,7 @@ def hear_status(before: Fleet, book: Book, event: FailureStatusSeen, now: Moment
         return book
     if not patient.failure or patient.status == event.status:
         return book
-    return complete(book, agent, patient, gather.of_status(agent, patient, event.status), now)
+    return complete(book, agent, patient, gather.of_status(agent, patient, event), now)
 
 
 def forget_turn(book: Book, agent: str, now: Moment) -> Book:

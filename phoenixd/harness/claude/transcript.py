@@ -16,6 +16,7 @@ from typing import Any
 
 from phoenixd.core.causes import CutHow
 from phoenixd.documents.deeds import SPOKEN_LIMIT, Spoke, TaskRow, clipped, named
+from phoenixd.documents.failures import codes_in
 from phoenixd.documents.json_line import Table, compact, count, moment, parse_line, table, tables, text
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.transcript import (
@@ -49,6 +50,10 @@ CUTS: dict[str, CutHow] = {
     "refusal": "filtered",
 }
 """What stop_reason says of an answer that is not whole."""
+
+MOST_CODES = 8
+CODES = ("apiErrorType", "apiErrorCode", "apiError")
+"""Where 2.1.330 writes the API's own type and code of a failure, and a closer one of its own."""
 
 CUT_STREAM = "Your response above was cut off mid-stream."
 """How 2.1.330 begins what it tells the model in place of a stop_reason: there it writes end_turn for such an answer."""
@@ -175,7 +180,7 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
         words = " ".join(text(part, "text") or "" for part in tables(message, "content"))
         kind = text(found, "error") or text(found, "apiError") or "unknown"
         resets = reset_in_words(words, at) if at is not None else None
-        failed = ApiFailed(kind, words, at, count(found, "apiErrorStatus"), resets)
+        failed = ApiFailed(kind, words, at, count(found, "apiErrorStatus"), resets, _codes(found))
         cut_off = (CutShort("stream", at),) if found.get("truncatedAfterOutput") is True else ()
         return failed, *cut_off, TurnEnded("failed", at)
     facts: list[Fact] = []
@@ -201,6 +206,13 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
     if is_last:
         facts.append(TurnEnded("done", at))
     return tuple(facts)
+
+
+def _codes(found: Table) -> tuple[str, ...]:
+    """What the API and the CLI call a failure apart from the words that people read."""
+    details = text(found, "errorDetails") or ""
+    own = (text(found, name) for name in CODES)
+    return tuple(code for code in (*own, details.partition(":")[0], *codes_in(details)[:MOST_CODES]) if code)
 
 
 def _called(part: Table) -> str | None:

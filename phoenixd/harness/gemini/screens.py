@@ -15,6 +15,7 @@ _0_61: Signs = (
     ("trust", r"^[│ ]*Do you trust the files in this folder\?"),
     ("login", r"^[│ ]*How would you like to authenticate|^[│ ]*Enter Gemini API Key"),
     ("limit", r"^[│ ]*Usage limit reached"),
+    ("model", r'^[│ ]*Model "[^"]*" was not found or is invalid\.'),
     ("permission", r"^[│ ]*(Allow execution of|Apply this change\?|Do you want to proceed\?)"),
     ("dialog", r"^[│ ]*● \d+\. |Press Esc to (close|cancel|go back)|Esc to (close|cancel)\b"),
 )
