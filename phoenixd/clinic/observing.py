@@ -15,7 +15,7 @@ from pydantic_ai.messages import ModelMessage, ModelRequest, ModelResponse, Tool
 from pydantic_ai.models import ModelRequestContext
 from pydantic_ai.tools import ToolDefinition
 
-from phoenixd.clinic.rules import Calls
+from phoenixd.clinic.findings import Calls
 
 
 @dataclass

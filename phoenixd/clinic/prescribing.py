@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from pydantic_ai.tools import ToolDefinition
 
-from phoenixd.clinic.rules import Finding
+from phoenixd.clinic.findings import Finding
 from phoenixd.core.treatment.words import UNSURE, PrescribedAction
 
 SCHEMA_LIMIT = 6000

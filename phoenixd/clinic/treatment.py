@@ -9,9 +9,9 @@ from pydantic_ai.messages import ModelRequest, ToolReturnPart
 
 from phoenixd.clinic.agent import ClinicAgent
 from phoenixd.clinic.failures import ClinicFailed
+from phoenixd.clinic.findings import Finding
 from phoenixd.clinic.observing import Injury
 from phoenixd.clinic.prescribing import ABORT, RETRY, Facts, Remedy, prescribe
-from phoenixd.clinic.rules import Finding
 from phoenixd.clinic.trauma import NAME_LIMIT
 from phoenixd.core.treatment.words import UNSURE
 from phoenixd.documents.cleaner import Cleaner

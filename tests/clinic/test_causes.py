@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from typing import Any
+import dataclasses
+import json
+import ssl
+from typing import Any, ClassVar
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -22,7 +25,8 @@ from pydantic_ai.exceptions import (
 )
 
 from phoenixd.clinic import AnswerCut, is_retryable
-from phoenixd.clinic.rules import Calls, diagnose
+from phoenixd.clinic.findings import Calls
+from phoenixd.clinic.rules import diagnose
 from tests.clinic.agents import http
 
 TOO_LONG = "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576)."
@@ -256,3 +260,62 @@ class TestGroupsAndCancellation:
         assert not is_retryable(RunCancelled("the program stopped it"))
         timed_out = getattr(exceptions, "RunTimedOut", None)
         assert timed_out is None or not is_retryable(timed_out("a TimeoutError, and the program's own"))
+
+
+class TestASecondFact:
+    """What looks the same by its type, and is of another cause."""
+
+    def raised_from(self, error: Exception, cause: BaseException) -> Exception:
+        error.__cause__ = cause
+        return error
+
+    def test_a_certificate_that_nobody_trusts_is_told_as_a_connection_that_failed(self) -> None:
+        broken = self.raised_from(ConnectionError("no"), ssl.SSLCertVerificationError("self-signed"))
+        error = self.raised_from(ModelAPIError("m", "Connection error."), broken)
+
+        found = diagnose(error)
+
+        assert (found.cause, found.detail) == ("logic_error", "configuration")
+        assert not is_retryable(error)
+        assert is_retryable(self.raised_from(ModelAPIError("m", "Connection error."), ConnectionResetError("no")))
+
+    def test_a_refusal_in_the_middle_of_a_stream_keeps_its_body_in_what_it_was_raised_from(self) -> None:
+        class OfTheVendor(Exception):
+            body: ClassVar[dict[str, str]] = {"code": "context_length_exceeded"}
+
+        assert diagnose(self.raised_from(ModelAPIError("m", "no"), OfTheVendor())).detail == "window"
+
+    def test_no_arguments_are_wrong_where_no_answer_came_or_where_it_says_nothing(self) -> None:
+        """pydantic-ai validates what a provider answers by the same type as a tool's arguments."""
+        error = self.raised_from(UnexpectedModelBehavior("no"), _invalid())
+
+        assert diagnose(error, Calls()).cause == "invalid_tool_arguments"
+        assert diagnose(error, Calls(is_unanswered=True)).cause is None
+        assert diagnose(error, Calls(is_empty=True)).cause is None
+
+    def test_a_limit_that_was_used_up_between_invented_tools_proves_nothing(self) -> None:
+        assert diagnose(UsageLimitExceeded("no"), Calls(known=("a",))).detail == "usage_limit"
+        assert diagnose(UsageLimitExceeded("no"), Calls(known=("a",))).cause == "logic_error"
+        assert diagnose(UsageLimitExceeded("no"), Calls(known=("a",), strays=2)).cause is None
+        assert diagnose(UsageLimitExceeded("no"), Calls(invented=("b",), strays=2)).cause == "hallucinated_tool"
+
+    def test_an_error_out_of_a_library_alone_is_no_bug_of_the_program(self) -> None:
+        """An adapter that stumbles over a gateway's answer raises the types of a bug."""
+        with pytest.raises(KeyError) as own:
+            json.loads("{}")["choices"]
+        with pytest.raises(TypeError) as foreign:
+            dataclasses.fields(3)  # type: ignore[arg-type]
+        assert foreign.value.__traceback__ is not None
+
+        assert diagnose(own.value).detail == "bug"
+        assert diagnose(own.value.with_traceback(None)).detail == "bug", "nobody knows where"
+        assert diagnose(foreign.value.with_traceback(foreign.value.__traceback__.tb_next)).cause is None
+
+
+def _invalid() -> ValidationError:
+    class Model(BaseModel):
+        n: int
+
+    with pytest.raises(ValidationError) as failed:
+        Model.model_validate({"n": "x"})
+    return failed.value
