@@ -209,6 +209,7 @@ FOR_A_PERSON = (
     "bypass-warning",
     "settings",
     "login",
+    "model",
     "dialog",
     "hooks",
     "in-use",
