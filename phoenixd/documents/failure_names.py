@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 
 from phoenixd.core.hooks import OF_A_SERVICE, Failure, Named
-from phoenixd.documents.failures import PARTS, SAID_LIMIT, STATUS, codes_in, parameter_in, says_full
+from phoenixd.documents.failures import PARTS, SAID_LIMIT, codes_in, parameter_in, says_full
 
 OF_THE_CLI = "invalid_request"
 """Claude Code's word for a request in which it has recognised by itself what is wrong; it has another for the rest."""
@@ -21,6 +21,8 @@ SERVICE_KINDS = frozenset(
     }
 )  # fmt: skip
 """What Codex and the Gemini API call a service that failed: words of a closed set each."""
+ANSWERED = re.compile(r"\bAPI Error: (\d{3})\b")
+"""What stands in Claude Code's sentence where the API has answered, behind what it says of a login too."""
 PASSING_CODES = frozenset(
     {
         "ECONNREFUSED", "ConnectionRefused", "ENOTFOUND", "ENETUNREACH", "ENETDOWN", "EHOSTUNREACH", "EHOSTDOWN",
@@ -51,12 +53,17 @@ OUTAGE = re.compile(
 )
 """What it says of a service or a connection that failed, where it names neither status nor code."""
 RATE = re.compile(
-    r"rate[- ]?limit|too many (?:requests|tokens)|per[ _-]?(?:second|minute|hour|day|min)\b|tokens per min|throttl"
+    r"rate[- ]?limit|too many (?:requests|tokens)|per[ _-]?(?:second|minute|hour|day|min)(?![a-z])|tokens per min|throttl"
     r"|slow down|\((?:[TR]P[MD])\)|usage limit|resource (?:has been )?exhausted",
     re.IGNORECASE,
 )
 """What is said of a rate, and of a quota of some time."""
-QUOTA = re.compile(r"quota (?:\w+ )?exceeded|exceeded (?:\w+ )?quota", re.IGNORECASE)
+OVERSIZED = re.compile(r"request too large|tokens must be reduced", re.IGNORECASE)
+"""What is said of one request that is larger than all that a minute may hold: no wait helps it."""
+FOR_A_WHILE = re.compile(
+    r"quota (?:\w+ )?exceeded|exceeded (?:\w+ )?quota|temporar|unusual traffic|capacity|overload", re.IGNORECASE
+)
+"""What a refused login does not speak of: it is refused for good."""
 MONEY = re.compile(
     r"credit|billing|\bbalance|payment|\bpaid\b|unpaid|prepa|top[- ]?up|recharge|purchas|spend|budget|\bfunds\b"
     r"|arrears|overdue|suspended|subscription|insufficient|upgrade|充值|欠费|余额",
@@ -66,6 +73,7 @@ MONEY = re.compile(
 ELSEWHERE = re.compile(
     r"api[ _-]?key|credential|unauthori[sz]ed|permission|access denied|quota|billing|credit|balance|budget"
     r"|no available channel|not found|does not exist|not supported|unsupported|not implemented|no such|misconfigur"
+    r"|unknown (?:model|provider)|disabled|deprecated|retired|\bregion\b|country|not included|doesn.t include"
     r"|certificate|context (?:length|window|size)|too (?:long|large)|badrequest|invalid[ _](?:request|model|param|arg)",
     re.IGNORECASE,
 )
@@ -99,15 +107,17 @@ def named_in(
 ) -> Named:
     """What the words of a failed turn name. kind: the CLI's own word for it, before it was put into one vocabulary."""
     text = text[:SAID_LIMIT]
-    told = STATUS.search(text)
+    told = ANSWERED.search(text)
     status = int(told[1]) if status is None and told is not None else status
     known = {kind or "", *codes, *codes_in(text)}
     is_rate = bool(known & RATE_CODES) or RATE.search(text) is not None
     match failure:
+        case "limit" if OVERSIZED.search(text):
+            return "other"
         case "limit":
-            return "limit" if is_rate else "other" if MONEY.search(text) else ""
+            return "limit" if is_rate else "other" if MONEY.search(text) or ELSEWHERE.search(text) else ""
         case "login":
-            return "other" if status != 401 and (is_rate or QUOTA.search(text)) else ""
+            return "other" if status != 401 and (is_rate or FOR_A_WHILE.search(text)) else ""
         case "request" if status == 413 or not kind == OF_THE_CLI:
             return "limit" if is_rate else "request" if known & PARTS or _names_a_part(text) else ""
         case "request":

@@ -41,7 +41,11 @@ OF_THE_HOOK: list[tuple[str, str, Failure, Named]] = [
     ("rate_limit", "API Error: Request rejected (429) · Insufficient credits. Add more.", "billing", ""),
     ("rate_limit", "API Error: Usage credits required for 1M context", "billing", ""),
     ("unknown", "API Error: 402 Payment Required", "billing", ""),
+    ("rate_limit", "API Error: Request rejected (429) · Your plan doesn't include this model.", "limit", "other"),
+    ("rate_limit", "API Error: Request rejected (429) · Request too large on tokens per min (TPM)", "limit", "other"),
     # A login, or a quota.
+    ("authentication_failed", "Failed to authenticate. API Error: 403 Temporarily blocked", "login", "other"),
+    ("authentication_failed", "Failed to authenticate. API Error: 401 rate limit of a login", "login", ""),
     ("authentication_failed", "Failed to authenticate. API Error: 403 Request not allowed", "login", ""),
     ("authentication_failed", "Failed to authenticate. API Error: 403 Rate limit exceeded", "login", "other"),
     ("authentication_failed", "Failed to authenticate. API Error: 403 Quota exceeded", "login", "other"),
