@@ -53,8 +53,8 @@ OUTAGE = re.compile(
 )
 """What it says of a service or a connection that failed, where it names neither status nor code."""
 RATE = re.compile(
-    r"rate[- ]?limit|too many (?:requests|tokens)|per[ _-]?(?:second|minute|hour|day|min)(?![a-z])|tokens per min|throttl"
-    r"|slow down|\((?:[TR]P[MD])\)|usage limit|resource (?:has been )?exhausted",
+    r"rate[- ]?limit|too many (?:requests|tokens)|per[ _-]?(?:second|minute|hour|day|min)(?![a-z])"
+    r"|throttl|slow down|\((?:[TR]P[MD])\)|usage limit|resource (?:has been )?exhausted",
     re.IGNORECASE,
 )
 """What is said of a rate, and of a quota of some time."""
