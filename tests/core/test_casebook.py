@@ -193,6 +193,26 @@ def test_a_status_that_shows_another_cause_opens_the_case_of_that_cause(story: S
     assert (first.outcome, first.closed is not None) == ("moot", True)
 
 
+def test_a_code_in_the_transcript_shows_what_a_class_without_one_was_for(story: Story) -> None:
+    """Claude Code 2.1.330 writes the API's own type there; the hook's class is one for whatever it does not know."""
+    story.hook("stop-failure", error="unknown", text="API Error: 400 zu lang")
+    assert (case(story).detail, case(story).cause) == ("request", None)
+    story.tell(FailureStatusSeen("a", 1, 400, "full"))
+
+    assert (cases(story)[1].detail, cases(story)[1].cause) == ("window", "context_length_exceeded")
+
+
+def test_what_a_transcript_names_counts_for_the_end_of_the_run_too(story: Story) -> None:
+    story.hook("stop-failure", error="unknown", text="API Error: 400 nein")
+    story.tell(FailureStatusSeen("a", 1, 400, "request", "request"))
+    story.kept.clear()
+
+    story.exited(1)
+
+    told = [one for kept in story.kept for one in kept.noticed][-1]
+    assert (told.evidence.named, told.diagnosis.cause, told.diagnosis.detail) == ("request", "logic_error", "request")
+
+
 def test_a_death_on_a_full_disk_is_known_by_what_the_kernel_counted_whatever_it_printed(story: Story) -> None:
     story.exited(1, full_disks=("home", "tmp"))
 

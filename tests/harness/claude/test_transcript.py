@@ -205,3 +205,20 @@ def test_what_a_hook_added_at_a_sessions_start_is_shown_where_the_cli_took_it_ov
     shown = [found.text for line in lines if (found := claude_transcript.given(line)) is not None]
 
     assert shown == ["The brief says that the till is half done."] * 2
+
+
+def test_the_codes_of_a_failure_stand_apart_from_the_words_that_people_read() -> None:
+    """2.1.330 writes the API's own type, a closer code of its own, and the body that came."""
+    details = 'request_too_large: 400 {"error":{"type":"exceed_context_size_error","message":"zu lang"}}'
+    found = {
+        **json.loads(api_error("invalid_request", "Prompt is too long")),
+        "apiErrorType": "odd_type",
+        "apiError": "odd_error",
+        "errorDetails": details,
+    }
+
+    told = facts_of(json.dumps(found).encode()).error
+
+    assert told is not None
+    assert told.codes == ("odd_type", "odd_error", "request_too_large", "exceed_context_size_error")
+    assert "zu lang" not in told.text
