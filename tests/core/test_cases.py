@@ -266,6 +266,14 @@ def test_what_ends_as_it_should_opens_no_case(story: Story) -> None:
     assert cases(story) == ()
 
 
+def test_a_person_who_leaves_in_the_middle_of_a_turn_opens_no_case(story: Story) -> None:
+    """Claude Code tells of no end of a turn that a person interrupted."""
+    story.pass_over(20)
+    story.hook("session-end", source="prompt_input_exit", by_person=True)
+    story.exited(0)
+    assert story.fleet.cases.cases == ()
+
+
 def test_a_hook_that_is_heard_twice_is_one_failure(story: Story) -> None:
     story.hook("stop-failure", error="max_output_tokens", seq=7)
     story.hook("stop-failure", error="max_output_tokens", seq=7)

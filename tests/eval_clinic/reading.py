@@ -16,6 +16,7 @@ from phoenixd.core.hooks import (
     CallOver,
     HookEvent,
     PromptSubmitted,
+    SessionEnded,
     SessionStarted,
     ToolStarted,
     TurnEnded,
@@ -95,7 +96,7 @@ def evidence_of(place: Path, said: dict[str, Any]) -> Evidence:
         found = _read(found, facts)
     found = _ended(found, said)
     screen = _text(place / "screen.txt")
-    if kind_of(said) == "terminal" and screen.strip() and (found.is_alive or found.asked):
+    if kind_of(said) == "terminal" and screen.strip() and (found.is_alive or said.get("asked_to_end") is True):
         found = replace(found, screen=harness.screen_says(screen))
     if harness.transcript_form is None and FULL.search(
         screen[-SAID_LIMIT:] + _text(place / "stderr.txt")[-SAID_LIMIT:]
@@ -121,6 +122,9 @@ def _heard(found: Evidence, event: HookEvent) -> Evidence:
             return replace(found, turn_open=True, ended_well=False, failure="", word="", named="", reset=False, cut="")
         case ToolStarted(tool=tool):
             return replace(found, call=tool or "", turn_open=True)
+        case SessionEnded(by_person=True):
+            # The end of a run that a person left is an end by order to the daemon, whatever its turn was at.
+            return replace(found, asked=True)
         case TurnEnded():
             return replace(found, turn_open=False, ended_well=True, failure="", word="", named="", call="")
         case TurnFailed():
@@ -159,7 +163,7 @@ def _read(found: Evidence, facts: SessionFacts) -> Evidence:
 
 def _ended(found: Evidence, said: dict[str, Any]) -> Evidence:
     ended, limits = said.get("exit"), said.get("limits") or {}
-    asked = said.get("asked_to_end") is True
+    asked = found.asked or said.get("asked_to_end") is True
     if ended is None:
         return replace(found, is_alive=True, asked=asked)
     oom, ended_as = limits.get("oom") or ("agent" if limits.get("oom_kills") else ""), limits.get("ended_as")
