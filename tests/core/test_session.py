@@ -12,6 +12,7 @@ from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.spec import Kind, LoopRules
+from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.core.turn.calls import MAX_LEASES
 from phoenixd.core.waiting import MAX_TEXT
 from tests.core.story import Story, claude, spec
@@ -547,7 +548,8 @@ def test_f_proc_27_a_prompt_after_the_turn_that_failed_makes_exit_0_an_end_on_pu
 
 
 def test_f_proc_27_runs_that_fail_and_end_with_0_over_and_over_are_given_up() -> None:
-    story = Story(claude())
+    """By the restart rules alone; a clinic that may act gives up earlier."""
+    story = Story(claude(clinic=ClinicRules(AuthorityRules(abort="observe"))))
     for _ in range(5):
         story.works()
         story.hook("stop-failure", error="invalid_request")
