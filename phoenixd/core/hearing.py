@@ -135,7 +135,7 @@ from phoenixd.core.seat import lost
 from phoenixd.core.seat import orders as seats
 from phoenixd.core.sequence import parts as sequences
 from phoenixd.core.taking import take, take_turn
-from phoenixd.core.tasks import requested, steps, telling
+from phoenixd.core.tasks import published, requested, steps, telling
 from phoenixd.core.treatment import acting, casebook, examining
 from phoenixd.core.turn import liveness
 from phoenixd.core.undo import age as undo_age
@@ -323,7 +323,7 @@ TABLE: dict[type[Any], Row] = {
     HandoffRequested: (asking.request, *SHARED),
     RollbackRequested: (asking.roll_back, *SHARED),
     HandoffAcked: (asking.acknowledge, *SHARED),
-    PapersUpdated: (asking.hear_work, *SHARED),
+    PapersUpdated: (published.hear_update, asking.hear_work, *SHARED),
     PapersFailed: (asking.hear_work, *SHARED),
     PackageWritten: (asking.hear_work, *SHARED),
     PackageFailed: (asking.hear_work, *SHARED),

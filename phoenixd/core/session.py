@@ -70,7 +70,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
-        agent, incarnation=incarnation, session=session, restarts=agent.restarts + (1 if agent.has_begun else 0),
+        agent, incarnation=incarnation, session=session, restarts=agent.restarts + agent.has_ended,
         returns_to=None,
     )  # fmt: skip
     if prompt is not PromptKind.NONE:

@@ -439,6 +439,30 @@ def test_a_start_that_the_host_refuses_is_tried_again_and_counts_against_nobody(
     assert story.agent.crashes == ()
 
 
+@pytest.mark.parametrize("fresh", [False, True])
+def test_a_start_that_came_to_nothing_is_no_restart(fresh: bool) -> None:
+    """Each try has a number of its own, for its order may have gone out; what people are shown counts runs."""
+    story = Story(claude())
+    story.start()
+    for _ in range(3):
+        story.tell(StartFailed("a", story.run.incarnation, 0, "the shim does not answer"))
+        story.respawned()
+    assert (story.run.incarnation, story.agent.restarts) == (4, 0)
+    story.works()
+    story.pass_over(600)
+    story.restart(fresh=fresh)
+    story.exited(signal=15)
+    for _ in range(3):
+        story.tell(StartFailed("a", story.run.incarnation, 0, "the shim does not answer"))
+        assert story.agent.restarts == 0
+        story.respawned()
+        assert story.agent.restarts == 1
+    story.works()
+    story.pass_over(600)
+    story.exited(signal=9)
+    assert (story.run.incarnation, story.agent.restarts) == (9, 2)
+
+
 def test_f_proc_15_a_session_that_somebody_else_is_in_is_waited_for() -> None:
     story = Story(claude()).works()
     story.pass_over(600)

@@ -568,6 +568,8 @@ def test_f_proc_27_whoever_stops_an_agent_whose_turn_failed_has_it_stopped() -> 
     story.exited(0)
     assert isinstance(story.state, Stopped)
     assert not story.state.failed
+    assert story.agent.last_exit is not None
+    assert not story.agent.last_exit.failed_turn
 
 
 @pytest.mark.parametrize("error", ["unknown", "server_error", "overloaded", "rate_limit"])

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 from collections.abc import Callable
+from pathlib import Path
 
 import pytest
 
@@ -16,7 +17,7 @@ from phoenixd.demo.stage import Stage
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults]
 
-SEIZE, INTERRUPT = 0x4206, 0x4207
+SEIZE, INTERRUPT, DETACH = 0x4206, 0x4207, 17
 
 
 def hold(pid: int) -> None:
@@ -25,6 +26,11 @@ def hold(pid: int) -> None:
     for request in (SEIZE, INTERRUPT):
         if libc.ptrace(request, pid, None, None) != 0:
             pytest.skip(f"nothing can be held here: {os.strerror(ctypes.get_errno())}")
+
+
+def let_go(pid: int) -> None:
+    """End what `hold` began."""
+    assert ctypes.CDLL(None, use_errno=True).ptrace(DETACH, pid, None, None) == 0, os.strerror(ctypes.get_errno())
 
 
 def shim_of(stage: Stage) -> int:
@@ -62,3 +68,24 @@ def test_the_remedy_against_a_silent_shim_works_as_it_is_told(stage: Stage, sile
     stage.until("it runs again", lambda: stage.row("a")["state"] == "running" and stage.row("a")["pid"] != before)
     # The new shim hears.
     stage.ask("stop", "a", "--wait")
+
+
+def test_promise_3_a_shim_that_reads_its_order_after_the_start_was_given_up_starts_nothing_that_stays(
+    stage: Stage,
+) -> None:
+    stage.declare("a", '[agent.a]\nargv = ["sleep", "100000"]\ncwd = "/"\nstop = { grace = "1s" }\n')
+    stage.up()
+    stage.until_running("a", 1)
+    stage.ask("stop", "a", "--wait")
+    shim = shim_of(stage)
+    hold(shim)
+    stage.ctl("start", "a")
+    stage.until("the start is given up", lambda: stage.row("a")["state"] == "backing_off")
+    stage.ask("stop", "a", "--wait")
+
+    let_go(shim)
+    stage.until("the late run is told of", lambda: "began after it was given up" in stage.ask("explain", "a"))
+
+    children = Path(f"/proc/{shim}/task/{shim}/children")
+    stage.until("nothing of it lives", lambda: not children.read_text().split())
+    assert stage.row("a")["state"] == "stopped"

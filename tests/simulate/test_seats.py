@@ -65,6 +65,7 @@ def test_an_end_that_is_told_once_more_changes_nothing() -> None:
     watch = Watch(("boss-g2", "aa"))
     watch.save(seat(2, DONE), DONE)
     watch.save(seat(2, NEXT), DONE)
+    watch.save(seat(2, replace(NEXT, step=Step.UPDATE)), DONE)
     assert watch.said == []
 
 

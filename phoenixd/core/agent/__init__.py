@@ -138,6 +138,11 @@ class Agent:
         return self.session is not None
 
     @property
+    def has_ended(self) -> bool:
+        """Whether a run has ended since it was declared, so that the next one is a restart."""
+        return self.last_exit is not None
+
+    @property
     def state_name(self) -> str:
         """The state as people and scripts are told it: a run that lives through a limit is parked."""
         if self.parking is not None:

@@ -141,11 +141,12 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
     if not wanted:
         return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall, ran=False), now)
     held = event.obstacle == "session in use"
-    # A person who works in the session does so for a while, and an attempt that ended in waiting is no restart.
+    # A person who works in the session does so for a while.
     delay = (SOMEBODY_ELSE if held else restart.HOST_RETRY) * (1 + now.chance)
     session_left = restart.unborn(agent.session, run) if agent.session is not None else None
     return enter(
-        replace(agent, session=session_left, restarts=agent.restarts - held),
+        # A try that ended in waiting is no restart.
+        replace(agent, session=session_left, restarts=agent.restarts - agent.has_ended),
         BackingOff(now.at + delay, run.mode, run.prompt),
         f"could not be started here, trying again in {in_words(delay)}: {event.message}",
         now,

@@ -26,6 +26,9 @@ MOST_OPEN = 100
 """Tasks that wait and run at most; whoever asks for more is refused."""
 MOST_ENDED = 100
 """Ended tasks that are remembered here; reports and journal tell of the others."""
+MOST_UNTOLD = 400
+"""Older ones that are remembered for their plan alone."""
+WHY_LIMIT = 300
 
 
 @dataclass(frozen=True, slots=True)
@@ -158,6 +161,8 @@ class Tasks:
     next: int = 1
     open: tuple[Task, ...] = ()
     ended: tuple[Task, ...] = field(default=())
+    untold: tuple[Task, ...] = ()
+    """Of those that ended before: the newest end of each task of a plan, until the plan is told of it."""
 
     def find(self, task_id: str) -> Task | None:
         """The task of this id."""
@@ -177,7 +182,29 @@ class Tasks:
             # Who asked is down, or never idle: it finds the oldest ones by `task status`.
             return known.taking(replace(untold[0], told="nobody", message="", tell_at=None))
         left = tuple(one for one in self.open if one.id != task.id)
-        return replace(self, open=left, ended=(*self.ended, task)[-MOST_ENDED:])
+        ended, of_plans = (*self.ended, task), self.untold
+        for older in ended[:-MOST_ENDED]:
+            of_plans = _with_older(of_plans, older)
+        return replace(self, open=left, ended=ended[-MOST_ENDED:], untold=of_plans)
+
+    def told_of(self, project: str, workspace: str, until_wall: float) -> Tasks:
+        """The plans of this project were told of all that had ended until then."""
+        untold = tuple(one for one in self.untold if not is_of(one, project, workspace) or one.since_wall >= until_wall)
+        return self if len(untold) == len(self.untold) else replace(self, untold=untold)
+
+
+def _with_older(untold: tuple[Task, ...], task: Task) -> tuple[Task, ...]:
+    """With a task that is remembered no longer, as far as its plan is to be told of it: hundreds are saved as one."""
+    if not (task.project and task.plan and task.phase) or task.state == "canceled":
+        return untold
+    judged = task.outcome.judged if task.outcome is not None else None
+    outcome = Outcome(judged=JudgedReport("", contradicted=judged.contradicted)) if judged is not None else None
+    slim = replace(task, key="", after=(), why=task.why[:WHY_LIMIT], cut=None, outcome=outcome, message="")
+    return (*(one for one in untold if _planned(one) != _planned(task)), slim)[-MOST_UNTOLD:]
+
+
+def _planned(task: Task) -> tuple[str, str, str, str]:
+    return task.project, task.workspace, task.phase, task.plan
 
 
 def is_of(task: Task, project: str, workspace: str) -> bool:

@@ -31,7 +31,7 @@ def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
     happen completes nothing: somebody has to look first.
     """
     found: dict[tuple[str, str], Task | None] = {}
-    known = sorted((*tasks.ended, *tasks.open), key=lambda one: int(one.id[1:]))
+    known = sorted((*tasks.untold, *tasks.ended, *tasks.open), key=lambda one: int(one.id[1:]))
     for task in known:
         is_of_plan = bool(task.plan and task.phase) and is_of(task, project, workspace)
         if is_of_plan and task.state != "canceled":
