@@ -1,7 +1,7 @@
 """What phoenixd relies on in the real Claude Code, trap by trap. API and hook endpoint are stubs on loopback.
 
 A release does not change: what it does by itself comes out otherwise once a pin is raised, and never before. So the
-gate has what hangs on settings, judgements and paths of ours, and `./dev proof claude` has each `fact` too.
+gate has what hangs on settings and paths of ours, and `./dev proof claude` has each `fact` too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
 fact = pytest.mark.proof
-"""Of the CLI alone."""
+"""Of the CLI alone, or read off its screen: screens that were recorded are judged in tests/harness."""
 
 
 @pytest.fixture
@@ -172,6 +172,7 @@ def test_a_session_id_in_use_is_refused_without_a_hook(room: Room) -> None:
     assert room.hooks.events()[before:] == []
 
 
+@fact
 def test_f_res_2_a_resume_with_a_wrong_id_opens_a_picker(room: Room) -> None:
     room.session_id = "notauuid"
     program = room.resume(None)
@@ -216,6 +217,7 @@ def test_terminated_it_says_so(room: Room) -> None:
     assert room.hooks.wait_for("SessionEnd").payload["reason"] == "other"
 
 
+@fact
 def test_a_held_permission_request_is_answered_without_a_keystroke(room: Room) -> None:
     allowed = Event()
 
@@ -259,6 +261,7 @@ def test_a_denied_tool_ends_without_a_hook_of_its_own(room: Room) -> None:
     assert room.hooks.events() == ["UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop"]
 
 
+@fact
 def test_an_interrupted_turn_ends_without_any_hook(room: Room) -> None:
     room.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
     program = room.fresh("Go.")
@@ -273,6 +276,7 @@ def test_an_interrupted_turn_ends_without_any_hook(room: Room) -> None:
     assert room.hooks.events() == ["UserPromptSubmit"]
 
 
+@fact
 def test_a_prompt_taken_back_before_the_first_word_leaves_no_trace_but_the_screen(room: Room) -> None:
     room.scenario.add(Step(fault="hang"))
     program = room.fresh("Go on then.")
@@ -305,6 +309,7 @@ def test_g37_a_declared_timeout_is_shown_and_obeyed(room: Room) -> None:
     assert "timed out" in room.hooks.wait_for("PostToolUseFailure").payload["error"]
 
 
+@fact
 def test_a_background_agent_reports_after_the_turn_and_submits_a_prompt_of_its_own(room: Room) -> None:
     task = {"description": "s", "prompt": "SUB", "subagent_type": "general-purpose", "run_in_background": True}
     room.scenario.add(
@@ -324,6 +329,7 @@ def test_a_background_agent_reports_after_the_turn_and_submits_a_prompt_of_its_o
     assert note.payload["prompt"].startswith(MACHINE_PROMPT)
 
 
+@fact
 def test_an_unseeded_home_asks_for_trust_and_key(room: Room) -> None:
     seed = room.home / ".claude.json"
     seed.write_text(json.dumps({"hasCompletedOnboarding": True}))
@@ -345,6 +351,7 @@ def test_a_seeded_home_asks_nothing_even_after_a_refused_key(room: Room) -> None
     room.hooks.wait_for("Stop")
 
 
+@fact
 def test_an_unknown_hook_blocks_the_start(room: Room) -> None:
     room.extra_settings = {"hooks": {"Bogus": [{"hooks": [{"type": "command", "command": "true"}]}]}}
     program = room.fresh("Go.")

@@ -95,6 +95,7 @@ def gemini(short_tmp: Path) -> Iterator[AgentStage]:
     eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
 
 
+@pytest.mark.proof
 def test_geminis_row_says_what_its_vendor_counted_and_no_price(gemini: AgentStage) -> None:
     gemini.scenario.add(Step(text="Done.", match="plan", usage=USED))
     gemini.up()
