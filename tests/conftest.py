@@ -17,9 +17,10 @@ from phoenixd.demo.stage import Stage
 from tests import distribution, warm
 
 # A busy machine is slow, not wrong: no property test has a deadline. HYPOTHESIS_PROFILE chooses how long they look.
-# "again" is for a suite that has already passed elsewhere: other Pythons, another user. "mutants" wants a verdict, and
-# no small example: to shrink one takes minutes.
-for profile, examples in (("dev", 100), ("ci", 500), ("again", 25), ("deterministic", 100), ("mutants", 100)):
+# "gate" is for the whole suite, and `./dev proof properties` looks longer. "again" is for what has already passed
+# elsewhere: other Pythons, another user. "mutants" wants a verdict, and no small example: to shrink one takes minutes.
+LOOKS = {"dev": 100, "gate": 40, "ci": 500, "again": 25, "deterministic": 100, "mutants": 100}
+for profile, examples in LOOKS.items():
     settings.register_profile(
         profile,
         max_examples=examples,

@@ -10,33 +10,37 @@ from typing import TypeVar
 
 T = TypeVar("T")
 PAUSE = 0.01
-LONGEST_PAUSE = 0.05
-"""Seconds between two looks: the first comes soon, and a long wait leaves the processors to what it waits for."""
+LONGEST_PAUSE = 0.25
+"""Seconds between two looks. The first comes soon; then a tenth of the wait so far, to leave the processors alone."""
 PATIENCE = 60.0
 """Seconds: a machine whose cores are all busy has been seen to need half of it."""
 
 
 async def eventually(condition: Callable[[], T | Awaitable[T]], timeout: float = PATIENCE, what: str = "") -> T:
     """Return the first true value of `condition`, which may be a coroutine function; TimeoutError names `what`."""
-    deadline, pause = time.monotonic() + timeout, PAUSE
+    began = time.monotonic()
     while True:
         value = condition()
         if inspect.isawaitable(value):
             value = await value
         if value:
             return value
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > timeout:
             raise TimeoutError(f"not within {timeout} s: {what or inspect.getsource(condition).strip()}")
-        await asyncio.sleep(pause)
-        pause = min(1.5 * pause, LONGEST_PAUSE)
+        await asyncio.sleep(pause_after(waited))
 
 
 def eventually_sync(condition: Callable[[], T], timeout: float = PATIENCE, what: str = "") -> T:
     """The same without an event loop."""
-    deadline, pause = time.monotonic() + timeout, PAUSE
+    began = time.monotonic()
     while not (value := condition()):
-        if time.monotonic() > deadline:
+        waited = time.monotonic() - began
+        if waited > timeout:
             raise TimeoutError(f"not within {timeout} s: {what or inspect.getsource(condition).strip()}")
-        time.sleep(pause)
-        pause = min(1.5 * pause, LONGEST_PAUSE)
+        time.sleep(pause_after(waited))
     return value
+
+
+def pause_after(waited: float) -> float:
+    return min(max(waited / 10, PAUSE), LONGEST_PAUSE)

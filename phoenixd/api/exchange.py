@@ -4,22 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
-from phoenixd.api.chronicle import Chronicle
-from phoenixd.api.feed.live import Feed
 from phoenixd.api.pages.layout import SET_IN, Page, page, page_columns, wrap
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller
-from phoenixd.api.service import Service
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
 from phoenixd.core.seat.finding import meant, shown, written_by
 from phoenixd.core.selection import Selector, Subject, choose, parse
+
+if TYPE_CHECKING:
+    from phoenixd.api.chronicle import Chronicle
+    from phoenixd.api.feed.live import Feed
+    from phoenixd.api.service import Service
 
 Once = Callable[[str, tuple[bytes, ...], Callable[[], Coroutine[None, None, "Reply"]]], Coroutine[None, None, "Reply"]]
 

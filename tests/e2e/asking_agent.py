@@ -1,6 +1,6 @@
 """An agent that asks before it acts, as Claude Code does: by a held request, with a keyboard beside it.
 
-    python -m tests.e2e.asking_agent ROOM
+    python asking_agent.py ROOM
 
 ROOM/asks.fifo takes one ask a line: "NAME", or "NAME NAME..." for several tools in one message, asked for one after
 the other. For each it posts a PermissionRequest for `touch NAME` and waits for whichever comes first: the answer to the

@@ -1,6 +1,6 @@
 """An agent whose account is at its limit until a time: told by its hooks, and by nothing that it does of itself.
 
-    python -m tests.e2e.limited_agent ACCOUNT LOG
+    python limited_agent.py ACCOUNT LOG
 
 ACCOUNT holds the Unix time at which the limit ends. Every line typed into it is a turn: it fails before that time and
 succeeds after it. LOG gets "<time> <agent> <what>" for each.

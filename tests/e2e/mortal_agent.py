@@ -1,6 +1,6 @@
 """An agent that dies in each of its runs, and before that does what it is told to: nothing, a turn, or work.
 
-python -m tests.e2e.mortal_agent nothing|turn|work
+python mortal_agent.py nothing|turn|work
 """
 
 from __future__ import annotations

@@ -6,7 +6,6 @@ import json
 import socket
 import sys
 from pathlib import Path
-from typing import Any
 
 from tests.waiting import eventually_sync
 
@@ -19,7 +18,8 @@ class Puppet:
 
     @property
     def argv(self) -> list[str]:
-        return [sys.executable, "-m", "tests.e2e.puppet", str(self.path)]
+        # By its place: as a module it would import phoenixd, which costs a start twice what it is for.
+        return [sys.executable, "-I", "-S", str(Path(__file__).with_name("puppet_agent.py")), str(self.path)]
 
     def do(self, source: str) -> str:
         with socket.socket(socket.AF_UNIX) as line:
@@ -28,26 +28,3 @@ class Puppet:
             line.sendall(json.dumps(source).encode() + b"\n")
             with line.makefile("rb") as answers:
                 return str(json.loads(answers.readline()))
-
-
-def main() -> None:
-    path = Path(sys.argv[1])
-    path.unlink(missing_ok=True)
-    listener = socket.socket(socket.AF_UNIX)
-    listener.bind(str(path))
-    listener.listen()
-    names: dict[str, Any] = {}
-    while True:
-        line, _ = listener.accept()
-        with line, line.makefile("rwb") as stream:
-            names["out"] = None
-            try:
-                exec(json.loads(stream.readline()), names)
-                answer = repr(names["out"])
-            except Exception as error:  # noqa: BLE001  # Whatever it was told to try, it goes on.
-                answer = f"failed: {error!r}"
-            stream.write(json.dumps(answer).encode() + b"\n")
-
-
-if __name__ == "__main__":
-    main()

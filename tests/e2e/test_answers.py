@@ -20,6 +20,7 @@ from typing import Any
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests.e2e import asking_agent
 from tests.e2e.asking_agent import EXPIRES
 from tests.e2e.census import survivors
 from tests.e2e.inbox import Inbox
@@ -43,7 +44,7 @@ class Asking:
         self._asks = os.open(self.room / "asks.fifo", os.O_RDWR)
         self._inbox = Inbox(stage.runtime)
         self.answer, self.recheck = self._inbox.answer, self._inbox.recheck
-        argv = json.dumps([sys.executable, "-m", "tests.e2e.asking_agent", str(self.room)])
+        argv = json.dumps([sys.executable, "-I", "-S", asking_agent.__file__, str(self.room)])
         transcript = str(self.room / "transcript.jsonl")
         more = f'transcript = "{transcript}"\nenv = {{TRANSCRIPT = "{transcript}"}}\n'
         stage.declare(

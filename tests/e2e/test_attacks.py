@@ -24,7 +24,6 @@ from tests.e2e.puppet import Puppet
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 
 IMPOSTOR = """
 import json, os, socket, threading
@@ -64,6 +63,7 @@ for _ in range(400):
 out = "flooded"
 """
 
+KINDS = ("symlink", "fifo", "sparse", "deep")
 JUNK = """
 import os, shutil
 def put(kind, path):
@@ -101,7 +101,6 @@ class Arena:
 
     def __init__(self, stage: Stage) -> None:
         self.stage = stage
-        stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
         self.bad, self.good = Puppet(stage.root / "bad"), Puppet(stage.root / "good")
         for name, puppet in (("bad", self.bad), ("good", self.good)):
             text = f'[agent.{name}]\nargv = {json.dumps(puppet.argv)}\ncwd = "/"\n'
@@ -244,19 +243,22 @@ def test_promise_7_twenty_thousand_notifications_end_neither_daemon_nor_neighbou
     assert incarnations(arena.stage.root, "bad") == {}
 
 
-def test_junk_in_the_place_of_every_file_costs_no_start(arena: Arena) -> None:
+@pytest.mark.parametrize("rounds", [2, pytest.param(len(KINDS), marks=pytest.mark.proof)])
+def test_junk_in_the_place_of_every_file_costs_no_start(arena: Arena, rounds: int) -> None:
+    """Each place has other junk in each round."""
     names = [
         "heartbeat.json", "run.json", "exit.json", "spool.jsonl", "state.json", "brief.md", ".clean-exit",
         "session.json", "ops.jsonl", "resolved.jsonl", "session-start.json", "settings.json",
     ]  # fmt: skip
     runtime = arena.stage.runtime / "agents" / "bad"
     paths = [*(str(arena.file(name)) for name in names), *(str(runtime / name) for name in ("order.json", "hook.fifo"))]
-    for incarnation, kind in enumerate(("symlink", "fifo", "sparse", "deep"), start=1):
+    for incarnation in range(1, rounds + 1):
         pid = arena.stage.until_running("bad", incarnation)["pid"]
-        arena.bad.do(f"{JUNK}\nfor path in {paths!r}:\n    put({kind!r}, path)")
+        put = [(KINDS[(incarnation + place) % len(KINDS)], path) for place, path in enumerate(paths)]
+        arena.bad.do(f"{JUNK}\nfor kind, path in {put!r}:\n    put(kind, path)")
         arena.restart_daemon()
         os.kill(pid, signal.SIGKILL)
-    arena.stage.until_running("bad", 5)
+    arena.stage.until_running("bad", rounds + 1)
     arena.assert_good_is_untouched()
 
 

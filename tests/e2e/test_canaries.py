@@ -18,7 +18,6 @@ from phoenixd.demo.stage import Stage
 from phoenixd.documents.plain_text import plain
 from tests.e2e.puppet import Puppet
 
-ROOT = Path(__file__).parents[2]
 VALUE = "plain-words-of-a-secret-0451"
 FROM_FILE = "second.plain.secret.of.a.file"
 SHAPE = "ghp_" + "c4N4ry" * 6
@@ -77,7 +76,7 @@ def _holds(content: bytes, secret: str) -> bool:
 @pytest.mark.slow
 def test_p79_planted_secrets_stand_in_no_file_and_no_answer(stage: Stage) -> None:
     (stage.root / "credential").write_text(f"{FROM_FILE}\n")
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT), "DAEMON_TOKEN": "the.daemons.own.secret.77"}
+    stage.environ = {**stage.environ, "DAEMON_TOKEN": "the.daemons.own.secret.77"}
     canaries = (*CANARIES, "the.daemons.own.secret.77")
     puppet = Puppet(stage.root / "c")
     env = f'{{ MY_TOKEN = "{VALUE}", OTHER = {{ file = "{stage.root / "credential"}" }} }}'

@@ -60,7 +60,6 @@ def strangers() -> Iterator[list[subprocess.Popen[bytes]]]:
 
 
 def puppet_with(stage: Stage, rules: str) -> Puppet:
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     puppet = Puppet(stage.root / "a")
     stage.declare("a", f'[agent.a]\nargv = {json.dumps(puppet.argv)}\ncwd = "/"\n[agent.a.cleanup]\n{rules}\n')
     return puppet

@@ -17,7 +17,6 @@ from tests.e2e.puppet import Puppet
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).parents[2]
 PATIENCE = 90.0
 ASKS = (
     "import os, subprocess\nout = subprocess.run([os.environ['PHOENIX_HOOK'], 'permission-request'], text=True, "
@@ -47,7 +46,6 @@ def wait_for_loss(thief: socket.socket) -> None:
 
 @pytest.fixture
 def puppet(stage: Stage) -> Puppet:
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     made = Puppet(stage.root / "a.sock")
     rules = 'restart = { early_exit = "0s", productive = "0s" }'
     stage.declare("a", f'[agent.a]\nargv = {json.dumps(made.argv)}\ncwd = "/"\n{rules}\n')

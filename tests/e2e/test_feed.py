@@ -9,7 +9,7 @@ from pathlib import Path
 from phoenixd.demo.stage import Stage
 from tests.api.feeding import Model, frames
 from tests.e2e.puppet import Puppet
-from tests.e2e.test_canaries import ROOT, SHAPE, TELL
+from tests.e2e.test_canaries import SHAPE, TELL
 
 PATIENCE = 90.0
 
@@ -26,7 +26,6 @@ async def follow(socket: Path, model: Model, met: str, value: object) -> None:
 
 
 def test_a_client_follows_over_kill_9_of_the_daemon_and_no_secret_goes_out(stage: Stage) -> None:
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     puppet = Puppet(stage.root / "c")
     stage.declare("c", f'[agent.c]\nargv = {json.dumps(puppet.argv)}\ncwd = "/"\n')
     stage.up()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from pathlib import Path
 
 import pytest
 
@@ -15,7 +14,6 @@ from tests.e2e.census import incarnations
 from tests.e2e.puppet import Puppet
 from tests.shim.test_fence import has_fences
 
-ROOT = Path(__file__).parents[2]
 __all__ = ["has_fences"]
 
 TRIES = r"""
@@ -63,7 +61,6 @@ out = [asked("GET", "bad"), asked("POST", "good", "/stop"), hooked.returncode,
 
 @pytest.fixture
 def puppet(stage: Stage) -> Puppet:
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     bad = Puppet(stage.root / "bad")
     stage.declare(
         "bad", f'[fence]\nkind = "namespace"\n[agent.bad]\nargv = {json.dumps(bad.argv)}\ncwd = "{stage.root}"\n'

@@ -18,7 +18,6 @@ from tests.full_disk import fill, small_disk
 
 pytestmark = [pytest.mark.slow, pytest.mark.faults, pytest.mark.timeout(300)]
 
-ROOT = Path(__file__).parents[2]
 PROMPTS = 60
 SAY = """
 import json, os, socket
@@ -44,7 +43,6 @@ def disk(short_tmp: Path) -> Iterator[Path]:
 @pytest.fixture
 def full(disk: Path, stage: Stage) -> Stage:
     """Three agents at work, and then a disk without a free byte."""
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     talker = Puppet(stage.root / "talker")
     for name, argv in (("talker", talker.argv), ("victim", ["sleep", "100000"]), ("other", ["sleep", "100000"])):
         rules = 'restart = { early_exit = "0s", productive = "0s" }\nresume = { refused_within = "0s" }\n'

@@ -186,7 +186,10 @@ def test_x13_an_ack_with_a_wrong_hash_and_a_second_start_are_refused(stage: Stag
     until(stage, "the handoff is done", lambda: step(stage) == "done")
 
 
-@pytest.mark.parametrize("at", ["freeze", "drain", "spawn", "await_ack", "shutdown"])
+OTHERS = [pytest.param(one, marks=pytest.mark.proof) for one in ("drain", "spawn", "shutdown")]
+
+
+@pytest.mark.parametrize("at", ["freeze", "await_ack", *OTHERS])
 def test_f_ho_6_kill_9_of_the_daemon_in_mid_handoff_ends_in_one_holder(stage: Stage, at: str) -> None:
     work = begun(stage)
     (work / "HESITATES").touch()

@@ -12,6 +12,7 @@ from itertools import pairwise
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests.e2e import limited_agent
 
 pytestmark = pytest.mark.slow
 
@@ -22,7 +23,7 @@ LIMIT, EVERY = 25.0, 0.6
 
 def test_f_proc_26_g60_a_limit_is_a_pause_for_the_whole_account_also_over_kill_9_of_the_daemon(stage: Stage) -> None:
     account, log = stage.root / "account", stage.root / "log"
-    argv = json.dumps([sys.executable, "-m", "tests.e2e.limited_agent", str(account), str(log)])
+    argv = json.dumps([sys.executable, "-I", "-S", limited_agent.__file__, str(account), str(log)])
     config = stage.state / "agents.d" / "00.toml"
     config.write_text(
         f'[fleet]\nresume_every = "{EVERY}s"\nmax_starting = 10\n[defaults]\ncwd = "{os.getcwd()}"\naccount = "team"\n'

@@ -7,7 +7,7 @@ import json
 from phoenixd.demo.stage import Stage
 from tests.e2e.puppet import Puppet
 from tests.e2e.test_alerts import set_up, told
-from tests.e2e.test_canaries import ROOT, SHAPE, TELL
+from tests.e2e.test_canaries import SHAPE, TELL
 
 
 def ask(puppet: Puppet, text: str) -> None:
@@ -16,7 +16,6 @@ def ask(puppet: Puppet, text: str) -> None:
 
 def test_a_mute_outlives_kill_9_of_the_daemon_and_what_stands_is_told_when_it_is_taken_back(stage: Stage) -> None:
     alerts = set_up(stage)
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     puppet = Puppet(stage.root / "c")
     stage.declare("c", f'[agent.c]\nargv = {json.dumps(puppet.argv)}\ncwd = "/"\n')
     stage.up()

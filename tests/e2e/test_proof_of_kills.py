@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[2]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("sign", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("sign", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.proof)])
 def test_a_proof_that_is_interrupted_leaves_no_process_and_no_file(short_tmp: Path, sign: signal.Signals) -> None:
     proof = subprocess.Popen(
         [sys.executable, "-m", "tests.proof.kills", "orders-1", "--kills", "50", "--seed", "1"],

@@ -10,6 +10,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.drivers.git.repositories import make_repository
+from tests.e2e import mortal_agent
 
 pytestmark = pytest.mark.slow
 
@@ -20,15 +21,13 @@ RULES = (
 
 
 def test_promise_13_eight_runs_in_vain_are_the_end_and_turns_and_changed_work_are_not(stage: Stage) -> None:
-    environ = {"PYTHONPATH": os.getcwd()}
     for name in ("nothing", "turn", "work"):
         (stage.root / name).mkdir()
         work = make_repository(stage.root / name)
-        argv = json.dumps([sys.executable, "-m", "tests.e2e.mortal_agent", name])
+        argv = json.dumps([sys.executable, "-I", "-S", mortal_agent.__file__, name])
         stage.declare(
             name,
-            f'[agent.{name}]\nargv = {argv}\ncwd = "{work}"\nprompt = "Build the shop."\n{RULES}'
-            f'[agent.{name}.env]\nPYTHONPATH = "{environ["PYTHONPATH"]}"\n',
+            f'[agent.{name}]\nargv = {argv}\ncwd = "{work}"\nprompt = "Build the shop."\n{RULES}',
         )
     stage.up()
     stage.until("it is given up", lambda: stage.row("nothing")["state"] == "quarantined", patience=60)
@@ -43,7 +42,7 @@ def test_promise_13_eight_runs_in_vain_are_the_end_and_turns_and_changed_work_ar
 
 def test_an_outage_of_an_account_is_waited_out_together_also_over_kill_9_of_the_daemon(stage: Stage) -> None:
     service = stage.root / "service"
-    argv = json.dumps([sys.executable, "-m", "tests.e2e.mortal_agent", str(service)])
+    argv = json.dumps([sys.executable, "-I", "-S", mortal_agent.__file__, str(service)])
     names = ("a0", "a1", "a2")
     (stage.state / "agents.d" / "00.toml").write_text('[fleet]\nresume_every = "0.2s"\n')
     for name in names:

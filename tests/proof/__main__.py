@@ -46,8 +46,8 @@ PROOFS = (
     ),
     Proof(
         "properties",
-        "the property tests, which the gate gives 100 examples on one Python, with 500 each",
-        ("env", "HYPOTHESIS_PROFILE=ci", *_pytest("tests/core", "tests/documents", "tests/config")),
+        "the property tests, which the gate gives 40 examples on one Python, with 500 each",
+        ("env", "HYPOTHESIS_PROFILE=ci", *_pytest("-m", "hypothesis and not proof")),
     ),
     Proof("plants", "bugs that no test saw are planted again, and must be seen", _module("tests.proof.plants")),
     Proof(

@@ -23,7 +23,7 @@ from tests.api.feeding import Model, comparable, frames
 from tests.api.test_feed import play
 from tests.e2e.census import survivors
 from tests.e2e.puppet import Puppet
-from tests.e2e.test_canaries import ROOT, TELL
+from tests.e2e.test_canaries import TELL
 from tests.waiting import eventually_sync
 
 PATIENCE = 120.0
@@ -102,7 +102,6 @@ def kill(kills: int, chance: random.Random) -> str:
     """kill -9 of the daemon so often, each at a frame of its own; what it came to."""
     began, root = time.monotonic(), Path(tempfile.mkdtemp(prefix="phx-"))
     stage = Stage(root)
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     puppet = Puppet(root / "c")
     try:
         for name in SLEEPERS:

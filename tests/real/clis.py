@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.real.agent_stage import Cli
 from tests.real.claude_room import bash
 from tests.real.claude_stage import ClaudeCli
@@ -71,3 +73,8 @@ class Gemini(GeminiCli, Contracted):
 
 
 CONTRACTED: dict[str, type[Claude] | type[Codex] | type[Gemini]] = {"claude": Claude, "codex": Codex, "gemini": Gemini}
+
+
+def contracted(*gate: str) -> list[object]:
+    """Each CLI as a parameter of a test; those that the gate does not name are for `./dev proof claude`."""
+    return [pytest.param(name, marks=() if name in gate else pytest.mark.proof) for name in CONTRACTED]

@@ -55,6 +55,7 @@ def test_p34_p53_it_works_is_killed_and_back_at_work_and_stays_down_after_exit(s
     assert (down["desired"], down["incarnation"]) == ("stopped", 2)
 
 
+@pytest.mark.parametrize("stage", ["codex", pytest.param("gemini", marks=pytest.mark.proof)], indirect=True)
 def test_p35_p43_each_session_is_told_a_long_brief_cut_to_size_and_where_the_whole_one_lies(stage: AgentStage) -> None:
     stage.up(prompt=LONG)
     first = stage.asked("計画")

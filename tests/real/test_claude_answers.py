@@ -204,7 +204,8 @@ def pressed_until(stage: ClaudeStage, begun: Path) -> None:
     eventually_sync(has_begun, PATIENCE, f"{begun.name} is there")
 
 
-@pytest.mark.parametrize("pin", [pytest.param(PINS["claude"][0], marks=pytest.mark.proof), *PINS["claude"][1:]])
+@pytest.mark.proof
+@pytest.mark.parametrize("pin", PINS["claude"])
 def test_promise_11_a_yes_clears_the_item_while_its_command_runs_wherever_it_was_given(
     short_tmp: Path, pin: str
 ) -> None:

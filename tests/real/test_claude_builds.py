@@ -34,6 +34,7 @@ def silence(last_evidence: str | None) -> float:
     return (datetime.now(UTC) - datetime.fromisoformat(last_evidence)).total_seconds() if last_evidence else 0.0
 
 
+@pytest.mark.proof  # The gate has tests/e2e/test_builds.py.
 def test_promise_4_a_build_of_25_minutes_scaled_completes_at_its_first_try(stage: ClaudeStage) -> None:
     over = stage.workspace / "over"
     build = BUILD.replace("OVER", shlex.quote(str(over)))

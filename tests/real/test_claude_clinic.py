@@ -126,6 +126,7 @@ def test_the_status_of_a_failed_turn_comes_from_the_transcript_and_says_more_tha
     assert (evidence["status"], evidence["failure"], evidence["word"]) == (413, "request", "invalid_request")
 
 
+@pytest.mark.proof
 def test_the_same_crash_three_times_has_three_answers(stage: ClaudeStage) -> None:
     stage.up()
     stage.asked()

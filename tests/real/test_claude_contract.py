@@ -1,4 +1,8 @@
-"""What phoenixd relies on in the real Claude Code, trap by trap. API and hook endpoint are stubs on loopback."""
+"""What phoenixd relies on in the real Claude Code, trap by trap. API and hook endpoint are stubs on loopback.
+
+A release does not change: what it does by itself comes out otherwise once a pin is raised, and never before. So the
+gate has what hangs on settings and paths of ours, and `./dev proof claude` has each `fact` too.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +24,8 @@ from tests.stub.scenario import Rejection, Step, ToolUse
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
+fact = pytest.mark.proof
+"""Of the CLI alone, or read off its screen: screens that were recorded are judged in tests/harness."""
 
 
 @pytest.fixture
@@ -44,6 +50,7 @@ def test_an_unattended_start_works_without_a_dialog(room: Room) -> None:
     assert program.alive
 
 
+@fact
 def test_p35_session_start_runs_the_program_and_the_model_reads_the_brief(room: Room) -> None:
     room.fresh("Go.")
 
@@ -62,6 +69,7 @@ def test_hooks_come_over_one_connection_with_the_literal_token(room: Room) -> No
     assert len({call.connection for call in room.hooks.calls}) == 1
 
 
+@fact
 def test_a_hook_endpoint_that_hangs_does_not_stop_the_turn(room: Room) -> None:
     over = Event()
     room.answer_hooks(lambda call: {"waited": over.wait(60)} if call.event == "UserPromptSubmit" else {})
@@ -71,6 +79,7 @@ def test_a_hook_endpoint_that_hangs_does_not_stop_the_turn(room: Room) -> None:
     over.set()
 
 
+@fact
 def test_p34_killed_in_mid_turn_it_goes_on_with_the_same_session(room: Room) -> None:
     room.scenario.add(Step(text="half", fault="hang_mid_stream"))
     program = room.fresh("Work hard.")
@@ -93,7 +102,15 @@ def test_a_prompt_may_begin_with_a_dash(room: Room) -> None:
     assert room.hooks.wait_for("UserPromptSubmit").payload["prompt"] == "--resume what you did"
 
 
-@pytest.mark.parametrize("content", [None, b"", b"\xff\xfe garbage\n" * 50, b'{"type":"mode"}\n'])
+@pytest.mark.parametrize(
+    "content",
+    [
+        None,
+        pytest.param(b"", marks=fact),
+        pytest.param(b"\xff\xfe garbage\n" * 50, marks=fact),
+        b'{"type":"mode"}\n',
+    ],
+)
 def test_f_res_1_a_resume_without_a_conversation_is_refused(room: Room, content: bytes | None) -> None:
     if content is not None:
         room.transcript().parent.mkdir(parents=True)
@@ -108,7 +125,7 @@ def test_f_res_1_a_resume_without_a_conversation_is_refused(room: Room, content:
     assert "UserPromptSubmit" not in room.hooks.events()
 
 
-@pytest.mark.parametrize("damage", ["cut", "nul", "garbage first"])
+@pytest.mark.parametrize("damage", ["cut", pytest.param("nul", marks=fact), pytest.param("garbage first", marks=fact)])
 def test_f_res_7_a_damaged_transcript_that_holds_a_message_is_resumed(room: Room, damage: str) -> None:
     first = room.fresh("Go.")
     room.hooks.wait_for("Stop")
@@ -125,6 +142,7 @@ def test_f_res_7_a_damaged_transcript_that_holds_a_message_is_resumed(room: Room
     room.stub.wait_for_main(text="Continue")
 
 
+@fact
 def test_f_res_8_a_resume_from_another_directory_is_refused(room: Room) -> None:
     first = room.fresh("Go.")
     room.wait_record(is_user)
@@ -139,6 +157,7 @@ def test_f_res_8_a_resume_from_another_directory_is_refused(room: Room) -> None:
     assert "No conversation found" in program.screen()
 
 
+@fact
 def test_a_session_id_in_use_is_refused_without_a_hook(room: Room) -> None:
     first = room.fresh("Go.")
     room.wait_record(is_user)
@@ -153,6 +172,7 @@ def test_a_session_id_in_use_is_refused_without_a_hook(room: Room) -> None:
     assert room.hooks.events()[before:] == []
 
 
+@fact
 def test_f_res_2_a_resume_with_a_wrong_id_opens_a_picker(room: Room) -> None:
     room.session_id = "notauuid"
     program = room.resume(None)
@@ -160,6 +180,7 @@ def test_f_res_2_a_resume_with_a_wrong_id_opens_a_picker(room: Room) -> None:
     assert claude.screen_says(program.wait_screen("Resume session")) == "resume-picker"
 
 
+@fact
 def test_f_res_5_clear_changes_the_session_id(room: Room) -> None:
     program = room.fresh("Go.")
     room.hooks.wait_for("Stop")
@@ -174,6 +195,7 @@ def test_f_res_5_clear_changes_the_session_id(room: Room) -> None:
     assert starts[0]["session_id"] != room.session_id
 
 
+@fact
 def test_a_person_leaves_with_exit(room: Room) -> None:
     program = room.fresh("Go.")
     room.hooks.wait_for("Stop")
@@ -184,6 +206,7 @@ def test_a_person_leaves_with_exit(room: Room) -> None:
     assert room.hooks.wait_for("SessionEnd").payload["reason"] == "prompt_input_exit"
 
 
+@fact
 def test_terminated_it_says_so(room: Room) -> None:
     room.scenario.add(Step(fault="hang"))
     program = room.fresh("Go.")
@@ -194,6 +217,7 @@ def test_terminated_it_says_so(room: Room) -> None:
     assert room.hooks.wait_for("SessionEnd").payload["reason"] == "other"
 
 
+@fact
 def test_a_held_permission_request_is_answered_without_a_keystroke(room: Room) -> None:
     allowed = Event()
 
@@ -217,6 +241,7 @@ def test_a_held_permission_request_is_answered_without_a_keystroke(room: Room) -
     assert (room.workspace / "made.txt").exists()
 
 
+@fact
 def test_a_denied_tool_ends_without_a_hook_of_its_own(room: Room) -> None:
     denial = {"behavior": "deny", "message": "Not on a Sunday."}
     room.extra_settings = {}
@@ -236,6 +261,7 @@ def test_a_denied_tool_ends_without_a_hook_of_its_own(room: Room) -> None:
     assert room.hooks.events() == ["UserPromptSubmit", "PreToolUse", "PermissionRequest", "Stop"]
 
 
+@fact
 def test_an_interrupted_turn_ends_without_any_hook(room: Room) -> None:
     room.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
     program = room.fresh("Go.")
@@ -250,6 +276,7 @@ def test_an_interrupted_turn_ends_without_any_hook(room: Room) -> None:
     assert room.hooks.events() == ["UserPromptSubmit"]
 
 
+@fact
 def test_a_prompt_taken_back_before_the_first_word_leaves_no_trace_but_the_screen(room: Room) -> None:
     room.scenario.add(Step(fault="hang"))
     program = room.fresh("Go on then.")
@@ -264,6 +291,7 @@ def test_a_prompt_taken_back_before_the_first_word_leaves_no_trace_but_the_scree
     assert room.hooks.events() == ["UserPromptSubmit"]
 
 
+@fact
 def test_an_overload_ends_the_turn_and_not_the_process(room: Room) -> None:
     room.scenario.add(Step(error=Rejection(529, "overloaded_error", "Overloaded"), times=None))
     program = room.fresh("Go.")
@@ -272,6 +300,7 @@ def test_an_overload_ends_the_turn_and_not_the_process(room: Room) -> None:
     assert claude.screen_says(program.wait_screen("API Error.*for shortcuts")) == "idle"
 
 
+@fact
 def test_g37_a_declared_timeout_is_shown_and_obeyed(room: Room) -> None:
     room.scenario.add(bash("sleep 600", timeout=1500))
     room.fresh("Go.")
@@ -280,6 +309,7 @@ def test_g37_a_declared_timeout_is_shown_and_obeyed(room: Room) -> None:
     assert "timed out" in room.hooks.wait_for("PostToolUseFailure").payload["error"]
 
 
+@fact
 def test_a_background_agent_reports_after_the_turn_and_submits_a_prompt_of_its_own(room: Room) -> None:
     task = {"description": "s", "prompt": "SUB", "subagent_type": "general-purpose", "run_in_background": True}
     room.scenario.add(
@@ -299,6 +329,7 @@ def test_a_background_agent_reports_after_the_turn_and_submits_a_prompt_of_its_o
     assert note.payload["prompt"].startswith(MACHINE_PROMPT)
 
 
+@fact
 def test_an_unseeded_home_asks_for_trust_and_key(room: Room) -> None:
     seed = room.home / ".claude.json"
     seed.write_text(json.dumps({"hasCompletedOnboarding": True}))
@@ -320,6 +351,7 @@ def test_a_seeded_home_asks_nothing_even_after_a_refused_key(room: Room) -> None
     room.hooks.wait_for("Stop")
 
 
+@fact
 def test_an_unknown_hook_blocks_the_start(room: Room) -> None:
     room.extra_settings = {"hooks": {"Bogus": [{"hooks": [{"type": "command", "command": "true"}]}]}}
     program = room.fresh("Go.")
@@ -327,13 +359,16 @@ def test_an_unknown_hook_blocks_the_start(room: Room) -> None:
     assert claude.screen_says(program.wait_screen("Settings Warning")) == "settings"
 
 
+@fact
 def test_of_two_settings_the_last_one_wins(room: Room) -> None:
     room.fresh("Go.", "--settings", json.dumps({"disableAllHooks": True}))
 
     room.hooks.wait_for("Stop")
 
 
-@pytest.mark.parametrize("name", ["a.b_c", "über größe", "emoji😀z", "x" * 210])
+@pytest.mark.parametrize(
+    "name", [pytest.param("a.b_c", marks=fact), pytest.param("über größe", marks=fact), "emoji😀z", "x" * 210]
+)
 def test_the_transcript_is_where_it_is_looked_for(room: Room, name: str) -> None:
     room.workspace = room.workspace / name
     room.workspace.mkdir()

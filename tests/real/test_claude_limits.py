@@ -25,7 +25,9 @@ def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     ("rejection", "says"),
     [
         (Rejection(429, "rate_limit_error", "stub limit", retry_after=3600), "no reset time was named"),
-        (Rejection(529, "overloaded_error", "Overloaded"), "an overload or outage"),
+        pytest.param(
+            Rejection(529, "overloaded_error", "Overloaded"), "an overload or outage", marks=pytest.mark.proof
+        ),
     ],
 )
 def test_f_proc_26_a_turn_that_the_service_ended_is_gone_on_with(

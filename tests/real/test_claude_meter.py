@@ -66,6 +66,7 @@ def test_e4_the_meter_reads_179_999_as_room_and_180_000_as_a_handoff(stage: Clau
     assert (code, told["verdict"], told["percent"]) == (3, "HANDOFF", 90.0)
 
 
+@pytest.mark.proof  # The gate has test_row_numbers.py.
 def test_the_window_of_a_million_is_the_clis_own_word(stage: ClaudeStage) -> None:
     stage.scenario.add(full(180_000, "plan"))
     stage.up()
@@ -75,6 +76,7 @@ def test_the_window_of_a_million_is_the_clis_own_word(stage: ClaudeStage) -> Non
     assert row["context"]["source"] == "status line"
 
 
+@pytest.mark.proof
 def test_the_operators_own_status_line_is_shown_with_the_same_input_and_never_asks_itself(stage: ClaudeStage) -> None:
     stage.settings = {
         **stage.settings,
@@ -88,6 +90,7 @@ def test_the_operators_own_status_line_is_shown_with_the_same_input_and_never_as
     stage.until("the window is told as well", lambda row: row["context"] is not None and row["context"]["limit"])
 
 
+@pytest.mark.proof
 def test_without_a_status_line_of_the_operators_the_screen_reads_as_before(stage: ClaudeStage) -> None:
     stage.up(flags=SONNET)
 
@@ -98,6 +101,7 @@ def test_without_a_status_line_of_the_operators_the_screen_reads_as_before(stage
     assert row["context"] is None or row["context"]["percent"] is None or row["context"]["percent"] < 90
 
 
+@pytest.mark.proof
 def test_while_it_streams_an_answer_the_screen_says_working(stage: ClaudeStage) -> None:
     stage.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
     stage.up(flags=SONNET)
@@ -120,6 +124,7 @@ def test_a_release_that_looks_idle_with_a_status_line_on_gets_none_and_its_windo
     assert "statusLine" not in older.document("settings.json")
 
 
+@pytest.mark.proof
 def test_where_the_models_name_says_so_the_window_is_known_without_a_status_line(older: ClaudeStage) -> None:
     older.scenario.add(full(900_000, "plan"))
     older.up()
@@ -129,6 +134,7 @@ def test_where_the_models_name_says_so_the_window_is_known_without_a_status_line
     assert check(older)[0] == 3
 
 
+@pytest.mark.proof
 def test_switched_off_no_status_line_is_passed_and_the_window_is_unknown(stage: ClaudeStage) -> None:
     stage.scenario.add(full(150_000, "plan"))
     stage.up(flags=SONNET, keys="context = {status_line = false}")

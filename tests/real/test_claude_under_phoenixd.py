@@ -76,7 +76,12 @@ def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage
 
 
 @pytest.mark.parametrize(
-    "transcript", [None, b"", b"\xff\xfe no record \x00\n" * 50], ids=["deleted", "empty", "garbled"]
+    "transcript",
+    [
+        pytest.param(None, id="deleted"),
+        pytest.param(b"", id="empty", marks=pytest.mark.proof),
+        pytest.param(b"\xff\xfe no record \x00\n" * 50, id="garbled", marks=pytest.mark.proof),
+    ],
 )
 def test_p45_without_its_transcript_it_begins_anew_with_loops_and_goal(
     stage: ClaudeStage, transcript: bytes | None
@@ -99,7 +104,7 @@ def test_p45_without_its_transcript_it_begins_anew_with_loops_and_goal(
     assert [loop["id"] for loop in stage.document("state.json")["open_loops"]] == [LOOP["id"]]
 
 
-@pytest.mark.parametrize("by", ["phoenixctl", "keyboard"])
+@pytest.mark.parametrize("by", [pytest.param("phoenixctl", marks=pytest.mark.proof), "keyboard"])
 def test_p53_after_exit_it_stays_down_also_over_kill_9_of_the_daemon(stage: ClaudeStage, by: str) -> None:
     stage.up()
     stage.until_idle()

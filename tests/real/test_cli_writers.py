@@ -40,6 +40,13 @@ ANSWER = '{"agent": "a", "resolved": [], "open_loops": []}'
 PINNED = [("claude", "2.1.197"), ("claude", "2.1.330"), ("codex", "0.169.0"), ("gemini", "0.61.0")]
 
 
+def rooms(*gate: str) -> pytest.MarkDecorator:
+    """A room of each CLI; those that the gate does not name are for `./dev proof claude`."""
+    each = [PINNED[0], PINNED[2], PINNED[3]]
+    chosen = [pytest.param(one, marks=() if one[0] in gate else pytest.mark.proof, id=one[0]) for one in each]
+    return pytest.mark.parametrize("room", chosen, indirect=True)
+
+
 class Room:
     """A CLI with a HOME of its own, a stub for its vendor, and the writer as the daemon makes it."""
 
@@ -110,7 +117,11 @@ def tools(request: RecordedRequest) -> list[object]:
     return declared + [item for item in request.body.get("input", []) if "tools" in item]
 
 
-@pytest.mark.parametrize("room", PINNED, indirect=True, ids=["-".join(one) for one in PINNED])
+@pytest.mark.parametrize(
+    "room",
+    [pytest.param(one, marks=pytest.mark.proof if one == PINNED[0] else (), id="-".join(one)) for one in PINNED],
+    indirect=True,
+)
 async def test_nothing_of_the_users_acts_and_no_session_stays(room: Room) -> None:
     planted = Planted(room.home)
     PLANT[room.harness](planted)
@@ -139,7 +150,7 @@ async def test_nothing_of_the_users_acts_and_no_session_stays(room: Room) -> Non
     assert list((room.directories.runtime / "writers").iterdir()) == []
 
 
-@pytest.mark.parametrize("room", [PINNED[0], PINNED[2], PINNED[3]], indirect=True, ids=lambda one: one[0])
+@rooms("claude")  # The fence is the same for each.
 async def test_a_call_that_is_broken_off_leaves_no_process_and_no_file(room: Room) -> None:
     room.replies = [Step(fault="hang") for _ in range(9)]
     async with anyio.create_task_group() as tasks:
@@ -152,7 +163,7 @@ async def test_a_call_that_is_broken_off_leaves_no_process_and_no_file(room: Roo
     assert list((room.directories.runtime / "writers").iterdir()) == []
 
 
-@pytest.mark.parametrize("room", [PINNED[0], PINNED[2], PINNED[3]], indirect=True, ids=lambda one: one[0])
+@rooms("claude", "codex")
 async def test_a_login_that_is_refused_and_a_limit_are_told_with_what_to_do(room: Room) -> None:
     for refusal, told in ((room.cli.refused, "is not logged in"), (room.cli.limited, "met a limit of its account")):
         room.replies = [Step(error=refusal) for _ in range(20)]
@@ -162,7 +173,7 @@ async def test_a_login_that_is_refused_and_a_limit_are_told_with_what_to_do(room
         assert failed.value.message.startswith(room.harness)
 
 
-@pytest.mark.parametrize("room", [PINNED[0], PINNED[2], PINNED[3]], indirect=True, ids=lambda one: one[0])
+@rooms("claude")
 async def test_a_flag_that_a_release_does_not_know_is_named(room: Room) -> None:
     """An older release, played by the CLI itself, which is given one more flag."""
     program = room.home / room.harness

@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.census import survivors
 from tests.real.agent_stage import NAME, AgentStage
-from tests.real.clis import CONTRACTED, Contracted
+from tests.real.clis import CONTRACTED, Contracted, contracted
 from tests.real.installed import require
 from tests.shim.test_fence import has_fences
 from tests.stub.scenario import Step
@@ -31,13 +31,7 @@ touch done
 """
 
 
-# The fence is the same for each: `./dev proof claude` has the others.
-IN_THE_GATE = "claude"
-
-
-@pytest.fixture(
-    params=[pytest.param(name, marks=[] if name == IN_THE_GATE else pytest.mark.proof) for name in CONTRACTED]
-)
+@pytest.fixture(params=contracted("claude"))  # The fence is the same for each.
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
         yield made

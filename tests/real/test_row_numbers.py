@@ -39,7 +39,10 @@ def claude(short_tmp: Path) -> Iterator[ClaudeStage]:
     eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
 
 
-@pytest.mark.parametrize(("model", "window"), [("claude-sonnet-4-5", 200_000), ("claude-sonnet-4-5[1m]", 1_000_000)])
+@pytest.mark.parametrize(
+    ("model", "window"),
+    [pytest.param("claude-sonnet-4-5", 200_000, marks=pytest.mark.proof), ("claude-sonnet-4-5[1m]", 1_000_000)],
+)
 def test_claudes_row_says_what_its_own_status_line_says(claude: ClaudeStage, model: str, window: int) -> None:
     own_line = claude.home / "own-line.json"
     claude.settings = {
@@ -70,7 +73,7 @@ def codex(short_tmp: Path) -> Iterator[AgentStage]:
     eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
 
 
-@pytest.mark.parametrize("window", [200_000, 1_000_000])
+@pytest.mark.parametrize("window", [pytest.param(200_000, marks=pytest.mark.proof), 1_000_000])
 def test_codexs_row_says_what_its_transcript_says_and_no_price(codex: AgentStage, window: int) -> None:
     """Asked for a million, it goes by the most that its model has, and so does the row."""
     codex.scenario.add(Step(text="Done.", match="plan", usage=USED))
@@ -92,6 +95,7 @@ def gemini(short_tmp: Path) -> Iterator[AgentStage]:
     eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
 
 
+@pytest.mark.proof
 def test_geminis_row_says_what_its_vendor_counted_and_no_price(gemini: AgentStage) -> None:
     gemini.scenario.add(Step(text="Done.", match="plan", usage=USED))
     gemini.up()

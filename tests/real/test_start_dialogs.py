@@ -10,7 +10,7 @@ import pytest
 
 from tests.e2e.census import survivors
 from tests.real.agent_stage import NAME, AgentStage
-from tests.real.clis import CONTRACTED
+from tests.real.clis import CONTRACTED, contracted
 from tests.real.installed import require
 from tests.waiting import eventually_sync
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.real_claude
 NEEDS_PERSON = 6
 
 
-@pytest.fixture(params=CONTRACTED)
+@pytest.fixture(params=contracted("claude", "codex"))
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
         yield made

@@ -11,7 +11,7 @@ import pytest
 
 from tests.e2e.census import survivors
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
-from tests.real.clis import CONTRACTED, Contracted
+from tests.real.clis import CONTRACTED, Contracted, contracted
 from tests.real.installed import require
 from tests.stub.scenario import Step
 from tests.waiting import eventually_sync
@@ -77,6 +77,8 @@ def test_e55_e58_a_worker_does_its_task_and_its_answer_is_read_from_its_transcri
 REMEMBERED = "KEPT-BY-AN-EARLIER-TASK"
 
 
+# A CLI that keeps something by itself for its next session is Claude Code.
+@pytest.mark.parametrize("worker", contracted("claude"), indirect=True)
 def test_e57_two_tasks_in_a_row_share_neither_session_nor_memory(worker: Worker) -> None:
     """Also what a CLI keeps by itself for all its sessions in one directory is not told to the next worker."""
     worker.stage.scenario.add(Step("The number is 42."), Step("The number is 43."))
@@ -98,6 +100,7 @@ def test_e57_two_tasks_in_a_row_share_neither_session_nor_memory(worker: Worker)
     assert REMEMBERED not in asked[1]
 
 
+@pytest.mark.parametrize("worker", contracted("claude", "codex"), indirect=True)
 def test_e59_a_turn_that_the_api_refuses_is_a_failure_with_its_words(worker: Worker) -> None:
     for _ in range(12):
         worker.stage.scenario.add(Step(error=worker.cli.refused))
@@ -109,12 +112,8 @@ def test_e59_a_turn_that_the_api_refuses_is_a_failure_with_its_words(worker: Wor
     assert failed["report"]
 
 
-# What the daemon does of it hangs on no CLI: `./dev proof claude` has the others.
-@pytest.mark.parametrize(
-    "worker",
-    [pytest.param(name, marks=[] if name == "claude" else pytest.mark.proof) for name in CONTRACTED],
-    indirect=True,
-)
+# What the daemon does of it hangs on no CLI.
+@pytest.mark.parametrize("worker", contracted("claude"), indirect=True)
 def test_f_ph_7_x25_timeout_cancel_and_kill_9_of_the_daemon_meanwhile(worker: Worker) -> None:
     worker.stage.scenario.add(Step("The number is 42.", hold="go"), Step(fault="hang"), Step(fault="hang"))
     worker.up()

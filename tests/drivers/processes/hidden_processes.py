@@ -50,16 +50,26 @@ class Tree:
             self._number()
 
     def _agent(self) -> None:
-        self._fork(lambda: (os.setsid(), self._fork(self._hide), os._exit(0)))
+        # The first number is the agent's: what began before it is no part of its run.
+        self._say()
+        self._fork(lambda: (os.setsid(), self._fork(self._left), os._exit(0)))
+        # Until that has ended, its child is not the shim's: below an agent that hides, nobody would find it.
+        os.wait()
+        self._hide()
+
+    def _left(self) -> None:
+        self._say()
         self._hide()
 
     def _hide(self) -> None:
-        os.write(self._tell, b"%08d" % os.getpid())
         os.read(self._go, 1)
         LIBC.prctl(TRACEABLE, 0, 0, 0, 0)
-        os.write(self._tell, b"%08d" % os.getpid())
+        self._say()
         while True:
             signal.pause()
+
+    def _say(self) -> None:
+        os.write(self._tell, b"%08d" % os.getpid())
 
     def _number(self) -> int:
         return int(os.read(self._told, 8))

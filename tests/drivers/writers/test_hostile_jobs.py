@@ -136,9 +136,18 @@ HOSTILE = {
     "complains without end": ("import sys\nwhile True: sys.stderr.write('x' * 65536)", "no answer within"),
 }
 
+tries = pytest.mark.parametrize(
+    ("kind", "case"),
+    [
+        pytest.param(kind, case, marks=() if number % len(KINDS) == at else [pytest.mark.slow, pytest.mark.proof])
+        for number, case in enumerate(HOSTILE)
+        for at, kind in enumerate(KINDS)
+    ],
+)
+"""Each program as a job of one kind, for the runner is the same: `./dev proof slow` has it as the others."""
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", HOSTILE)
+
+@tries
 async def test_p5_a_hostile_program_is_held_in_a_leaf_and_ended_whole_at_its_timeout(
     desk: Desk, kind: str, case: str
 ) -> None:
@@ -149,8 +158,7 @@ async def test_p5_a_hostile_program_is_held_in_a_leaf_and_ended_whole_at_its_tim
     assert desk.leaves == []
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize("case", HOSTILE)
+@tries
 async def test_p5_without_control_groups_its_runner_ends_it_whole(bare: Desk, kind: str, case: str) -> None:
     text, why = HOSTILE[case]
     with pytest.raises(WriterFailed, match=re.escape(why)):

@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.e2e.puppet import Puppet
-from tests.e2e.test_fence import ROOT, TRIES
+from tests.e2e.test_fence import TRIES
 from tests.proof.attacks.conftest import AGENTS
 from tests.shim.test_fence import has_fences
 
@@ -19,7 +19,6 @@ __all__ = ["has_fences"]
 
 
 def test_promises_3_5_and_7_twenty_hostile_agents_reach_nothing_from_within_their_fences(stage: Stage) -> None:
-    stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
     names = ["bad", "good", *(f"a{number:02}" for number in range(AGENTS - 2))]
     puppets = {name: Puppet(stage.root / name) for name in names}
     for name, puppet in puppets.items():
