@@ -246,6 +246,9 @@ class Shim:
     def run_started(self, run: Run) -> None:
         self._keep("run.json", lambda: self._files.write_run(run))
         self._tell("started", run.description)
+        # What its end would have to wait for.
+        self._keep("the spare file of exit.json", self._files.expect_exit)
+        disks.look()
 
     def run_failed(self, run: Run, failure: StartFailure) -> None:
         self._run = None
@@ -281,8 +284,8 @@ class Shim:
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
         self._exit = record
         self._run = None
-        self._take_terminal_back()
         self._tell_exit(record)
+        self._take_terminal_back()
         if not durable and not failed:
             self._keep("exit.json", self._files.sync_exit)
         self._settle()
