@@ -250,7 +250,6 @@ class Supervisor:
         """
         turn, now = self._step_all()
         self._tell_how_crowded()
-        self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
         if turn.is_to_be_saved:
             batch = turn.batch(self.fleet, now)
@@ -274,13 +273,19 @@ class Supervisor:
         fails = bool(self.saver.known.fault)
         if not self._dues.go_on_without(due, forget=fails) and fails:
             self._refuse()
+        if turn.actions and not turn.answers:
+            # The lanes begin with these before anybody is told of the turn, where nobody waits for an answer.
+            await checkpoint()
+        # No Tick could be stepped before.
+        self.alarm.set(next_deadline(self.fleet, now))
         seqs = ticket.seqs if ticket is not None and ticket.seqs is not None else (0,) * len(turn.entries)
         stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
         for listener in tuple(self._listeners):
             listener(stored, tuple(turn.changed.values()))
         self._on_turn()
-        if turn.actions:
-            # The lanes begin with these before the next events are stepped.
+        turn.write_log()
+        if turn.actions and turn.answers:
+            # Before the next events are stepped, and behind the listeners: whoever was answered asks them next.
             await checkpoint()
 
     @property
