@@ -111,6 +111,7 @@ class Supervisor:
         self._clean = clean
         self._remember = remember
         self._on_crowded: Callable[[bool], None] = lambda crowded: None
+        self._prepare: Callable[[Sequence[Action], int], None] = lambda actions, epoch: None
         self._is_crowded, self._crowded_at = False, 0.0
         self._first: deque[_Waiting] = deque()
         self._queue: deque[_Waiting] = deque()
@@ -148,10 +149,11 @@ class Supervisor:
         listener: Listener,
         on_saved: Callable[[int], None],
         on_crowded: Callable[[bool], None],
+        prepare: Callable[[Sequence[Action], int], None] = lambda actions, epoch: None,
     ) -> None:
         """Speak from now on to parts that were made after it; to be called before it runs, and before it hears."""
         self._dispatch, self._clean, self._remember, self._on_saved = dispatch, clean, remember, on_saved
-        self._on_crowded = on_crowded
+        self._on_crowded, self._prepare = on_crowded, prepare
         self._listeners.append(listener)
 
     def find(self, name: str) -> Agent | None:
@@ -253,7 +255,7 @@ class Supervisor:
         ticket, keep = None, None
         if turn.is_to_be_saved:
             batch = turn.batch(self.fleet, now)
-            ticket = await self.saver.save(batch, is_order=turn.ends)
+            ticket = await self.saver.save(batch, is_order=turn.ends, begun=lambda: self._begin(turn, batch.epoch))
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
                 self._remember(batch, turn.orders, False)
@@ -287,6 +289,11 @@ class Supervisor:
         if turn.actions and turn.answers:
             # Before the next events are stepped, and behind the listeners: whoever was answered asks them next.
             await checkpoint()
+
+    def _begin(self, turn: Turn, epoch: int) -> None:
+        """While a turn is being saved: have prepared what it orders. Of a person's order nothing is begun before."""
+        if turn.actions and not turn.orders:
+            self._prepare(turn.actions, epoch)
 
     @property
     def _knows_otherwise(self) -> bool:
