@@ -55,13 +55,16 @@ class RunFiles:
         """Have a file ready for the record of an end, while there is time."""
         self._spare.prepare()
 
+    def forget_spare(self) -> None:
+        """Let go of the file that was ready, or of the record that it has replaced."""
+        self._spare.clear()
+
     def write_exit(self, record: dict[str, Any], *, durable: bool) -> None:
         if durable or not self._spare.write(record):
             records.write(self._path("exit.json"), record, durable=durable)
 
     def sync_exit(self) -> None:
         """Make the exit record durable that was written without it."""
-        self._spare.clear()
         records.sync(self._path("exit.json"))
 
     def write_clean_exit(self, run: Run) -> None:
