@@ -8,12 +8,12 @@ an alert by hand or by a timer; what an agent is, or a watch's `TroubleGone`, cl
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from phoenixd.core import alert_kinds
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.change import replace
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable

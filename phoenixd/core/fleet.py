@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 from phoenixd.core import alerts, marks, weights
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.facts import Weight
 from phoenixd.core.moment import Instant, Moment

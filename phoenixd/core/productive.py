@@ -8,13 +8,12 @@ and where it says something about the agent at all.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.state import BackingOff, Quarantined, Running
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Readings, Seen
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.work import WorkMeasured

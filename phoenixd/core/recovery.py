@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import alerts
 from phoenixd.core.behind import epochs, plan
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted, RecoveryConfirmed

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import LastExit, Mode, Run, Session
 from phoenixd.core.causes import BLAMELESS, EndCause
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words, measured
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import background, cut, productive, prompts, screen
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Mode, Run, Session
 from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.dialogs import UNREADABLE
 from phoenixd.core.events.evidence import EvidenceSeen

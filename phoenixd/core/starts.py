@@ -5,12 +5,11 @@ A start waits while it is not known whether the terminal lives, and while decisi
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import marks
 from phoenixd.core.actions import Alert, ObserveTerminal
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Starting
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import SavingHalted, SavingResumed, TerminalSeen

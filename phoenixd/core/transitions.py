@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from hashlib import sha256
 from typing import Literal
 
@@ -21,6 +20,7 @@ from phoenixd.core.agent.state import (
     Stopping,
     StopStep,
 )
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment

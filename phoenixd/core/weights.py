@@ -7,7 +7,6 @@ whose decision weighs otherwise than its effects do sets the weight itself.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, LookAtScreen, Reassure
@@ -16,6 +15,7 @@ from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Afterwards, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import (
     AgentDeclared,

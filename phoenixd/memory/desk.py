@@ -74,7 +74,7 @@ class Desk:
     """Characters of a brief that a session is given."""
     marks: tuple[str, ...] = ()
     """What an operator's own secrets begin with."""
-    lock: anyio.Lock = field(default_factory=anyio.Lock)
+    lock: anyio.Lock = field(default_factory=lambda: anyio.Lock(fast_acquire=True))
     agent: Agent | None = None
     known: KnownSecrets = field(default_factory=KnownSecrets)
     """What is secret of the agent; all desks of a seat have the same."""

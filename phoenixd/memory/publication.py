@@ -5,12 +5,12 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Awaitable, Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
 import anyio
 import structlog
-from anyio import to_thread
 
 from phoenixd.api.values import BriefFace, BriefPage, BriefWriting, LoopCounts
 from phoenixd.config.tables import ConfigurationTable
@@ -32,6 +32,7 @@ from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import signature
 from phoenixd.memory.repositories import GitLook, Repositories
 from phoenixd.memory.shelf import BRIEF_LIMIT
+from phoenixd.memory.threads import Threads
 from phoenixd.ports import Clock
 from phoenixd.ports.journal import Entry
 
@@ -61,7 +62,7 @@ class Publication:
         self._clock = clock
         self.desks = Desks(directories, settings, clock, files)
         self.repositories = Repositories(settings, clock, git)
-        self._threads = anyio.CapacityLimiter(THREADS)
+        self.threads = Threads("documents", THREADS)
         self.stale_days = settings.loops.stale_days
         self.damaged: Callable[[str, str], None] = lambda name, what: None
         self.published: Callable[[Agent], None] = lambda agent: None
@@ -92,7 +93,7 @@ class Publication:
                 await self.repositories.refresh(desk, agent)
         async with desk.lock:
             # Before the first write, so that no edit falls between that and the watch.
-            await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
+            await self.threads.run(partial(desk.aside.ensure_private_dir, desk.shelf.directory))
             self.watch(desk.shelf.directory)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
         self.published(agent)
@@ -114,7 +115,7 @@ class Publication:
                 own.tell_of(desk, agent, desk.consult(now), now)
             own.shelf.write_session(agent)
 
-        await to_thread.run_sync(own.shelf.open, limiter=self._threads)
+        await self.threads.run(own.shelf.open)
         async with desk.lock:
             await self.write_safely(desk, write)
 
@@ -127,7 +128,7 @@ class Publication:
             return
         self._heard_at[agent.name] = at
         desk = self.desks.desk_of(agent)
-        await to_thread.run_sync(desk.aside.ensure_private_dir, desk.shelf.directory, limiter=self._threads)
+        await self.threads.run(partial(desk.aside.ensure_private_dir, desk.shelf.directory))
         with bulkhead(agent.name, "what its session wrote"), anyio.move_on_after(HEARING_LIMIT):
             await self.hear(agent)
 
@@ -138,7 +139,7 @@ class Publication:
             return
         with bulkhead(name, "an edit of its state.json"):
             async with desk.lock:
-                touched = await to_thread.run_sync(desk.shelf.was_touched, limiter=self._threads)
+                touched = await self.threads.run(desk.shelf.was_touched)
             # What reads the file for another reason takes the edit over, and tells nobody.
             if touched or desk.shelf.is_edited:
                 log.info("state_edited", agent=name)
@@ -154,17 +155,17 @@ class Publication:
             self.desks.learn(agent)
             return desk.keep_incident(agent, action.incident, action.readings, screen)
 
-        return await to_thread.run_sync(write, limiter=self._threads)
+        return await self.threads.run(write)
 
     async def write_safely(self, desk: Desk, write: Callable[[], T]) -> T:
         """Run `write` in a thread; where it meets a torn state.json, wait for it to be whole, then rebuild it."""
         waited = 0.0
         while True:
             try:
-                return await to_thread.run_sync(write, limiter=self._threads)
+                return await self.threads.run(write)
             except TornState as torn:
                 if waited >= TORN_PATIENCE:
-                    await to_thread.run_sync(desk.shelf.repair, str(torn), limiter=self._threads)
+                    await self.threads.run(partial(desk.shelf.repair, str(torn)))
             finally:
                 for note in desk.take_notes():
                     log.warning("document_mended", agent=desk.shelf.name, note=desk.clean(note))
@@ -210,7 +211,7 @@ class Publication:
 
     async def brief(self, name: str) -> BriefPage | None:
         """The brief as it stands; None where there is none that can be read."""
-        return await to_thread.run_sync(self._brief, self.desks.desk(name), limiter=self._threads)
+        return await self.threads.run(partial(self._brief, self.desks.desk(name)))
 
     async def check_brief(self, name: str) -> tuple[Fault, ...]:
         """What is wrong with state.json and brief.md, as they stand (P41, P42, P82)."""
@@ -222,7 +223,7 @@ class Publication:
             text, written = (page.text.encode(), page.written) if page is not None else (None, None)
             return (*faults, *check_brief(text, name, written, now, limit))
 
-        return await to_thread.run_sync(check, limiter=self._threads)
+        return await self.threads.run(check)
 
     async def generate_brief(self, agent: Agent) -> BriefPage:
         """Write the brief anew, also where nothing changed, so that its age tells when it was last found true."""
@@ -297,7 +298,7 @@ class Publication:
                 with contextlib.suppress(anyio.WouldBlock):
                     desk.lock.acquire_nowait()
                     held.append(desk)
-            return await to_thread.run_sync(_due, held, self._clock.now().wall, limiter=self._threads)
+            return await self.threads.run(partial(_due, held, self._clock.now().wall))
         finally:
             for desk in held:
                 desk.lock.release()

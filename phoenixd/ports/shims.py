@@ -71,6 +71,10 @@ class ShimLinks(Protocol):
         """Return the hello of the agent's living shim, connecting if needed; None when nobody listens."""
         ...
 
+    def linked(self, agent: str) -> ShimHello | None:
+        """The same where there is a link; None where there is none now."""
+        ...
+
     def take_up(self, agent: str, reason: str) -> None:
         """Go on trying to reach a shim that could not be connected to, as after a loss."""
         ...
@@ -116,8 +120,16 @@ class Starter(Protocol):
 
     async def shim_command(self, agent: str) -> ShimCommand: ...
 
+    async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
+        """Write the order while the decision is being saved, as far as that does no harm if it is not; never fails."""
+        ...
+
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         """Write all that the run needs and return the order's path; raises LaunchFailed."""
+        ...
+
+    def tidy(self, agent: str, incarnation: int) -> None:
+        """Take away the control groups of the runs before that one, which was ordered; never waits."""
         ...
 
 

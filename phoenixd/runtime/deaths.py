@@ -34,13 +34,18 @@ class Deaths:
         self._tell = tell
         self._later = later
         self._shim_of: dict[str, ProcessIdentity] = {}
+        self._watched: set[ProcessIdentity] = set()
 
     def watch_shim(self, hello: ShimHello) -> None:
         """Report the shim's death once, for whatever run the agent has then."""
         name = hello.agent
+        if self._shim_of.get(name) == hello.shim and hello.shim in self._watched:
+            return  # Each start comes by here.
         self._shim_of[name] = hello.shim
+        self._watched.add(hello.shim)
 
         def died() -> None:
+            self._watched.discard(hello.shim)
             agent = self._find(name)
             # The death of a shim that a newer one has followed is no news about the newer one's run.
             if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:

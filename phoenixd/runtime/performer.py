@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import assert_never
 
@@ -66,6 +66,9 @@ from phoenixd.runtime.screening import Screening
 MOST_TEXTS = 100
 """Texts that wait to be typed into one agent."""
 
+PREPARED_AT_ONCE = 2
+"""Starts of one turn."""
+
 log = structlog.get_logger()
 
 
@@ -103,6 +106,23 @@ class Performer:
             for lane in tuple(self._lanes):
                 self._tasks.start_soon(self._drive, lane)
             await anyio.sleep_forever()
+
+    def prepare(self, actions: Sequence[Action], epoch: int) -> None:
+        """Begin, while these are being saved with that epoch, what does no harm if they are not; never waits.
+
+        Of many starts the first ones: more would only take the processors from the commit, for which all of them wait.
+        """
+        spawns = [action for action in actions if isinstance(action, Spawn) and lane_of(action) not in self._lanes]
+        for spawn in spawns[:PREPARED_AT_ONCE]:
+            if self._tasks is not None:
+                self._tasks.start_soon(self._prepare, spawn, epoch)
+
+    async def _prepare(self, spawn: Spawn, epoch: int) -> None:
+        try:
+            await self._runs.prepare(spawn, epoch)
+        except Exception:
+            # Whatever it is, the spawn itself meets it as well, and tells it.
+            log.exception("not_prepared", agent=spawn.agent)
 
     def submit(self, action: Action) -> None:
         """Put an action on its agent's lane; never waits."""

@@ -50,11 +50,20 @@ class RunOrders:
             if not self._is_wanted(action):
                 return
             self._outside.shims.start(action.agent, order, action.incarnation, action.run_id)
+            self._outside.starter.tidy(action.agent, action.incarnation)
         except LaunchFailed as failure:
             obstacle = _obstacle(failure)
             self._tell(StartFailed(action.agent, action.incarnation, failure.code, failure.message, obstacle))
         except (TerminalFailed, ShimFailed) as failure:
             self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message))
+
+    async def prepare(self, action: Spawn, epoch: int) -> None:
+        """Have an order written while the decision to spawn is being saved. Nothing is ordered."""
+        agent, hello = self._find(action.agent), self._outside.shims.linked(action.agent)
+        if agent is None or agent.run is None or agent.run.incarnation != action.incarnation:
+            return
+        if hello is not None and hello.run is None and not agent.spec.cleanup.is_set:
+            await self._outside.starter.prepare(agent, action, hello, epoch)
 
     def _is_wanted(self, action: Spawn) -> bool:
         """Whether the decision still stands; a stop that came meanwhile is answered here."""

@@ -83,10 +83,11 @@ class Saver:
         """Whether something was handed in that is not durable yet."""
         return bool(self._backlog)
 
-    async def save(self, batch: Batch, *, is_order: bool = False) -> Ticket:
+    async def save(self, batch: Batch, *, is_order: bool = False, begun: Callable[[], None] = lambda: None) -> Ticket:
         """Hand a batch in, and wait until it is durable; for no longer than a commit may take before it is late.
 
-        What was late is not lost: it is committed as soon as the journal can. is_order: somebody waits for it, and for
+        What was late is not lost: it is committed as soon as the journal can. begun: called when it was handed in; the
+        tasks that it starts come behind the one that gives it to the journal. is_order: somebody waits for it, and for
         him the reserve is freed.
         """
         if self.known.fault:
@@ -94,6 +95,7 @@ class Saver:
         ticket = Ticket(len(batch.entries))
         self._backlog.append((batch, [ticket]))
         self._wanted.set()
+        begun()
         if self._is_worth_waiting(is_order):
             with anyio.move_on_after(LATE):
                 await ticket.done.wait()

@@ -111,6 +111,7 @@ class Supervisor:
         self._clean = clean
         self._remember = remember
         self._on_crowded: Callable[[bool], None] = lambda crowded: None
+        self._prepare: Callable[[Sequence[Action], int], None] = lambda actions, epoch: None
         self._is_crowded, self._crowded_at = False, 0.0
         self._first: deque[_Waiting] = deque()
         self._queue: deque[_Waiting] = deque()
@@ -148,10 +149,11 @@ class Supervisor:
         listener: Listener,
         on_saved: Callable[[int], None],
         on_crowded: Callable[[bool], None],
+        prepare: Callable[[Sequence[Action], int], None] = lambda actions, epoch: None,
     ) -> None:
         """Speak from now on to parts that were made after it; to be called before it runs, and before it hears."""
         self._dispatch, self._clean, self._remember, self._on_saved = dispatch, clean, remember, on_saved
-        self._on_crowded = on_crowded
+        self._on_crowded, self._prepare = on_crowded, prepare
         self._listeners.append(listener)
 
     def find(self, name: str) -> Agent | None:
@@ -250,11 +252,10 @@ class Supervisor:
         """
         turn, now = self._step_all()
         self._tell_how_crowded()
-        self.alarm.set(next_deadline(self.fleet, now))
         ticket, keep = None, None
         if turn.is_to_be_saved:
             batch = turn.batch(self.fleet, now)
-            ticket = await self.saver.save(batch, is_order=turn.ends)
+            ticket = await self.saver.save(batch, is_order=turn.ends, begun=lambda: self._begin(turn, batch.epoch))
             if ticket.seqs is None:
                 # What agents are wanted to be stands outside the journal also where that is late.
                 self._remember(batch, turn.orders, False)
@@ -274,14 +275,25 @@ class Supervisor:
         fails = bool(self.saver.known.fault)
         if not self._dues.go_on_without(due, forget=fails) and fails:
             self._refuse()
+        if turn.actions and not turn.answers:
+            # The lanes begin with these before anybody is told of the turn, where nobody waits for an answer.
+            await checkpoint()
+        # No Tick could be stepped before.
+        self.alarm.set(next_deadline(self.fleet, now))
         seqs = ticket.seqs if ticket is not None and ticket.seqs is not None else (0,) * len(turn.entries)
         stored = [StoredEntry(seq, entry) for seq, entry in zip(seqs, turn.entries, strict=True)]
         for listener in tuple(self._listeners):
             listener(stored, tuple(turn.changed.values()))
         self._on_turn()
-        if turn.actions:
-            # The lanes begin with these before the next events are stepped.
+        turn.write_log()
+        if turn.actions and turn.answers:
+            # Before the next events are stepped, and behind the listeners: whoever was answered asks them next.
             await checkpoint()
+
+    def _begin(self, turn: Turn, epoch: int) -> None:
+        """While a turn is being saved: have prepared what it orders. Of a person's order nothing is begun before."""
+        if turn.actions and not turn.orders:
+            self._prepare(turn.actions, epoch)
 
     @property
     def _knows_otherwise(self) -> bool:

@@ -28,6 +28,8 @@ class Turn:
     """What one turn gathered: entries to save, agents that changed, actions to dispatch, answers to give."""
 
     entries: list[Entry] = field(default_factory=list)
+    decided: list[Entry] = field(default_factory=list)
+    """Those of the entries that are decisions."""
     changed: dict[str, Agent] = field(default_factory=dict)
     removed: dict[str, int] = field(default_factory=dict)
     actions: list[Action] = field(default_factory=list)
@@ -79,30 +81,23 @@ class Turn:
                 if agent is not None:
                     self.changed[agent.name] = agent
                 continue
-            self.entries.append(
-                Entry(
-                    at=now.at,
-                    wall=now.wall,
-                    agent=agent.name if agent else None,
-                    incarnation=agent.incarnation if agent else 0,
-                    event=kind,
-                    detail=detail | describe_texts(event, decision.actions, clean),
-                    state=agent.state_name if agent else None,
-                    reason=decision.reason,
-                    readings=decision.readings,
-                    actions=describe_actions(decision.actions),
-                    weight=decision.weight or ("story" if agent is None else "detail"),
-                    facts=decision.facts,
-                )
-            )
-            self.entries.extend(alert_entries(decision, now))
-            log.info(
-                "decided",
+            decided = Entry(
+                at=now.at,
+                wall=now.wall,
                 agent=agent.name if agent else None,
-                cause=kind,
+                incarnation=agent.incarnation if agent else 0,
+                event=kind,
+                detail=detail | describe_texts(event, decision.actions, clean),
                 state=agent.state_name if agent else None,
                 reason=decision.reason,
+                readings=decision.readings,
+                actions=describe_actions(decision.actions),
+                weight=decision.weight or ("story" if agent is None else "detail"),
+                facts=decision.facts,
             )
+            self.entries.append(decided)
+            self.decided.append(decided)
+            self.entries.extend(alert_entries(decision, now))
             if agent is None:
                 continue
             if decision.removed:
@@ -111,6 +106,11 @@ class Turn:
             else:
                 self.removed.pop(agent.name, None)
                 self.changed[agent.name] = agent
+
+    def write_log(self) -> None:
+        """Tell the log what was decided; to be called when it is under way, since nothing waits for the log."""
+        for entry in self.decided:
+            log.info("decided", agent=entry.agent, cause=entry.event, state=entry.state, reason=entry.reason)
 
     def batch(self, fleet: Fleet, now: Moment) -> Batch:
         """What is saved of it, with what the fleet is then."""

@@ -6,6 +6,7 @@ A network's file system may hang whoever asks it, and the shim has to live: only
 from __future__ import annotations
 
 import os
+import select
 
 import records
 
@@ -34,7 +35,7 @@ def full(order: Order, state_dir: str = "") -> list[str]:
         ("tmp", environment.get(b"TMPDIR", b"") or b"/tmp"),
     )
     try:
-        mounts = _mounts()
+        mounts = _table.now()
     except (OSError, records.Unreadable):
         return []
     return [
@@ -43,7 +44,15 @@ def full(order: Order, state_dir: str = "") -> list[str]:
     ]  # fmt: skip
 
 
-def _is_of_this_host(path: bytes, mounts: list[tuple[bytes, bytes]]) -> bool:
+def look() -> None:
+    """Have the table of mounts read, so that an end need not wait for that; as long as nothing is mounted anew."""
+    try:
+        _table.now()
+    except (OSError, records.Unreadable):
+        return
+
+
+def _is_of_this_host(path: bytes, mounts: dict[bytes, bytes]) -> bool:
     """Whether the way there, links followed, never leaves the disks of this host; no link is read on another."""
     at, ahead, links = b"/", path.split(b"/")[::-1], 0
     while ahead:
@@ -77,28 +86,62 @@ def _is_full(path: bytes) -> bool:
     return blocks * found.f_frsize < LEAST_ROOM or (found.f_files > 0 and not files)
 
 
-def _mounts() -> list[tuple[bytes, bytes]]:
-    """Mount points with the type of what is mounted there; the newest last."""
-    found = []
-    for line in records.read_bytes(MOUNTS, MOUNTS_LIMIT).splitlines():
+class Table:
+    """The mounts of this host. The kernel tells by the open file that they have changed."""
+
+    def __init__(self) -> None:
+        self._path, self._fd = "", -1
+        self._changes = select.poll()
+        self._found: dict[bytes, bytes] = {}
+
+    def now(self) -> dict[bytes, bytes]:
+        """Mount points with the type of what is mounted there, the newest of several; raises OSError and Unreadable."""
+        if self._path != MOUNTS:
+            self._open()
+        elif not self._changes.poll(0):
+            return self._found
+        try:
+            os.lseek(self._fd, 0, os.SEEK_SET)
+            self._found = _read(records.read_at_most(self._fd, MOUNTS_LIMIT, MOUNTS))
+        except (OSError, records.Unreadable):
+            self._path = ""
+            raise
+        return self._found
+
+    def _open(self) -> None:
+        if self._fd >= 0:
+            self._changes.unregister(self._fd)
+            os.close(self._fd)
+            self._fd = -1
+        self._fd = records.open_plain(MOUNTS)
+        self._changes.register(self._fd, select.POLLPRI)
+        self._path = MOUNTS
+
+
+_table = Table()
+
+
+def _read(table: bytes) -> dict[bytes, bytes]:
+    found = {}
+    for line in table.splitlines():
         point, _, kind = line.partition(b" - ")
         words = point.split()
         if len(words) > 4 and kind:
-            found.append((_plain(words[4]), kind.split()[0]))
+            found[_plain(words[4])] = kind.split()[0]
     return found
 
 
 def _plain(point: bytes) -> bytes:
     """Blanks and the like stand there as \\040."""
+    if b"\\" not in point:
+        return point
     for code in (b"040", b"011", b"012", b"134"):
         point = point.replace(b"\\" + code, bytes((int(code, 8),)))
     return point
 
 
-def _type_of(path: bytes, mounts: list[tuple[bytes, bytes]]) -> bytes:
-    place, kind = b"", b""
-    for point, one in mounts:
-        is_below = path == point or path.startswith(point.rstrip(b"/") + b"/")
-        if is_below and len(point) >= len(place):
-            place, kind = point, one
-    return kind
+def _type_of(path: bytes, mounts: dict[bytes, bytes]) -> bytes:
+    """Of the mount that is the nearest above; empty where none is."""
+    while path not in mounts and path != b"/":
+        path = path[: path.rindex(b"/")] or b"/"
+    return mounts.get(path, b"")

@@ -5,6 +5,7 @@ The child reports through a pipe that exec closes: EXECUTING and then the end is
 
 from __future__ import annotations
 
+import _signal  # type: ignore[import-not-found]  # No stubs: it is not for everybody.
 import ctypes
 import errno
 import os
@@ -28,6 +29,7 @@ NOT_FOUND, NOT_EXECUTABLE, NOT_TRIED = 127, 126, 0  # The first two as a shell h
 SYS_CLONE3 = 435  # The same number on every architecture.
 CLONE_INTO_CGROUP = 0x200000000
 RESETTABLE = tuple(int(number) for number in signal.valid_signals() - {signal.SIGKILL, signal.SIGSTOP})
+DEFAULT, SET_MASK = int(signal.SIG_DFL), int(signal.SIG_SETMASK)
 ALL_SIGNALS = signal.valid_signals()
 
 _prctl = ctypes.CDLL(None, use_errno=True).prctl
@@ -183,11 +185,14 @@ def join(cgroup: str) -> None:
 
 
 def _reset_signals() -> None:
-    """Default dispositions and an empty mask: an agent must not inherit what its starters ignored or blocked."""
+    """Default dispositions and an empty mask: an agent must not inherit what its starters ignored or blocked.
+
+    By the functions below those of `signal`, which make enums of what they return, in memory that is copied for it.
+    """
     for number in RESETTABLE:
-        signal.signal(number, signal.SIG_DFL)
-    signal.set_wakeup_fd(-1)
-    signal.pthread_sigmask(signal.SIG_SETMASK, ())
+        _signal.signal(number, DEFAULT)
+    _signal.set_wakeup_fd(-1)
+    _signal.pthread_sigmask(SET_MASK, ())
 
 
 def _execute(order: Order) -> None:

@@ -79,7 +79,7 @@ def read_bytes(path: str, limit: int = RECORD_LIMIT, dir_fd: int | None = None) 
         status = os.fstat(fd)
         if status.st_size > limit:
             raise Unreadable("EFBIG", f"{path}: {status.st_size} bytes, the limit is {limit}")
-        return _read_at_most(fd, limit, path)
+        return read_at_most(fd, limit, path)
     except OSError as error:
         raise Unreadable(errno_name(error), f"{path}: {error.strerror}") from error
     finally:
@@ -119,7 +119,8 @@ def errno_name(error: OSError) -> str:
     return errno.errorcode.get(error.errno or 0, "EIO")
 
 
-def _read_at_most(fd: int, limit: int, path: str) -> bytes:
+def read_at_most(fd: int, limit: int, path: str) -> bytes:
+    """The rest of an open file; raises OSError, and Unreadable where that is more than `limit` bytes."""
     # A writer may still be adding to the file: the size seen above is no bound for what read() returns.
     chunks: list[bytes] = []
     room = limit + 1

@@ -98,8 +98,14 @@ class Run:
 
     def reap(self) -> None:
         """After SIGCHLD: collect every dead process, continue a stopped agent, go on with what its death began."""
-        self._collect()
-        if self._emptying:
+        has_no_child = self._collect()
+        if not self._emptying:
+            return
+        # Both proofs together: there is nothing to be looked for, and nothing to be killed.
+        if has_no_child and self._can_sweep_later():
+            self.unswept = True
+            self._over()
+        else:
             self._empty_tree()
 
     def _collect(self) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 
 import records
+from spare import Spare
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -22,6 +23,7 @@ class RunFiles:
         self.state_dir = state_dir
         self._boot_id = boot_id
         self._shim = shim
+        self._spare = Spare(self._path("exit.json"))
 
     def last_exit(self) -> dict[str, Any] | None:
         """How the last run ended, also one of an earlier shim."""
@@ -49,8 +51,17 @@ class RunFiles:
         # It names processes of this boot only, so that it need not survive the machine.
         records.write(self._path("run.json"), record, durable=False)
 
+    def expect_exit(self) -> None:
+        """Have a file ready for the record of an end, while there is time."""
+        self._spare.prepare()
+
+    def forget_spare(self) -> None:
+        """Let go of the file that was ready, or of the record that it has replaced."""
+        self._spare.clear()
+
     def write_exit(self, record: dict[str, Any], *, durable: bool) -> None:
-        records.write(self._path("exit.json"), record, durable=durable)
+        if durable or not self._spare.write(record):
+            records.write(self._path("exit.json"), record, durable=durable)
 
     def sync_exit(self) -> None:
         """Make the exit record durable that was written without it."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import signal
+import time
 
 import disks
 import messages
@@ -35,6 +36,8 @@ PROTOCOL, ARMING = 2, 2
 REPORTED_PIDS = 1000
 # What a daemon says in its hello that it can do, and an older one cannot: hear batches, sweep for strays.
 ABILITIES = ("batches", "sweeps")
+# Seconds after which the record of a crash is made durable: what a power cut of that moment takes away was told.
+SYNCED_AFTER = 0.1
 NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 
 
@@ -96,7 +99,7 @@ class Shim:
     def leave(self, cause: str) -> None:
         self._leaving = self._leaving or cause
         if self._run is None:
-            self._gone = True
+            self._go()
         else:
             self._run.kill(cause)
 
@@ -246,6 +249,9 @@ class Shim:
     def run_started(self, run: Run) -> None:
         self._keep("run.json", lambda: self._files.write_run(run))
         self._tell("started", run.description)
+        # What its end would have to wait for.
+        self._keep("the spare file of exit.json", self._files.expect_exit)
+        disks.look()
 
     def run_failed(self, run: Run, failure: StartFailure) -> None:
         self._run = None
@@ -273,7 +279,7 @@ class Shim:
         record = runfiles.exit_record(run, self._unswept.runs, self._hooks.arming.uses, full)
         self._hooks.arming.end()
         # That an agent meant to stop has to outlast the machine before anybody acts on it. Any other end is told first:
-        # the file is there for a daemon that was away, and the disk writes while the next start is decided on.
+        # the file is there for a daemon that was away. On the disk it would stand in the way of the decision's sync.
         durable = runfiles.is_clean(run)
         failed = self._keep("exit.json", lambda: self._files.write_exit(record, durable=durable))
         if failed in NO_ROOM and "state" not in full:
@@ -281,17 +287,27 @@ class Shim:
         self._keep(".clean-exit", lambda: self._files.write_clean_exit(run))
         self._exit = record
         self._run = None
-        self._take_terminal_back()
         self._tell_exit(record)
+        self._files.forget_spare()
+        self._take_terminal_back()
         if not durable and not failed:
-            self._keep("exit.json", self._files.sync_exit)
+            self._reactor.at("exit.json", time.monotonic() + SYNCED_AFTER, self._sync_exit)
         self._settle()
 
     def _settle(self) -> None:
         if self._leaving is not None:
-            self._gone = True
+            self._go()
         else:
             self._show_notice()
+
+    def _go(self) -> None:
+        if self._reactor.waits_for("exit.json"):
+            self._sync_exit()
+        self._gone = True
+
+    def _sync_exit(self) -> None:
+        self._reactor.cancel("exit.json")
+        self._keep("exit.json", self._files.sync_exit)
 
     def _is_agents(self, pid: int) -> bool:
         # All that runs below the terminal server was started by this agent or another, be it by way of the server. A

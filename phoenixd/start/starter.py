@@ -11,6 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 
+import structlog
 from anyio import to_thread
 
 from phoenixd import __version__
@@ -24,17 +25,18 @@ from phoenixd.directories import Directories
 from phoenixd.doctor import find_command
 from phoenixd.documents.seal import Seal, mint, request, request_alone
 from phoenixd.documents.state import StateDocument
-from phoenixd.errors import LaunchFailed, UnsafeFile
+from phoenixd.errors import LaunchFailed, PhoenixdError, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
 from phoenixd.harness.screens import CANNOT_RUN, harness_of
 from phoenixd.memory.breakers import make_file
 from phoenixd.memory.brief.composition import first_words
 from phoenixd.memory.brief.task_in_hand import POINTER
-from phoenixd.memory.desk import Desk
+from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.files import Files
 from phoenixd.memory.publication import Publication
 from phoenixd.ports import Clock
 from phoenixd.ports.shims import ShimCommand, ShimHello
+from phoenixd.start.ahead import Ahead
 from phoenixd.start.coexistence import Coexistence
 from phoenixd.start.fences import api_socket, fence_of, offer_api
 from phoenixd.start.order import phoenix_variables, render_order
@@ -46,12 +48,15 @@ from phoenixd.start.status_line import add_status_line
 from phoenixd.start.trust import seed_trust
 from phoenixd.start.variables import Variables
 
+log = structlog.get_logger("phoenixd.start")
+
 
 class Starter:
     """Everything that lies between a Spawn and the shim's start: environment, brief, settings, command line, order.
 
-    create_leaf: makes the cgroup of a run, and returns its path or None. agents: those whose sessions are watched.
-    tell: takes what was found of a session, to be decided upon. publication: whose desks a start consults.
+    create_leaf: makes the cgroup of a run, and returns its path or None. prune: takes away those of the runs before it.
+    agents: those whose sessions are watched. tell: takes what was found of a session, to be decided upon.
+    publication: whose desks a start consults.
     """
 
     def __init__(
@@ -59,6 +64,7 @@ class Starter:
         *,
         directories: Directories,
         create_leaf: Callable[[str, int], str | None] | None,
+        prune: Callable[[str, int], None] = lambda agent, keep: None,
         clock: Clock,
         files: Files,
         programs: Programs,
@@ -73,7 +79,7 @@ class Starter:
         """Raises OSError. owner: whose orders a shim takes. before_task: notes how a worker finds its workspace."""
         self._directories = directories
         self._owner = owner
-        self._create_leaf = create_leaf
+        self._create_leaf, self._prune = create_leaf, prune
         self._epoch = epoch
         self._before_task = before_task
         self._clock = clock
@@ -87,6 +93,7 @@ class Starter:
         self._publication = publication
         self._key = _token_key(files, directories.state / "token.key")
         self._trust_lock = threading.Lock()
+        self._ahead: dict[str, Ahead] = {}
         self.coexistence = Coexistence(agents, tell, files, variables.session_files)
 
     async def shim_command(self, agent: str) -> ShimCommand:
@@ -114,6 +121,9 @@ class Starter:
         What its program finds while it boots is written by the publication that each start brings with it: state.json,
         brief.md (unless it is read at once) and the run's own session-start files, for which the hook program waits.
         """
+        ahead = self._ahead.pop(agent.name, None)
+        if ahead is not None and (order := await ahead.order_for(agent, spawn, hello, self._epoch(), self._clock.at())):
+            return order
         harness = harness_of(agent.spec)
         if spawn.mode is Mode.RESUME:
             await self.coexistence.require_alone(agent)
@@ -130,6 +140,39 @@ class Starter:
                 raise LaunchFailed(
                     f"the files of a start could not be written: {error}", "free space, or mend the state directory"
                 ) from error
+
+    async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
+        """Write an order while the decision on it is being saved, where nothing of that counts unless it is saved.
+
+        `write_order` then finds it. Where it cannot be had, or no longer fits, that writes it as ever, and says why it
+        cannot. What may not be done before the commit is not done here: no file that says how the run before ended
+        goes, and no task takes its place. epoch: the one that the decision will have been saved with.
+        """
+        harness, base = harness_of(agent.spec), self._variables.known_base(agent.spec.env_from)
+        if base is None or agent.spec.task:
+            return
+        desk, now = self._publication.desks.desk_of(agent), self._clock.at()
+        for name in [name for name, one in self._ahead.items() if name == agent.name or not one.is_fresh(now)]:
+            self._ahead.pop(name).is_void = True
+        ahead = self._ahead[agent.name] = Ahead(agent, spawn, hello, epoch, now)
+        try:
+            if harness.reads_brief_at_once:
+                await self._publication.repositories.first(desk, agent)
+            async with desk.lock:
+                if spawn.mode is Mode.RESUME:
+                    await self.coexistence.require_alone(agent)
+                if not ahead.is_void:
+                    ahead.order = await self._publication.threads.run(
+                        lambda: self._write(agent, spawn, hello, harness, base, desk, ahead=epoch)
+                    )
+        except (PhoenixdError, OSError, TornState) as problem:
+            log.info("not_prepared", agent=agent.name, reason=str(problem))
+        finally:
+            ahead.done.set()
+
+    def tidy(self, agent: str, incarnation: int) -> None:
+        """Take away the control groups of the runs before, once that one was ordered; no disk is asked."""
+        self._prune(agent, incarnation)
 
     def command_problem(self, agent: Agent) -> str | None:
         """Why the agent's command could not be run as things stand, as far as that can be told without waiting."""
@@ -173,9 +216,25 @@ class Starter:
         return mint(draw, spec.prompt or "")
 
     def _write(
-        self, agent: Agent, spawn: Spawn, hello: ShimHello, harness: Harness, base: Mapping[str, str], desk: Desk
+        self,
+        agent: Agent,
+        spawn: Spawn,
+        hello: ShimHello,
+        harness: Harness,
+        base: Mapping[str, str],
+        desk: Desk,
+        *,
+        ahead: int | None = None,
     ) -> str:
+        """The order's path; empty where it may not be written yet.
+
+        ahead: the epoch that will be committed when it counts, where it is not yet.
+        """
         spec, shelf = agent.spec, desk.shelf
+        if ahead is not None and (
+            shelf.holds(".clean-exit") or (spawn.mode is Mode.FRESH and shelf.holds(FRESH_MARKER))
+        ):
+            return ""
         if problems := harness.problems(spec):
             raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
         state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
@@ -227,8 +286,8 @@ class Starter:
         if is_fenced:
             offer_api(self._directories.runtime, spec.name)
         fence = fence_of(spec, self._directories, variables)
-        order = runtime_dir / "order.json"
-        content = render_order(spec, spawn, argv, variables, token, leaf, self._epoch(), fence)
+        order, epoch = runtime_dir / "order.json", self._epoch() if ahead is None else ahead
+        content = render_order(spec, spawn, argv, variables, token, leaf, epoch, fence)
         self._files.replace(order, content, durable=False)
         return str(order)
 

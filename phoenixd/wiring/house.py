@@ -21,7 +21,6 @@ from phoenixd.core.tasks.state import is_of
 from phoenixd.documents.project.outcomes import of_workers
 from phoenixd.documents.task_report import Left, Output
 from phoenixd.drivers.cgroups.oom import OomCounters
-from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.evidence.signs import EvidenceFiles
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files import plain as plain_files
@@ -124,7 +123,8 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
     starter = Starter(
         directories=directories,
         owner=owner,
-        create_leaf=partial(_create_leaf, world.cgroups) if world.cgroups is not None else None,
+        create_leaf=cgroups.create_leaf if cgroups is not None else None,
+        prune=cgroups.prune if cgroups is not None else lambda agent, keep: None,
         clock=clock,
         files=plain_files,
         programs=programs,
@@ -177,11 +177,6 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
     )  # fmt: skip
     screens = Screens(lambda: clock.now().wall)
     return House(variables, transcripts, papers, starter, screens, handover, shared, reader)
-
-
-def _create_leaf(cgroups: CgroupTree, agent: str, incarnation: int) -> str | None:
-    cgroups.prune(agent, keep=incarnation)
-    return cgroups.create_leaf(agent, incarnation)
 
 
 def routes(alerts: AlertsTable, processes: Processes) -> list[Route]:

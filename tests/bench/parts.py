@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tests.bench import (
     brief,
     crowd,
+    death,
     faces,
     feed,
     flood,
@@ -38,6 +39,7 @@ PARTS: dict[str, Part] = {
         "kill -9 to main(), all killed at once, status and idle cost beside runit, s6, pm2, supervisord and systemd",
         race_report.report,
     ),
+    "death": Part("where the time of a death lies, step by step", death.report, usual=False),
     "idle": Part("the idle cost and memory of phoenixd alone", race_report.report_idle, usual=False),
     "call": Part("what one hook call costs the agent", hooks.report),
     "hooks": Part("4,000 hooks a second from 100 agents for 10 s, and an order meanwhile", flood.report, usual=False),

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as bench
-from tests.bench import recovery
+from tests.bench import death, recovery
 from tests.bench.parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -33,6 +33,15 @@ def test_a_race_of_two_ends_with_a_figure_for_each() -> None:
         assert " / " in line, line
         assert "never came back" not in line
         assert any(line.startswith(f"{name} ") for line in costs.splitlines())
+
+
+@pytest.mark.skipif(
+    not any(map(shutil.which, ("cc", "gcc", "clang"))), reason="not run: no C compiler (apt-get install gcc libc6-dev)"
+)
+def test_of_a_death_every_step_has_its_mark() -> None:
+    (found,) = death.deaths(1, 1)
+
+    assert set(found) == {*death.STEPS, *death.MEANWHILE}
 
 
 def test_every_part_can_be_asked_for_and_help_says_what_it_measures(capsys: pytest.CaptureFixture[str]) -> None:

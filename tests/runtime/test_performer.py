@@ -7,13 +7,15 @@ from typing import Any, cast
 
 import anyio
 
-from phoenixd.core.actions import Deliver, Kill, PlantCodes, ReadSeed
+from phoenixd.core.actions import Deliver, Kill, PlantCodes, ReadSeed, Spawn
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.events.runs import NotDelivered
 from phoenixd.planting import Marker, Planting
-from phoenixd.runtime.performer import MOST_TEXTS, Performer
+from phoenixd.runtime.performer import MOST_TEXTS, PREPARED_AT_ONCE, Performer
 from tests.core.story import Story, claude
 from tests.waiting import eventually
 
@@ -71,3 +73,26 @@ async def test_codes_of_a_run_that_is_over_are_not_planted() -> None:
 async def test_where_no_papers_are_kept_no_codes_can_be_planted_and_that_is_told() -> None:
     told = await told_of(None, PlantCodes("a", 1, "start"))
     assert told == [PlantingFailed("a", 1, "no papers of markers are kept here")]
+
+
+async def test_of_many_starts_the_first_are_prepared_and_a_fault_in_that_ends_nothing() -> None:
+    story, nothing = Story(claude()).runs(), cast(Any, None)
+    asked: list[str] = []
+
+    class Starter:
+        async def prepare(self, agent: Agent, spawn: Spawn, hello: object, epoch: int) -> None:
+            asked.append(f"{spawn.run_id} with {epoch}")
+            raise ValueError("a fault of ours")
+
+    shims = SimpleNamespace(linked=lambda agent: SimpleNamespace(run=None))
+    outside = cast(Any, SimpleNamespace(shims=shims, starter=Starter()))
+    performer = Performer(outside, lambda name: story.fleet.agents["a"], nothing, nothing, nothing, nothing)
+    spawns = [Spawn(f"a{number}", 1, f"run-{number}", Mode.FRESH, "s", PromptKind.GOAL) for number in range(5)]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(performer.run)
+        await eventually(lambda: performer._tasks is not None, what="it runs")
+        performer.prepare([Kill("a", 1), *spawns], 7)
+        await eventually(lambda: len(asked) == PREPARED_AT_ONCE, what="the first ones are prepared")
+        tasks.cancel_scope.cancel()
+
+    assert asked == ["run-0 with 7", "run-1 with 7"]

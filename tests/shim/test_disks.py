@@ -63,6 +63,14 @@ def test_a_disk_without_room_for_one_more_file_is_full(disks: Any, tmp_path: Pat
         assert disks.full(order(HOME=str(mount))) == ["home"]
 
 
+def test_what_is_mounted_later_is_known(disks: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(disks, "OF_THIS_HOST", disks.OF_THIS_HOST - {b"tmpfs"})
+    disks.look()
+    with small_disk(tmp_path / "disk", ROOM) as mount:
+        fill(mount)
+        assert disks.full(order(HOME=str(mount))) == [], "as if it were of the network"
+
+
 def test_each_place_of_a_run_is_looked_at(disks: Any, disk: Path) -> None:
     assert disks.full(order(HOME=str(disk), TMPDIR=str(disk)), str(disk)) == []
     fill(disk)

@@ -101,6 +101,12 @@ class SimulatedLauncher:
     async def shim_command(self, agent: str) -> ShimCommand:
         return ShimCommand(("shim", agent))
 
+    async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
+        """No order: a program that was made and never begun would be one more of which the host knows."""
+
+    def tidy(self, agent: str, incarnation: int) -> None:
+        """A simulated run leaves nothing behind it but processes."""
+
     async def write_order(self, agent: Agent, spawn: Spawn, hello: ShimHello) -> str:
         await anyio.sleep(self._host.dice.uniform(0.001, 0.01))
         if self._host.happens(0.01):

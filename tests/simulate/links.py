@@ -38,6 +38,10 @@ class SimulatedShims:
             return link.hello
         return self._open(agent)
 
+    def linked(self, agent: str) -> ShimHello | None:
+        link = self._links.get(agent)
+        return None if link is None else link.hello
+
     def take_up(self, agent: str, reason: str) -> None:
         """A simulated shim that listens is always reached."""
 

@@ -50,6 +50,9 @@ class HandClock:
     def now(self) -> Moment:
         return Moment(self.wall, self.wall, 0.5, "nonce")
 
+    def at(self) -> float:
+        return self.wall
+
     async def sleep_until(self, at: float) -> None:
         if self.stands_still:
             await anyio.sleep_forever()

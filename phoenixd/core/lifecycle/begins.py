@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import cut, opening, productive, progress, prompts, requests, restart, session
@@ -21,6 +20,7 @@ from phoenixd.core.agent.state import (
     Stopping,
     StopStep,
 )
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, RunAdopted, StartFailed
 from phoenixd.core.lifecycle.ends import ended

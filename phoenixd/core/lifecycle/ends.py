@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import assert_never
 
 from phoenixd.core import (
@@ -31,6 +30,7 @@ from phoenixd.core.agent.state import (
     Stopping,
     StopStep,
 )
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import IncidentRecorded
 from phoenixd.core.events.runs import AgentExited, AgentVanished, RunMissing, ShimLost, TreeGone, TreeLingers

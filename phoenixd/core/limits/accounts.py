@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 
 from phoenixd.core import requests
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Afterwards, BackingOff, Parked, Running, Stopping
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent
 from phoenixd.core.events.orders import AgentDeclared

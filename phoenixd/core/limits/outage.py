@@ -8,13 +8,13 @@ in slots. Programs of the open contract share no harness with each other, so onl
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from phoenixd.core import alert_kinds, productive, requests
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.agent.state import BackingOff, Outage, Parked, Quarantined, Running, Starting
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent
 from phoenixd.core.events.fleet import Tick

@@ -6,9 +6,8 @@ ordered, although it would be, is told with the reason.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent import Agent
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import HandoffRequested

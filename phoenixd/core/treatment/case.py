@@ -5,9 +5,10 @@ Values alone. Fleet.cases holds what goes on now and what ended within the hour;
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
 
+from phoenixd.core.change import replace
 from phoenixd.core.hooks import Failure, Named
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.evidence import Evidence

@@ -6,11 +6,10 @@ missing; here each failure gets its Case, and each treatment its outcome.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Starting, Stopping
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen

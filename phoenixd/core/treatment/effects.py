@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Quarantined
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.facts import Treating
 from phoenixd.core.moment import Moment

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import Failure, TurnFailed

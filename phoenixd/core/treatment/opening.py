@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.change import replace
 from phoenixd.core.facts import TreatmentDropped
 from phoenixd.core.moment import Moment
 from phoenixd.core.treatment import outcome

@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
+from phoenixd.core.change import replace
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.treatment.case import WHY_LIMIT, Treated
 from phoenixd.core.treatment.words import Outcome

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent.activity import Activity, PromptKind, Waiting
 from phoenixd.core.agent.run import Run
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, KeysRead
 from phoenixd.core.hooks import (

@@ -162,8 +162,12 @@ def sync_directory(path: Location) -> None:
 
 def ensure_private_dir(path: Location) -> None:
     """Make sure that a directory exists and is open to us alone; raises UnsafeFile where it is somebody else's."""
-    make_private(path)
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    flags = os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC
+    try:
+        descriptor = os.open(path, flags)
+    except FileNotFoundError:
+        make_private(path)
+        descriptor = os.open(path, flags)
     try:
         found = os.fstat(descriptor)
         if found.st_uid != os.geteuid():

@@ -102,6 +102,11 @@ class SeqpacketShims(Orders):
                 return peer.hello
             return await self._open(peer) or await self._first_word(peer)
 
+    def linked(self, agent: str) -> ShimHello | None:
+        """The hello of the agent's shim as it is now; None where there is no link to it."""
+        peer = self._peers.get(agent)
+        return peer.hello if peer is not None and peer.link is not None else None
+
     def take_up(self, agent: str, reason: str) -> None:
         """Go on trying to reach a shim that could not be connected to, as after a loss."""
         peer = self._peer(agent)
