@@ -76,5 +76,6 @@ async def compose(
         listener=listen,
         on_saved=service.ring,
         on_crowded=world.shims.hold_back,
+        on_long_crowded=world.shims.read_each,
     )
     return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, rounds, service, ending)
