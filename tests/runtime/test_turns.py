@@ -9,15 +9,21 @@ from anyio.lowlevel import checkpoint
 from phoenixd.core.actions import Action, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Starting
+from phoenixd.core.decision import Decision
+from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.orders import AgentDeclared, MuteRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.hooks import ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
+from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Supervisor
+from phoenixd.runtime.turn import Turn
+from tests.agents import an_agent
 from tests.runtime.test_messages import FastClock
 
 AGENTS = 20
@@ -130,6 +136,27 @@ async def test_what_came_before_all_others_comes_before_an_order_too() -> None:
         heard = [one.event for one in supervisor._first]
         tasks.cancel_scope.cancel()
     assert heard == [EpochBegun(3), StartRequested("a")]
+
+
+def test_of_events_of_which_no_row_tells_nothing_is_described(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two of three hooks of a flood are mere signs of life."""
+    described: list[Event] = []
+
+    def describe(event: Event) -> tuple[str, dict[str, object]]:
+        described.append(event)
+        return describe_event(event)
+
+    monkeypatch.setattr("phoenixd.runtime.turn.describe_event", describe)
+    agent, now = an_agent("a"), Moment(1.0, 1.0)
+    sign, ended = ToolStarted("a", 1), TurnEnded("a", 1)
+    turn = Turn()
+    turn.note(sign, (Decision(agent),), now, lambda agent, text: text)
+    turn.note(sign, (Decision(agent, reason="looked at", weight="noise"),), now, lambda agent, text: text)
+    assert (described, turn.entries) == ([], [])
+    turn.note(ended, (Decision(agent),), now, lambda agent, text: text)
+    turn.note(sign, (Decision(agent, reason="its first sign of life"),), now, lambda agent, text: text)
+    assert described == [ended, sign]
+    assert [entry.event for entry in turn.entries] == ["hook_seen", "hook_seen"]
 
 
 def crowding(supervisor: Supervisor) -> list[bool | str]:
