@@ -14,7 +14,8 @@ from typing import Any, cast
 
 import anyio
 import structlog
-from uvicorn import Config, Server
+from uvicorn.config import Config
+from uvicorn.server import Server
 
 from phoenixd.api.application import Api
 from phoenixd.api.connection import HEADER_LIMIT, Connection

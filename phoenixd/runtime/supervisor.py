@@ -41,16 +41,16 @@ from phoenixd.runtime.turn import Turn
 
 TURN_LIMIT = 1000
 """Events that are taken into one commit at most."""
-TURN_SPAN = 0.02
-"""Seconds for which a turn steps at most: of a hundred deaths at once the first ones are acted upon meanwhile. Requests
-that belong together are never parted."""
+TURN_SPAN = 0.01
+"""Seconds for which a turn steps at most: of a hundred deaths at once the first ones are acted upon meanwhile, and an
+order that comes now waits no longer than that. Requests that belong together are never parted."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
-CROWDED, ROOMY = 200, 50
+CROWDED, ROOMY = 100, 50
 """More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges
-what is mere evidence, which this queue cannot."""
+what is mere evidence, which this queue cannot; and what stands in the queue waits for all of it."""
 LONGEST_HOLD = 1.0
-"""Seconds after which the shims are read once in any case, however much waits: what one of them says ends a wait."""
+"""Seconds after which each shim is read once in any case, however much waits: what one of them says ends a wait."""
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
@@ -112,6 +112,7 @@ class Supervisor:
         self._remember = remember
         self._on_crowded: Callable[[bool], None] = lambda crowded: None
         self._prepare: Callable[[Sequence[Action], int], None] = lambda actions, epoch: None
+        self._on_long_crowded: Callable[[], None] = lambda: None
         self._is_crowded, self._crowded_at = False, 0.0
         self._first: deque[_Waiting] = deque()
         self._queue: deque[_Waiting] = deque()
@@ -149,11 +150,12 @@ class Supervisor:
         listener: Listener,
         on_saved: Callable[[int], None],
         on_crowded: Callable[[bool], None],
+        on_long_crowded: Callable[[], None],
         prepare: Callable[[Sequence[Action], int], None] = lambda actions, epoch: None,
     ) -> None:
         """Speak from now on to parts that were made after it; to be called before it runs, and before it hears."""
         self._dispatch, self._clean, self._remember, self._on_saved = dispatch, clean, remember, on_saved
-        self._on_crowded, self._prepare = on_crowded, prepare
+        self._on_crowded, self._on_long_crowded, self._prepare = on_crowded, on_long_crowded, prepare
         self._listeners.append(listener)
 
     def find(self, name: str) -> Agent | None:
@@ -186,7 +188,8 @@ class Supervisor:
     def _tell_how_crowded(self) -> None:
         is_crowded = len(self._queue) > (ROOMY if self._is_crowded else CROWDED)
         if is_crowded and self._is_crowded and self._clock.at() - self._crowded_at > LONGEST_HOLD:
-            is_crowded = False
+            self._crowded_at = self._clock.at()
+            self._on_long_crowded()
         if is_crowded != self._is_crowded:
             self._is_crowded, self._crowded_at = is_crowded, self._clock.at()
             self._on_crowded(is_crowded)
@@ -312,12 +315,13 @@ class Supervisor:
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
             self._first.appendleft(_Waiting(event))
         began: Instant | None = None
-        for _ in range(min(len(self._first) + len(self._queue), TURN_LIMIT)):
+        # What goes first has a turn and a commit of its own: its answer waits for nothing that stood behind it.
+        waits = self._first or self._queue
+        for _ in range(min(len(waits), TURN_LIMIT)):
             now = self._clock.now()
-            waits = self._first or self._queue
-            if waits is self._queue and began is None:
+            if began is None:
                 began = now.at
-            elif began is not None and waits[0].done is None and now.at - began > TURN_SPAN:
+            elif waits is self._queue and waits[0].done is None and now.at - began > TURN_SPAN:
                 break
             waiting = waits.popleft()
             heard = as_heard(self.fleet, waiting.event)

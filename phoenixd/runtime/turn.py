@@ -53,9 +53,6 @@ class Turn:
 
     def note(self, event: Event, decisions: Sequence[Decision], now: Moment, clean: Clean) -> None:
         """Take in what was decided on an event: the rows that it is worth, and the agents as they are now."""
-        kind, detail = describe_event(event)
-        detail = kept(event, detail, clean)
-        name: str | None = getattr(event, "agent", None)
         if isinstance(event, IncidentRecorded) and event.record:
             self.incidents.append(
                 KeptIncident(
@@ -68,7 +65,15 @@ class Turn:
                     number=event.number,
                 )
             )
-        if not any(decision.is_worth_keeping for decision in decisions) and is_journaled(event):
+        kind, detail = "", dict[str, Any]()
+        is_told = any(one.is_worth_keeping and one.weight != "noise" for one in decisions)
+        is_bare = not any(one.is_worth_keeping for one in decisions) and is_journaled(event)
+        if is_told or is_bare:
+            # Most of a flood are mere signs of life, of which no row tells.
+            kind, detail = describe_event(event)
+            detail = kept(event, detail, clean)
+        if is_bare:
+            name: str | None = getattr(event, "agent", None)
             self.entries.append(Entry(now.at, now.wall, name, getattr(event, "incarnation", 0), kind, detail))
         for decision in decisions:
             self.actions.extend(decision.actions)

@@ -29,11 +29,13 @@ class Kin:
 
     def is_of_a_run(self, pid: int) -> bool:
         """Whether a process belongs to a run, or may: no agent may pass for a shim."""
-        known = {agent.run.run_id for agent in self.everybody() if agent.run is not None}
         if self.cgroups is not None and self.cgroups.owner_of(pid) is not None:
             return True
-        # A shim of ours is never hidden from us, and bears no run's mark.
-        if run_of(pid) in known or is_hidden(pid):
+        # A shim of ours is never hidden from us, and bears no run's mark: so of most no agent is asked.
+        mark = run_of(pid)
+        if mark is not None and any(agent.run is not None and agent.run.run_id == mark for agent in self.everybody()):
+            return True
+        if is_hidden(pid):
             return True
         try:
             return agent_by_mark(pid, str(self.directories.state / "agents")) is not None

@@ -77,5 +77,6 @@ async def compose(
         on_saved=service.ring,
         on_crowded=world.shims.hold_back,
         prepare=hands.performer.prepare,
+        on_long_crowded=world.shims.read_each,
     )
     return Daemon(ground, world, house, keeper, outside, hands, evidence, notifier, publisher, rounds, service, ending)

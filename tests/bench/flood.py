@@ -9,14 +9,16 @@ from __future__ import annotations
 import contextlib
 import http.client
 import json
+import os
 import select
 import socket
 import sqlite3
+import subprocess
+import sys
 import tempfile
-import threading
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -25,7 +27,8 @@ from tests.bench.arena import Figures, cpu_seconds
 from tests.bench.scale import Scale
 
 AGENTS, RATE, SECONDS = 100, 4000, 10.0
-ORDERS_EVERY = 0.1
+ORDERS, ORDERS_EVERY = ("start", "mute"), 0.1
+"""One that stands in the queue, and one that goes before it; and the seconds between two of them."""
 AIM = 20.0
 """Milliseconds in which 99 of 100 orders are done."""
 CYCLE = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreToolUse", "PostToolUse")
@@ -73,29 +76,50 @@ class Poster:
 
 
 def report(scale: Scale) -> bool:
-    """Print what came of it."""
+    """Print what came of it, and who had the processors meanwhile."""
     agents, rate, seconds = (4, 100, 2.0) if scale.quick else (AGENTS, RATE, SECONDS)
     with tempfile.TemporaryDirectory(prefix="phx-bench-") as directory, _stage(Path(directory), agents) as stage:
         posters = [_poster(stage, f"a{number:03}") for number in range(agents)]
-        quiet = _orders(stage, 2.0 if scale.quick else 5.0)
+        quiet = _heard(_asking(stage, 2.0 if scale.quick else 5.0))
         assert stage.process is not None
-        before, began = cpu_seconds([stage.process.pid]), time.monotonic()
-        orders = Figures()
-        asking = threading.Thread(target=lambda: orders.samples.extend(_orders(stage, seconds).samples))
-        asking.start()
+        daemon, shims = stage.process.pid, _of(stage)
+        asking = _asking(stage, seconds)
+        parties = {"daemon": [daemon], "shims": shims, "generator": [os.getpid()], "orders": [asking.pid]}
+        before = {name: cpu_seconds(pids) for name, pids in parties.items()}
+        began, waited = time.monotonic(), _waited(daemon)
         _post(posters, rate, seconds)
-        took = time.monotonic() - began
-        asking.join()
-        cpu = cpu_seconds([stage.process.pid]) - before
+        took, waited = time.monotonic() - began, _waited(daemon) - waited
+        cpu = {name: cpu_seconds(pids) - before[name] for name, pids in parties.items()}
+        orders = _heard(asking)
         lost = _lost(stage, posters)
     sent, answered = sum(one.asked for one in posters), sum(one.answered for one in posters)
     refused = sum(one.refused for one in posters)
     print(f"\n{rate} hooks a second over HTTP from {agents} agents for {seconds:.0f} s")
     print(f"sent {sent / took:.0f} a second, {answered} of {sent} answered, {refused} of them refused")
-    print(f"the daemon's CPU: {cpu:.1f} s, {1e6 * cpu / max(1, sent):.0f} us a hook")
-    print(f"an order: median / p99 {quiet.text()} ms before, {orders.text()} ms meanwhile (aim: p99 {AIM:g} ms)")
+    print(f"the daemon's CPU: {cpu['daemon']:.1f} s, {1e6 * cpu['daemon'] / max(1, sent):.0f} us a hook")
+    shares = ", ".join(f"{name} {seconds / took:.2f}" for name, seconds in cpu.items())
+    print(f"cores: {shares} of {os.cpu_count()}; the daemon's loop waited {waited / took:.0%} of the time for one")
+    for order in ORDERS:
+        before_it, meanwhile = quiet[order].text(), orders[order].text()
+        print(f"{order}: median / p99 {before_it} ms before, {meanwhile} ms meanwhile (aim: p99 {AIM:g} ms)")
     print(f"of {sum(one.sent[kind] for one in posters for kind in DECIDES)} that decide, not journaled: {lost}")
     return refused == 0 and lost == 0 and answered == sent
+
+
+def _of(stage: Stage) -> list[int]:
+    """The shims, by the state directory in their command lines."""
+    found = []
+    for entry in os.listdir("/proc"):
+        with contextlib.suppress(OSError):
+            line = Path("/proc", entry, "cmdline").read_bytes() if entry.isdecimal() else b""
+            if b"shim" in line and os.fsencode(stage.root) in line:
+                found.append(int(entry))
+    return found
+
+
+def _waited(pid: int) -> float:
+    """Seconds for which a process's first thread was ready to run and had no processor."""
+    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
 
 
 @contextlib.contextmanager
@@ -163,19 +187,32 @@ def _post(posters: list[Poster], rate: int, seconds: float) -> None:
     poll.close()
 
 
-def _orders(stage: Stage, seconds: float) -> Figures:
-    """Milliseconds of an operator's order each tenth of a second: to start an agent that runs."""
-    figures, give_up, number = Figures(), time.monotonic() + seconds, 0
+def _asking(stage: Stage, seconds: float) -> subprocess.Popen[str]:
+    """Who gives the orders, in a process of its own: beside the generator each would wait for its turn of Python."""
+    argv = [sys.executable, "-m", "tests.bench.flood", str(stage.runtime / "api.sock"), str(seconds)]
+    return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
+
+
+def _heard(asking: subprocess.Popen[str]) -> dict[str, Figures]:
+    told, _ = asking.communicate()
+    return {order: Figures(**figures) for order, figures in json.loads(told).items()}
+
+
+def _ask(path: str, seconds: float) -> dict[str, Figures]:
+    """Milliseconds of an operator's order each tenth of a second: to start an agent that runs, then to mute one."""
+    figures, give_up, number = {order: Figures() for order in ORDERS}, time.monotonic() + seconds, 0
     while time.monotonic() < give_up:
-        connection = _UnixConnection(str(stage.runtime / "api.sock"))
+        order = ORDERS[number % len(ORDERS)]
+        connection = _UnixConnection(path)
         began = time.monotonic()
-        connection.request("POST", f"/v1/agents/a{number % 4:03}/start", "{}", {"Content-Type": "application/json"})
+        told, kind = json.dumps({"for": "1h"} if order == "mute" else {}), {"Content-Type": "application/json"}
+        connection.request("POST", f"/v1/agents/a{number % 4:03}/{order}", told, kind)
         answer = connection.getresponse()
         answer.read()
         if answer.status < 300:
-            figures.samples.append((time.monotonic() - began) * 1000)
+            figures[order].samples.append((time.monotonic() - began) * 1000)
         else:
-            figures.missed += 1
+            figures[order].missed += 1
         connection.close()
         number += 1
         time.sleep(ORDERS_EVERY)
@@ -207,3 +244,7 @@ class _UnixConnection(http.client.HTTPConnection):
     def connect(self) -> None:
         self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
         self.sock.connect(self.path)
+
+
+if __name__ == "__main__":
+    print(json.dumps({order: asdict(figures) for order, figures in _ask(sys.argv[1], float(sys.argv[2])).items()}))

@@ -83,7 +83,7 @@ def render_brief(facts: BriefFacts) -> str:
 
 def utf16_units(text: str) -> int:
     """How long a text is for a program in JavaScript."""
-    return len(text) + sum(character > "\uffff" for character in text)
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def render_injection(

@@ -17,7 +17,7 @@ from pathlib import Path
 import anyio
 import structlog
 from anyio import to_thread
-from watchfiles import awatch
+from watchfiles.main import awatch
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import EvidenceSeen

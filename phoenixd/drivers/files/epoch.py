@@ -98,11 +98,17 @@ def _put(path: Path, content: bytes) -> None:
         make_private(path.parent)
         descriptor, is_new = os.open(path, FLAGS, 0o600), True
     try:
-        if os.fstat(descriptor).st_nlink != 1:
+        found = os.fstat(descriptor)
+        if found.st_nlink != 1:
             raise UnsafeFile(f"{path} has several names: it may be somebody else's file")
-        os.ftruncate(descriptor, LENGTH)
-        os.pwrite(descriptor, content, 0)
-        os.fsync(descriptor)
+        if found.st_size == LENGTH:
+            os.pwrite(descriptor, content, 0)
+            # Nothing but these bytes: the file system's own log, in which all documents stand too, is not waited for.
+            os.fdatasync(descriptor)
+        else:
+            os.ftruncate(descriptor, LENGTH)
+            os.pwrite(descriptor, content, 0)
+            os.fsync(descriptor)
     finally:
         os.close(descriptor)
     if is_new:

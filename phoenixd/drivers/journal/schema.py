@@ -7,6 +7,7 @@ import shlex
 import sqlite3
 import stat
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 from typing import Literal
 
@@ -161,7 +162,7 @@ def load_agents(connection: sqlite3.Connection) -> tuple[Agent, ...]:
         if spec is not None and unsealed("specs", (name, spec, number)) is None:
             raise Damaged("the specification of an agent fails its checksum")
         try:
-            agents.append(load_snapshot(snapshot, number, spec or ""))
+            agents.append(_read(snapshot, number, spec or ""))
         except SpecMissing as error:
             raise Damaged(f"agent {name}: {error}") from error
         except Undecodable as error:
@@ -170,6 +171,17 @@ def load_agents(connection: sqlite3.Connection) -> tuple[Agent, ...]:
                 remedy="run the version that wrote it; nothing was changed",
             ) from error
     return tuple(agents)
+
+
+@cache
+def _read(snapshot: str, number: int | None, spec: str) -> Agent:
+    """An agent is the same value however often its rows are read: at a start they are looked through, then loaded."""
+    return load_snapshot(snapshot, number, spec)
+
+
+def forget_read() -> None:
+    """Keep nothing of what was read: nobody is to load it soon."""
+    _read.cache_clear()
 
 
 def unfit_agents(connection: sqlite3.Connection) -> tuple[str, ...]:

@@ -44,7 +44,15 @@ from phoenixd.drivers.journal.rows import (
 )
 from phoenixd.drivers.journal.salvage import Damage
 from phoenixd.drivers.journal.samples import SamplesOf
-from phoenixd.drivers.journal.schema import Damaged, connect, load_agents, load_retired, meta, version_of
+from phoenixd.drivers.journal.schema import (
+    Damaged,
+    connect,
+    forget_read,
+    load_agents,
+    load_retired,
+    meta,
+    version_of,
+)
 from phoenixd.drivers.journal.tables import (
     CASES_KEY,
     EPOCH_KEY,
@@ -113,6 +121,8 @@ class SqliteJournal:
                     return _saved(copy)
         except (sqlite3.Error, OSError, Damaged, Undecodable) as error:
             raise JournalFailed(f"the journal's snapshot cannot be read: {error}") from error
+        finally:
+            forget_read()
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         """Make a batch durable and return the row numbers of its entries; raises JournalFailed.

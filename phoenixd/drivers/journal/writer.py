@@ -15,7 +15,7 @@ from phoenixd.drivers.journal.reserve import Reserve
 from phoenixd.drivers.journal.retention import ENTRIES_PER_AGENT, KEEP_SECONDS, Retention
 from phoenixd.drivers.journal.rows import BatchRows, Row, sealed, sealed_entry
 from phoenixd.drivers.journal.salvage import Damage, open_sound
-from phoenixd.drivers.journal.schema import Check, retired_row
+from phoenixd.drivers.journal.schema import Check, forget_read, retired_row
 from phoenixd.drivers.journal.tables import (
     CASES_KEY,
     EPOCH_KEY,
@@ -183,6 +183,7 @@ class Writer:
         except (ConfigurationError, UnsafeFile) as error:
             raise JournalFailed(f"the journal cannot be opened again: {error.message}", error.remedy) from error
         self._content_suspect = False
+        forget_read()
         (last,) = connection.execute("SELECT max(seq) FROM sqlite_sequence WHERE name = 'entries'").fetchone()
         if (last or 0) < self._acknowledged:
             why = f"the disk lost entries {last or 0} to {self._acknowledged} after it had confirmed them"

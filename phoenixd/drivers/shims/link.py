@@ -16,15 +16,15 @@ from phoenixd.drivers.shims.wire import PACKET_LIMIT, Malformed, decode, encode
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.shims import ShimMessage
 
-PACKETS_PER_TURN = 4
-"""How many packets of one shim are read before the others have their turn."""
-
 WAITING_LIMIT = 256
 PATH_LIMIT = 107
 
 
 class Link:
-    """A connected socket in the running loop. `on_close` gets the reason; it is not called after `close`."""
+    """A connected socket in the running loop. `on_close` gets the reason; it is not called after `close`.
+
+    may_read: asked whenever the shim has said something; the link that is refused calls `read` later.
+    """
 
     def __init__(
         self,
@@ -32,12 +32,14 @@ class Link:
         connection: socket.socket,
         on_message: Callable[[ShimMessage], None],
         on_close: Callable[[str], None],
+        may_read: Callable[[Link], bool] = lambda link: True,
     ) -> None:
         self.agent = agent
         self.peer_pid, self.peer_uid = credentials(connection)
         self._socket = connection
         self._on_message = on_message
         self._on_close = on_close
+        self._may_read = may_read
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
         self.read_on(True)
@@ -69,7 +71,7 @@ class Link:
     def read_on(self, wanted: bool) -> None:
         """Read what the shim says, or leave it with the shim, which then merges and bounds it."""
         if wanted and self.is_open:
-            self._loop.add_reader(self._socket, self.read)
+            self._loop.add_reader(self._socket, self._readable)
         elif self.is_open:
             self._loop.remove_reader(self._socket)
 
@@ -98,29 +100,32 @@ class Link:
             return
         self._loop.remove_writer(self._socket)
 
+    def _readable(self) -> None:
+        if self._may_read(self):
+            self.read()
+
     def read(self) -> None:
-        """Take what the shim has said, as much as it may say before the others have their turn."""
-        for _ in range(PACKETS_PER_TURN):
-            if not self.is_open:  # A message may have led to a close.
-                return
-            try:
-                packet, _, flags, _ = self._socket.recvmsg(PACKET_LIMIT)
-            except BlockingIOError:
-                return
-            except OSError as error:
-                self._fail(error.strerror or "broken")
-                return
-            if not packet:
-                self._fail("the shim closed it")
-                return
-            try:
-                if flags & socket.MSG_TRUNC:
-                    raise Malformed(f"more than {PACKET_LIMIT} bytes")
-                message = decode(self.agent, packet)
-            except Malformed as error:
-                self._fail(f"the shim sent nonsense: {error}")
-                return
-            self._on_message(message)
+        """Take one packet of what the shim has said; then the others have their turn."""
+        if not self.is_open:
+            return
+        try:
+            packet, _, flags, _ = self._socket.recvmsg(PACKET_LIMIT)
+        except BlockingIOError:
+            return
+        except OSError as error:
+            self._fail(error.strerror or "broken")
+            return
+        if not packet:
+            self._fail("the shim closed it")
+            return
+        try:
+            if flags & socket.MSG_TRUNC:
+                raise Malformed(f"more than {PACKET_LIMIT} bytes")
+            message = decode(self.agent, packet)
+        except Malformed as error:
+            self._fail(f"the shim sent nonsense: {error}")
+            return
+        self._on_message(message)
 
     def _fail(self, reason: str) -> None:
         if self.is_open:

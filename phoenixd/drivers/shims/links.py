@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -23,6 +24,8 @@ PROTOCOL = 2
 HELLO_TIMEOUT = 2.0
 MOST_EARLY = 16
 """Questions that a shim may tell again before its hello."""
+LOOKED_THROUGH = 4
+"""Packets of a link that is held back behind which its end is looked for, where it is asked who is at that end."""
 LONG, LONGEST_PAUSE = 1.0, 5.0
 FIRST_PATIENCE, FIRST_PAUSE, LONGEST_FIRST_PAUSE = 5.0, 0.005, 0.1
 """Seconds for which a shim that lives and does not listen is waited for at first, and between two tries."""
@@ -68,6 +71,8 @@ class SeqpacketShims(Orders):
         self._is_there = is_there
         self._longest_pause = longest_pause
         self._held = False
+        self._waiting: deque[Link] = deque()
+        """The links that had something to say while nothing was read."""
         self._reconnecting: set[asyncio.Task[None]] = set()
 
     def speak_to(self, sink: Callable[[ShimMessage], None]) -> None:
@@ -75,17 +80,35 @@ class SeqpacketShims(Orders):
         self._sink = sink
 
     def hold_back(self, held: bool) -> None:
-        """Leave what the shims say with them, or read on. A link that is opened meanwhile is read: it has to greet.
-
-        Soon, and not at once: each link that is ready by now has its turn before, however much another one says.
-        """
-        asyncio.get_running_loop().call_soon(self._hold_back, held)
-
-    def _hold_back(self, held: bool) -> None:
+        """Leave what the shims say with them, or read on: first the links that had to wait, in the order in which they
+        had something to say, a packet of each, until they are held back again. One that has yet to greet is read."""
         self._held = held
-        for peer in self._peers.values():
-            if peer.link is not None and peer.hello is not None:
-                peer.link.read_on(not held)
+        if not held and self._waiting:
+            asyncio.get_running_loop().call_soon(self._read_waiting)
+
+    def _may_read(self, peer: Peer, link: Link) -> bool:
+        if not self._held or peer.hello is None:
+            return True
+        link.read_on(False)
+        self._waiting.append(link)
+        return False
+
+    def read_each(self) -> None:
+        """Have a packet of each link that waits read, although they are held back."""
+        asyncio.get_running_loop().call_soon(self._read_each)
+
+    def _read_waiting(self) -> None:
+        while self._waiting and not self._held:
+            self._read_next()
+
+    def _read_each(self) -> None:
+        for _ in range(len(self._waiting)):
+            self._read_next()
+
+    def _read_next(self) -> None:
+        link = self._waiting.popleft()
+        link.read_on(True)
+        link.read()
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
@@ -96,8 +119,10 @@ class SeqpacketShims(Orders):
         """
         peer = self._peer(agent)
         async with peer.opening:
-            if self._held and peer.link is not None:
-                peer.link.read()  # Else it is read only later that nobody is at its end any more.
+            for _ in range(LOOKED_THROUGH if self._held and peer.link is not None else 0):
+                # Else it is read only later that nobody is at its end any more.
+                if peer.link is not None:
+                    peer.link.read()
             if peer.link is not None and peer.hello is not None:
                 return peer.hello
             return await self._open(peer) or await self._first_word(peer)
@@ -172,6 +197,7 @@ class SeqpacketShims(Orders):
             connection,
             on_message=lambda message: self._received(peer, link, greeting, early, message),
             on_close=lambda reason: self._closed(peer, greeting, reason),
+            may_read=lambda link: self._may_read(peer, link),
         )
         peer.link, peer.hello, peer.is_leaving = link, None, False
         try:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -35,6 +37,31 @@ async def test_a_full_disk_has_room_for_it_because_it_keeps_its_place_and_size(t
     await files.keep_epoch(2**40)
     after = (tmp_path / "epoch").stat()
     assert (before.st_ino, before.st_size, before.st_blocks) == (after.st_ino, after.st_size, after.st_blocks)
+
+
+async def test_a_record_that_has_its_size_waits_for_its_own_bytes_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An order waits for that: the log of the file system, in which every document stands, is not synced for it."""
+    synced: list[str] = []
+    for name in ("fsync", "fdatasync", "ftruncate"):
+        monkeypatch.setattr(os, name, partial(_noted, synced, name, getattr(os, name)))
+    files = EpochFiles(tmp_path)
+    await files.keep_epoch(1)
+    assert synced == ["ftruncate", "fsync", "fsync"], "its size, and its name in the directory"
+    synced.clear()
+    await files.keep_epoch(2)
+    assert synced == ["fdatasync"]
+    (tmp_path / "epoch").write_bytes(b"cut")
+    synced.clear()
+    await files.keep_epoch(3)
+    assert synced == ["ftruncate", "fsync"]
+    assert EpochFiles(tmp_path).epoch() == 3
+
+
+def _noted(calls: list[str], name: str, call: Callable[..., None], *given: int) -> None:
+    calls.append(name)
+    call(*given)
 
 
 @pytest.mark.parametrize("cut", [0, 1, 100, LENGTH - 20])

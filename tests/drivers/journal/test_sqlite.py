@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Giving, LastExit, Mode, Run
 from phoenixd.core.agent.state import Running
 from phoenixd.core.facts import RunBegan, RunEnded
+from phoenixd.documents.codec import load_snapshot
+from phoenixd.drivers.journal import schema
 from phoenixd.drivers.journal.rows import DETAIL_LIMIT, batch_rows, sealed, sealed_entry, stored_entry
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.tables import SCHEMA_VERSION
@@ -104,6 +107,25 @@ async def test_a_batch_is_there_after_the_journal_was_closed(path: Path) -> None
         assert (saved.at, saved.wall, saved.next_item, saved.boot_id) == (9.5, 1e9, 4, "b-1")
         assert [(stored.seq, stored.entry) for stored in read] == [(1, entry), (2, an_entry(agent=None))]
         assert await journal.recall("boot_id") == "b-1"
+
+
+async def test_a_start_reads_each_agent_once_and_keeps_nothing_of_that(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The rows are looked through before a journal is believed, and loaded a moment later: they are decoded once."""
+    with SqliteJournal(path) as journal:
+        await journal.commit(Batch(9.5, 1e9, (), tuple(map(an_agent, "abc")), (), 1))
+    decoded: list[str] = []
+
+    def load(snapshot: str, number: int | None, spec: str) -> Agent:
+        decoded.append(spec)
+        return load_snapshot(snapshot, number, spec)
+
+    monkeypatch.setattr("phoenixd.drivers.journal.schema.load_snapshot", load)
+    with SqliteJournal(path) as journal:
+        assert [agent.name for agent in journal.load().agents] == ["a", "b", "c"]
+        assert len(decoded) == 3
+        assert schema._read.cache_info().currsize == 0
 
 
 async def test_a_removed_agent_is_gone_and_its_entries_stay(journal: SqliteJournal) -> None:

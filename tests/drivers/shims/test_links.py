@@ -251,19 +251,12 @@ async def test_a_link_that_closes_is_opened_again_by_itself(short_tmp: Path, lin
     assert [message.event for message in links.heard[:2]] == ["hello", "hook"]
 
 
-async def held(links: Links) -> None:
-    """Nothing is read any more, once this returns."""
-    links.shims.hold_back(True)
-    await asyncio.sleep(0)
-    await asyncio.sleep(0)
-
-
 async def test_what_a_shim_says_while_it_is_held_back_is_heard_once_it_is_read_again(
     short_tmp: Path, links: Links
 ) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        await held(links)
+        links.shims.hold_back(True)
         shim.say({"event": "hook", "seq": 1, "kind": "stop"})
         links.shims.kill("a", 7)
         await shim.was_told("kill")
@@ -273,7 +266,7 @@ async def test_what_a_shim_says_while_it_is_held_back_is_heard_once_it_is_read_a
 
 
 async def test_a_shim_that_says_much_keeps_no_other_from_being_heard(short_tmp: Path) -> None:
-    """Each time that they are read, however soon the first one's words are too many again."""
+    """They are heard in the order in which they had something to say, a packet of each, as soon as one may be."""
     heard: list[str] = []
 
     def hear(message: ShimMessage) -> None:
@@ -285,20 +278,37 @@ async def test_a_shim_that_says_much_keeps_no_other_from_being_heard(short_tmp: 
         await shims.connect("a")
         await shims.connect("b")
         shims.hold_back(True)
-        await asyncio.sleep(0)
         for number in range(100):
             first.say({"event": "hook", "seq": number, "kind": "stop"})
         second.say({"event": "exited"})
-        shims.hold_back(False)
-        await eventually(lambda: "b" in heard, what="the other one was heard")
-        assert heard.count("a") < 100
+        await eventually(lambda: len(shims._waiting) == 2, what="both wait")
+        for so_far in (["a"], ["a", "b"], ["a", "b", "a"]):
+            shims.hold_back(False)
+            await eventually(lambda so_far=so_far: len(heard) >= len(so_far), what=f"heard of {so_far[-1]}")
+            assert heard == so_far
+            await eventually(lambda: bool(shims._waiting), what="the first one waits again")
     shims.close()
+
+
+async def test_each_shim_that_waits_is_read_once_where_that_was_long(short_tmp: Path, links: Links) -> None:
+    async with FakeShim(short_tmp, "a") as first, FakeShim(short_tmp, "b") as second:
+        await links.shims.connect("a")
+        await links.shims.connect("b")
+        links.shims.hold_back(True)
+        for number in range(3):
+            first.say({"event": "hook", "seq": number, "kind": "stop"})
+        second.say({"event": "exited"})
+        await eventually(lambda: len(links.shims._waiting) == 2, what="both wait")
+        links.shims.read_each()
+        await eventually(lambda: len(links.heard) == 2, what="each was heard")
+        await eventually(lambda: len(links.shims._waiting) == 1, what="the first one has more to say, and waits")
+        assert [message.agent for message in links.heard] == ["a", "b"]
 
 
 async def test_a_shim_that_died_while_it_was_held_back_is_not_taken_for_alive(short_tmp: Path, links: Links) -> None:
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
-        await held(links)
+        links.shims.hold_back(True)
         await shim.stop_listening()
         shim.drop()
         assert await links.shims.connect("a") is None
