@@ -25,6 +25,9 @@ DEPTH = 256
 """Ancestors looked at; a deeper tree is taken for a hostile one."""
 TRIES = 5
 READ_LIMIT = 65536
+PIECE = 16384
+"""Bytes asked for at once. The kernel gives a long list in pieces of its own, and room for a megabyte costs more than
+most files of a process do."""
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
 SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
 """What the kernel says where nothing is wrong with what was asked for, and it has nothing left to ask with."""
@@ -185,13 +188,25 @@ def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
 
 
 def read(pid: int, name: str) -> str:
-    """A file of a process; empty where it is gone or hidden; raises Scarce."""
+    """A file of a process as text; empty where it is gone or hidden; raises Scarce."""
+    return read_bytes(pid, name).decode("utf-8", "replace")
+
+
+def read_bytes(pid: int, name: str, limit: int = READ_LIMIT) -> bytes:
+    """A file of a process up to its end, or to about the limit; empty where it is gone or hidden; raises Scarce."""
+    pieces: list[bytes] = []
     try:
-        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
-            return file.read(READ_LIMIT).decode("utf-8", "replace")
+        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            while limit > 0 and (piece := os.read(descriptor, PIECE)):
+                pieces.append(piece)
+                limit -= len(piece)
+        finally:
+            os.close(descriptor)
     except OSError as error:
         _heed(error)
-        return ""
+        return b""
+    return b"".join(pieces)
 
 
 def _heed(error: OSError) -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import os
 import re
 
-from phoenixd.api.lineage import Scarce, is_scarce
+from phoenixd.api.lineage import read_bytes
 
 NAME = re.compile(rb"[a-z0-9][a-z0-9_-]{0,31}")
 DEPTH = 256
@@ -28,25 +28,13 @@ def agent_by_mark(pid: int, agents_dir: str) -> str | None:
     for _ in range(DEPTH):
         if pid <= 1:
             return None
-        content = b"\0" + _read(pid, "environ") + b"\0"
+        content = b"\0" + read_bytes(pid, "environ", READ_LIMIT) + b"\0"
         at = content.find(entry)
         if at >= 0:
             name = content[at + len(entry) : content.index(b"\0", at + 1)]
             return name.decode("ascii") if NAME.fullmatch(name) else None
-        fields = _read(pid, "stat").rpartition(b")")[2].split()
+        fields = read_bytes(pid, "stat").rpartition(b")")[2].split()
         if len(fields) < 2 or not fields[1].isdigit():
             return None
         pid = int(fields[1])
     return None
-
-
-def _read(pid: int, name: str) -> bytes:
-    """A file of a process; empty where it is gone, hidden or another user's. Raises Scarce."""
-    try:
-        with open(f"/proc/{pid}/{name}", "rb", buffering=0) as file:
-            found = file.read(READ_LIMIT)
-    except OSError as error:
-        if is_scarce(error):
-            raise Scarce from error
-        return b""
-    return found or b""

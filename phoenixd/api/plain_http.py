@@ -23,6 +23,20 @@ class PlainHttp(h11.Connection):
     def __init__(self, role: type[h11.SERVER], max_incomplete_event_size: int) -> None:
         super().__init__(role, max_incomplete_event_size)
         self._receive_buffer = _Lines()
+        self._head = b""
+
+    def send(self, event: Any) -> Any:
+        """What goes over the wire; the head of an answer whose length is known waits for the body.
+
+        In two pieces the client wakes twice, the first time for nothing, while the second is still being written.
+        """
+        sent = super().send(event)
+        if isinstance(event, h11.Response) and any(name == b"content-length" for name, _ in event.headers):
+            self._head = sent or b""
+            return b""
+        if self._head and sent is not None:
+            sent, self._head = self._head + sent, b""
+        return sent
 
     def next_event(self) -> Any:
         """The next event of h11's; raises RemoteProtocolError also for a body whose end is announced in two ways."""

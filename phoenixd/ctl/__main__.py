@@ -1,10 +1,8 @@
 """phoenixctl's entry. `status` is the verb that is typed all day, so it goes by hand to the socket and back.
 
-Nothing may be imported here but built-in modules and `wire`: the interpreter's own start is all that a look should
-cost. Whatever does more than look goes to `command_line`.
+Nothing may be imported here but built-in modules and `wire`, and not even `__future__`, which is a file too: the
+interpreter's own start is all that a look should cost. Whatever does more than look goes to `command_line`.
 """
-
-from __future__ import annotations
 
 import posix
 import sys

@@ -11,9 +11,11 @@ python=$here/python
 [ -x "$python" ] || python=python3
 for packages in "$here"/../lib/python3.*/site-packages; do
     [ -e "$packages/phoenixd/ctl/__main__.py" ] || continue
+    # First in the path only for phoenixd itself, which then is not looked for in three other directories.
     exec "$python" -S -E -I -c 'import sys
-sys.path.append(sys.argv.pop(1))
+sys.path.insert(0, sys.argv.pop(1))
 from phoenixd.ctl.__main__ import entry
+sys.path.append(sys.path.pop(0))
 entry()' "$packages" "$@"
 done
 exec "$python" -m phoenixd.ctl "$@"

@@ -33,7 +33,7 @@ def log(command: Command) -> int:
     follows, most = bool(given.pop("follow", False)), given.get("lines")
     if pattern is not None and not follows:
         given["lines"] = SEARCHED
-    show = _Printer(pattern, as_json=command.as_json)
+    show = _Printer(pattern, _whose(command), as_json=command.as_json)
     asking = Command(command.words, command.operation, given, command.socket, command.as_json)
     if follows:
         return follow(asking, lambda data: show.lines(json.loads(data)["lines"], each=True))
@@ -47,11 +47,19 @@ def log(command: Command) -> int:
     return exits.OK
 
 
+def _whose(command: Command) -> str:
+    """The one agent that was named, so that the command told next can be typed as it stands; else NAME."""
+    words = list(map(str, command.given.get("which") or ()))
+    is_one = len(words) == 1 and words[0].replace("-", "").replace("_", "").isalnum()
+    return words[0] if is_one else "NAME"
+
+
 class _Printer:
     """Prints lines as people read them, or as JSON. On a terminal a line ends with it; a pipe gets all of each."""
 
-    def __init__(self, pattern: re.Pattern[str] | None, *, as_json: bool) -> None:
+    def __init__(self, pattern: re.Pattern[str] | None, whose: str, *, as_json: bool) -> None:
         self._pattern = pattern
+        self._whose = whose
         self._as_json = as_json
         self._cut = wire.is_terminal()
         self._column = 1
@@ -67,7 +75,7 @@ class _Printer:
         elif found or each:
             print(self._text(found), end="", flush=True)
         else:
-            print("Nothing of the kind was said. The terminals themselves: phoenixctl screen NAME")
+            print(f"Nothing of the kind was said. The terminal itself: phoenixctl screen {self._whose}")
 
     def _matches(self, line: dict[str, Any], pattern: re.Pattern[str]) -> bool:
         return any(pattern.search(str(line[name])) for name in FIELDS if line[name])

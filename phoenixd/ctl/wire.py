@@ -3,8 +3,6 @@
 HTTP/1.0 is spoken, so that an answer ends where the connection does.
 """
 
-from __future__ import annotations
-
 import _socket
 import posix
 import sys

@@ -88,3 +88,37 @@ async def test_keep_alive_and_bodies_with_line_feeds_go_on(live: Live, step: int
     assert received.count(b"HTTP/1.1 ") == 3
     assert b" 400 " not in received
     assert received.endswith(b'{"ok": true}\n')
+
+
+def answered(head: h11.Response, method: str = "GET") -> list[bytes]:
+    """What goes out of an answer, event by event."""
+    connection = PlainHttp(h11.SERVER, 16384)
+    connection.receive_data(f"{method} / HTTP/1.1\r\nhost: x\r\n\r\n".encode())
+    while not isinstance(connection.next_event(), h11.EndOfMessage):
+        pass
+    body = h11.Data(data=b"" if method == "HEAD" else b"ok")
+    return [connection.send(event) or b"" for event in (head, body, h11.EndOfMessage())]
+
+
+@pytest.mark.parametrize(("method", "body"), [("GET", b"ok"), ("HEAD", b"")])
+def test_head_and_body_of_an_answer_go_out_in_one_piece(method: str, body: bytes) -> None:
+    pieces = answered(h11.Response(status_code=200, headers=[("content-length", "2")]), method)
+
+    assert pieces == [b"", b"HTTP/1.1 200 \r\ncontent-length: 2\r\n\r\n" + body, b""]
+
+
+def test_the_head_of_a_stream_waits_for_nothing() -> None:
+    """A follower knows that it was let in, also where nothing happens."""
+    pieces = answered(h11.Response(status_code=200, headers=[("content-type", "text/event-stream")]))
+
+    assert pieces[0].startswith(b"HTTP/1.1 200 ")
+
+
+async def test_each_answer_on_one_connection_has_its_own_head(live: Live) -> None:
+    twice = await live.raw(2 * b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n" + LAST)
+
+    assert twice.count(b"HTTP/1.1 200 ") == 3
+    assert twice.count(b'{"ok": true}') == 3
+
+
+LAST = b"GET /healthz HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n"

@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import resource
+import signal
 import socket
 import subprocess
 import sys
@@ -69,6 +70,28 @@ def test_a_list_of_children_that_could_not_be_read_is_not_an_empty_one(monkeypat
     monkeypatch.setattr(lineages, "_stat", lambda pid: None)
     with free_descriptors(1):
         assert lineage(os.getpid(), {os.getpid() + 1: "docs"}, None).lack is Lack.NO_DESCRIPTORS
+
+
+FERTILE = """
+import os, signal, sys
+for _ in range(int(sys.argv[1])):
+    if os.fork() == 0:
+        signal.pause()
+print("born", flush=True)
+signal.pause()
+"""
+
+
+def test_a_list_of_children_is_read_to_its_end() -> None:
+    """The kernel gives 4 KiB of it at a time: the children of the 700th could pass for an operator's."""
+    parent = subprocess.Popen([sys.executable, "-S", "-c", FERTILE, "750"], stdout=subprocess.PIPE, process_group=0)
+    try:
+        assert parent.stdout is not None
+        assert parent.stdout.readline() == b"born\n"
+        assert len(set(lineages._children(parent.pid))) == 750
+    finally:
+        os.killpg(parent.pid, signal.SIGKILL)
+        parent.communicate()
 
 
 async def test_an_operator_at_the_descriptor_limit_is_told_that_the_daemon_is_busy(live: Live) -> None:

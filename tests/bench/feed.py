@@ -68,8 +68,7 @@ def report(scale: Scale) -> bool:
         told = f"{followers} followers of {agents} agents, {rate:g} changes a second"
         print(f"{told}: {100 * used / seconds:.1f} % of a core, {frames} bytes each (aim: {100 * SHARE:g} %)")
     for size, aim in ((100, FEW), (agents, MANY)):
-        for verb, ratio, took in _looks(size, 5 if scale.quick else 40):
-            print(f"{verb} at {size} agents: {took.median:.1f} ms, {ratio:.2f} x bare python (aim: {aim:g} x)")
+        _print_looks(size, aim, _looks(size, 5 if scale.quick else 40))
     return bool(delays.samples)
 
 
@@ -171,15 +170,28 @@ async def _follow(pid: int, socket: Path, followers: int, seconds: float) -> tup
     return used, each
 
 
-def _looks(agents: int, rounds: int) -> list[tuple[str, float, Figures]]:
-    """What `status` and `prompt` cost beside an interpreter that does nothing, in turns."""
+LOOKS = ("status", "prompt")
+INTERPRETER = ("-S", "-E", "-I", "-c")
+LOADED = "import sys; sys.path.insert(0, sys.argv.pop(1)); import phoenixd.ctl.__main__; "
+LEAVE = "import posix; posix._exit(0)"
+
+
+def _looks(agents: int, rounds: int) -> dict[str, float]:
+    """Milliseconds of `status` and `prompt` in turns with an interpreter that does nothing, and with parts of them."""
     with tempfile.TemporaryDirectory(prefix="phx-") as directory, _fleet(agents, 0.0) as (_, socket):
         scripts = installed(Path(directory) / "venv")
+        (packages,) = scripts.parent.glob("lib/python3.*/site-packages")
+        python = [str(scripts / "python"), *INTERPRETER]
         commands = {
-            "": [str(scripts / "python"), "-S", "-E", "-I", "-c", "pass"],
-            "status": [str(scripts / "launcher"), "status"],
-            "prompt": [str(scripts / "launcher"), "prompt"],
+            "bare": [*python, "pass"],
+            "usual": [str(scripts / "python"), "-c", "pass"],
+            "left at once": [*python, LEAVE],
+            "loaded": [*python, LOADED + LEAVE, str(packages)],
         }
+        for verb in LOOKS:
+            commands[verb] = [str(scripts / "launcher"), verb]
+            unshelled = f"{LOADED}phoenixd.ctl.__main__.entry()"
+            commands[f"{verb} unshelled"] = [*python, unshelled, str(packages), verb]
         env = {"PHOENIX_SOCKET": str(socket), "PATH": os.environ["PATH"]}
         took: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(rounds):
@@ -187,5 +199,22 @@ def _looks(agents: int, rounds: int) -> list[tuple[str, float, Figures]]:
                 began = time.perf_counter()
                 subprocess.run(argv, stdout=subprocess.DEVNULL, env=env, check=True)
                 took[name].append(1000 * (time.perf_counter() - began))
-        bare = Figures(took[""]).median
-        return [(name, Figures(found).median / bare, Figures(found)) for name, found in took.items() if name]
+        return {name: Figures(found).median for name, found in took.items()}
+
+
+def _print_looks(agents: int, aim: float, took: dict[str, float]) -> None:
+    """Each look beside `python -S -E -I -c pass`, the strictest reference, and where its time goes."""
+    bare = took["bare"]
+    usual = took["usual"]
+    print(f"{agents} agents: bare python (-S -E -I -c pass) {bare:.1f} ms, python -c pass {usual:.1f} ms")
+    for verb in LOOKS:
+        whole, unshelled = took[verb], took[f"{verb} unshelled"]
+        parts = {
+            "interpreter": took["left at once"],
+            "modules": took["loaded"] - took["left at once"],
+            "question and answer": unshelled - took["loaded"],
+            "shell": whole - unshelled,
+        }
+        rest = ", ".join(f"{part} {cost:.1f}" for part, cost in parts.items())
+        print(f"{verb} at {agents} agents: {whole:.1f} ms, {whole / bare:.2f} x bare python (aim: {aim:g} x), "
+              f"{whole / usual:.2f} x python -c pass: {rest}")  # fmt: skip

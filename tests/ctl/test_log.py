@@ -77,6 +77,9 @@ async def test_what_agents_said_is_told_a_line_each_and_whole_in_a_pipe(ctl: Ctl
     ]
     assert len((await ctl("log", "--since", "2500s")).out.splitlines()) == 2
     assert (await ctl("log", "-g", "nowhere")).out.startswith("Nothing of the kind was said.")
+    # What is told next can be typed as it stands, where one agent is meant.
+    assert (await ctl("log", "docs", "-g", "nowhere")).out.endswith(" phoenixctl screen docs\n")
+    assert (await ctl("log", "s*", "-g", "nowhere")).out.endswith(" phoenixctl screen NAME\n")
 
 
 async def test_log_follows_over_a_restart_of_the_daemon(live: Live, daemon: FakeDaemon, home: Path) -> None:

@@ -124,7 +124,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("wait docs --for lunch", 2, "phoenixctl wait: --for cannot be 'lunch'; it is one of: idle, waiting, sto"),
     ("wait docs --for idel", 2, "phoenixctl wait: --for cannot be 'idel'; did you mean idle? it is one of:"),
     ("wait nobody --for idle", 4, "there is no agent nobody"),
-    ("wait docs --for stopped --timeout 0", 8, "not stopped after 0s: docs is running"),
+    ("wait docs --for stopped --timeout 0", 8, "not stopped in time: docs is running"),
     ("log -g '('", 2, "'(' is no regular expression: missing ), unterminated subpattern at positi"),
     ("log nobody", 4, "there is no agent nobody"),
     ("log --since never", 2, "'never' is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or 2026"),

@@ -24,7 +24,6 @@ from tests.ctl.conftest import ROOT, environment
 BUILT_IN_AND_OURS = {
     "posix",
     "_socket",
-    "__future__",
     "phoenixd",
     "phoenixd.ctl",
     "phoenixd.ctl.__main__",

@@ -16,7 +16,7 @@ from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
-from phoenixd.api.times import ago, parse_past, rfc3339
+from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core import condition, glance
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
@@ -200,7 +200,8 @@ async def wait_agent(ask: Ask) -> Reply:
     elif met:
         message = told
     else:
-        message = f"not {wanted} after {ago(timeout)}: {told}. See: phoenixctl explain {name}"
+        # Without a number: phoenixctl asks in rounds, and only it knows for how long in all.
+        message = f"not {wanted} in time: {told}. See: phoenixctl explain {name}"
     body = {"met": met, "needs_person": asks, "agent": _agent(ask), "message": message}
     return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
 
