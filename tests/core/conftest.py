@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.core import hostile_terminal, story
 from tests.core.recorded.keeping import AGAIN, Recorder, Stories, dump, file_of, load
 
 known = cache(load)
@@ -25,8 +24,7 @@ def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
         yield
         return
     recorder = Recorder()
-    monkeypatch.setattr(story, "step", recorder.step)
-    monkeypatch.setattr(hostile_terminal, "hear", recorder.hear)
+    recorder.listens(request.module, monkeypatch)
     yield
     if is_written:
         dump(path, {**load(path), name: recorder.steps})

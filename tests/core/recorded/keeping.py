@@ -6,10 +6,13 @@ Where a story begins as an earlier one of its file did, its section says so and 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from phoenixd.core.events import Event
-from phoenixd.core.fleet import Fleet, Step
+import pytest
+
 from phoenixd.core.moment import Moment
 from phoenixd.core.typing.delivery import Delivery
 from phoenixd.core.typing.machine import Outcome
@@ -26,22 +29,46 @@ Stories = dict[str, list[str]]
 """By the name of the test: the steps, each as it was told."""
 
 
+DECIDES = {
+    "test_answering": ("begin", "hear"),
+    "test_behind": ("judge", "lag"),
+    "test_breaker": ("breakers.judge", "breakers.reset", "breakers.set_by_hand", "breakers.opened_on_trial"),
+    "test_durability": ("told",),
+    "test_escaping": ("begin", "hear"),
+}
+"""What decides where a test tells no story of a fleet or a terminal: by its module, as that calls it."""
+
+
 class Recorder:
-    """Takes the place of what decides in stories of the fleet and of the terminal, and keeps what it decided."""
+    """Takes the place of what decides in a test, and keeps what it decided."""
 
     def __init__(self) -> None:
         self.steps: list[str] = []
-        self._step, self._hear = story.step, hostile_terminal.hear
 
-    def step(self, before: Fleet, event: Event, now: Moment) -> Step:
-        found = self._step(before, event, now)
-        self.steps.append(told(before, event, now, found))
-        return found
+    def listens(self, module: ModuleType, patch: pytest.MonkeyPatch) -> None:
+        """Hear what is decided while a test of this module runs."""
+        patch.setattr(story, "step", self._told(story.step, told))
+        patch.setattr(hostile_terminal, "hear", self._told(hostile_terminal.hear, _heard))
+        for name in DECIDES.get(module.__name__.rpartition(".")[2], ()):
+            owner, _, function = name.rpartition(".")
+            place = getattr(module, owner) if owner else module
+            patch.setattr(place, function, self._told(getattr(place, function), _called(function)))
 
-    def hear(self, before: Delivery, seen: Seen, now: Moment) -> Outcome:
-        found = self._hear(before, seen, now)
-        self.steps.append(f"{now.at:g} {value(seen)}: {value(found.order)}: {found.reason}")
-        return found
+    def _told(self, decides: Callable[..., Any], in_words: Callable[..., str]) -> Callable[..., Any]:
+        def heard(*given: Any, **named: Any) -> Any:
+            found = decides(*given, **named)
+            self.steps.append(in_words(*given, *named.values(), found))
+            return found
+
+        return heard
+
+
+def _heard(before: Delivery, seen: Seen, now: Moment, found: Outcome) -> str:
+    return f"{now.at:g} {value(seen)}: {value(found.order)}: {found.reason}"
+
+
+def _called(function: str) -> Callable[..., str]:
+    return lambda *given: f"{function}: {value(given[-1])}"
 
 
 def file_of(module: str) -> Path:
