@@ -26,9 +26,9 @@ def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     recorder = Recorder()
     recorder.listens(request.module, monkeypatch)
     yield
-    if is_written:
+    if is_written and recorder.steps:
         dump(path, {**load(path), name: recorder.steps})
-    elif recorder.steps != known(path)[name]:
+    elif not is_written and recorder.steps != known(path)[name]:
         pytest.fail(_difference(known(path), name, recorder.steps, path), pytrace=False)
 
 

@@ -32,9 +32,14 @@ Stories = dict[str, list[str]]
 DECIDES = {
     "test_answering": ("begin", "hear"),
     "test_behind": ("judge", "lag"),
+    "test_boot": ("read_boot", "why_gone"),
     "test_breaker": ("breakers.judge", "breakers.reset", "breakers.set_by_hand", "breakers.opened_on_trial"),
     "test_durability": ("told",),
     "test_escaping": ("begin", "hear"),
+    "test_brief_writer": ("begin", "choose_writer", "finish", "held_back", "next_run", "tokens_of_a_run"),
+    "test_left_answers": ("begin_again", "hear"),
+    "test_selection": ("parse", "choose", "broken"),
+    "test_triage": ("diagnose", "triage", "prescribe"),
 }
 """What decides where a test tells no story of a fleet or a terminal: by its module, as that calls it."""
 
