@@ -12,12 +12,15 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import anyio
 import pytest
 import structlog
 
 from phoenixd.ports.journal import Entry
-from tests.simulate import test_lives, test_succession
+from tests.simulate import test_lives, test_succession, test_tasks
 from tests.simulate.host import Host
+from tests.simulate.simulation import Simulation
+from tests.simulate.virtual_loop import VirtualLoop
 
 TOLD = Path(__file__).with_name("told")
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
@@ -40,6 +43,25 @@ def handoff(kind: type[test_succession.Life], strike_at: int | None = None) -> H
     return lived.story.host
 
 
+def tasks() -> Host:
+    hosts: list[Host] = []
+
+    async def main() -> None:
+        simulation = Simulation("tasks", {"boss": test_tasks.BOSS})
+        simulation.host.is_calm = True
+        handed = test_tasks.Tasks(simulation)
+
+        async def story() -> None:
+            await handed.hand_out(420.0)
+            await handed.settle()
+
+        await simulation.play(story)
+        hosts.append(simulation.host)
+
+    anyio.run(main, backend_options={"loop_factory": VirtualLoop})
+    return hosts[0]
+
+
 LIVES: dict[str, Callable[[], Host]] = {
     "five-agents": life,
     "a-daemon-dies-before-its-starts": lambda: life(20),
@@ -48,6 +70,7 @@ LIVES: dict[str, Callable[[], Host]] = {
     "a-reboot": lambda: life(90, reboots=True),
     "a-handoff": lambda: handoff(test_succession.Life),
     "a-handoff-and-a-daemon-that-dies": lambda: handoff(test_succession.Life, 30),
+    "an-orchestrator-with-tasks": tasks,
     "a-successor-that-dies": lambda: handoff(test_succession.Second),
 }
 
