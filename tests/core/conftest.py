@@ -6,11 +6,10 @@ import difflib
 import os
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 
 import pytest
 
-from tests.core.recorded.keeping import AGAIN, Recorder, Stories, dump, file_of, load
+from tests.core.recorded.keeping import AGAIN, Recorder, Steps, dump, file_of, load, news
 
 known = cache(load)
 
@@ -26,13 +25,19 @@ def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
     recorder = Recorder()
     recorder.listens(request.module, monkeypatch)
     yield
-    if is_written and recorder.steps:
-        dump(path, {**load(path), name: recorder.steps})
-    elif not is_written and recorder.steps != known(path)[name]:
-        pytest.fail(_difference(known(path), name, recorder.steps, path), pytrace=False)
+    kept = known(path).get(name, {})
+    found = {number: recorder.steps[number] for number in kept if number < len(recorder.steps)}
+    if is_written:
+        known.cache_clear()
+        if news_of := found or news(recorder.steps):
+            dump(path, {**load(path), name: news_of})
+    elif found != kept:
+        pytest.fail(_difference(f"{path.name}: {name}", kept, found), pytrace=False)
 
 
-def _difference(stories: Stories, name: str, steps: list[str], path: Path) -> str:
-    before, after = ("\n".join(told).splitlines() for told in (stories[name], steps))
-    lines = list(difflib.unified_diff(before, after, f"{path.name}: {name}", "now decided", lineterm="", n=2))
+def _difference(name: str, kept: Steps, found: Steps) -> str:
+    before, after = (
+        [line for number, step in steps.items() for line in f"#{number} {step}".splitlines()] for steps in (kept, found)
+    )
+    lines = list(difflib.unified_diff(before, after, name, "now decided", lineterm="", n=2))
     return "\n".join((*lines[:200], "If that is meant: python -m tests.core.recorded", ""))

@@ -1,6 +1,6 @@
-"""Recorded stories on disk: a file for each module of tests, a section for each test, a block for each step.
+"""Recorded stories on disk: a file for each module of tests, a section for each test, a block for each step kept.
 
-Where a story begins as an earlier one of its file did, its section says so and goes on from there.
+A step is kept where it says something that no step before it in the directory says; its number stands before it.
 """
 
 from __future__ import annotations
@@ -23,10 +23,13 @@ from tests.core.recorded.rendering import told, value
 PLACE = Path(__file__).with_name("told")
 AGAIN = "PHOENIX_RECORD"
 """The variable that has stories recorded anew in place of compared."""
-BEGINS = re.compile(r"as in (\S.*), (\d+) steps$")
+STEP = re.compile(r"#(\d+) (.*)")
+VALUE = re.compile(r"'[^']*'|\"[^\"]*\"|\d[\d.e+]*")
 
-Stories = dict[str, list[str]]
-"""By the name of the test: the steps, each as it was told."""
+Steps = dict[int, str]
+"""By their numbers in the story: the steps that are kept, each as it was told."""
+Stories = dict[str, Steps]
+"""By the name of the test."""
 
 
 DECIDES = {
@@ -81,35 +84,43 @@ def file_of(module: str) -> Path:
 
 
 def load(path: Path) -> Stories:
-    """Return the stories of a file, each whole."""
+    """Return the stories of a file."""
     stories: Stories = {}
-    steps: list[str] = []
+    steps: Steps = {}
     for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
         if line.startswith("== "):
-            steps = stories[line[3:]] = []
-        elif begins := BEGINS.match(line):
-            steps += stories[begins[1]][: int(begins[2])]
-        elif line.startswith(" "):
-            steps[-1] += f"\n{line}"
+            steps = stories[line[3:]] = {}
+        elif begins := STEP.match(line):
+            steps[int(begins[1])] = begins[2]
         elif line:
-            steps.append(line)
+            steps[max(steps)] += f"\n{line}"
     return stories
 
 
 def dump(path: Path, stories: Stories) -> None:
     lines = []
-    earlier: Stories = {}
     for name, steps in sorted(stories.items()):
-        known, like = max(((_shared(steps, other), name) for name, other in earlier.items()), default=(0, ""))
-        lines += [f"== {name}", *([f"as in {like}, {known} steps"] if known else ()), *steps[known:], ""]
-        earlier[name] = steps
+        lines += [f"== {name}", *(f"#{number} {step}" for number, step in steps.items()), ""]
     path.parent.mkdir(exist_ok=True)
     path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def _shared(one: list[str], other: list[str]) -> int:
-    """How many steps both begin with."""
-    count = 0
-    while count < min(len(one), len(other)) and one[count] == other[count]:
-        count += 1
-    return count
+def news(steps: list[str]) -> Steps:
+    """Return the steps of a story that say something that no recorded one says."""
+    recorded = (step for path in PLACE.glob("*.txt") for kept in load(path).values() for step in kept.values())
+    said = {one for step in recorded for one in _said(step)}
+    found: Steps = {}
+    for number, step in enumerate(steps):
+        if not _said(step) <= said:
+            found[number] = step
+            said |= _said(step)
+    return found
+
+
+def _said(step: str) -> set[tuple[str, str]]:
+    """What a step says, whatever its values: each of its lines with the event."""
+    first, *lines = [VALUE.sub("_", line.strip()) for line in step.splitlines()]
+    if not lines:
+        return {(first, "")}
+    event = first.partition("(")[0]
+    return {(event, line.partition("(")[0].partition(" -> ")[0].partition(" = ")[0]) for line in (event, *lines)}

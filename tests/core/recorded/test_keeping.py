@@ -7,7 +7,7 @@ from types import ModuleType
 
 import pytest
 
-from tests.core.recorded.keeping import PLACE, Recorder, dump, load
+from tests.core.recorded.keeping import PLACE, Recorder, dump, load, news
 from tests.core.recorded.rendering import clipped, value
 from tests.core.story import EPOCH, Story, claude
 
@@ -21,17 +21,21 @@ def test_each_recorded_story_has_its_test(path: Path) -> None:
     assert [name for name in stories if f"def {name.partition('[')[0]}(" not in source] == []
 
 
-def test_stories_that_begin_alike_come_back_whole_from_their_file(tmp_path: Path) -> None:
-    stories = {
-        "one": ["0 Begun()\n    a: begun\n    a.x: 1 -> 2", "1 Tick()"],
-        "two": ["0 Begun()\n    a: begun\n    a.x: 1 -> 2", "1 Tick()", "2 Tick()\n    a: over"],
-        "three": ["0 Tick()"],
-    }
+def test_stories_come_back_from_their_file(tmp_path: Path) -> None:
+    stories = {"one": {0: "0 Begun()\n    a: begun\n    a.x: 1 -> 2", 3: "1 Tick()"}, "two": {12: "0 Tick()"}}
 
     dump(tmp_path / "told.txt", stories)
 
     assert load(tmp_path / "told.txt") == stories
-    assert (tmp_path / "told.txt").read_text(encoding="utf-8").count("a: begun") == 1
+
+
+def test_a_step_is_kept_where_it_says_something_new(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tests.core.recorded.keeping.PLACE", tmp_path)
+    dump(tmp_path / "told.txt", {"one": {0: "0 Begun(agent='a')\n    a: begun, pid 7", 1: "1 Tick()"}})
+
+    told = ["5 Begun(agent='b')\n    a: begun, pid 8", "6 Begun(agent='b')\n    a: refused", "7 Tick()", "8 Over()"]
+
+    assert set(news(told)) == {1, 3}
 
 
 def test_a_step_tells_the_event_and_what_came_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
