@@ -21,6 +21,7 @@ from tests.core import hostile_terminal, story
 from tests.core.recorded.rendering import told, value
 
 PLACE = Path(__file__).with_name("told")
+EDGES = Path(__file__).with_name("edges")
 AGAIN = "PHOENIX_RECORD"
 """The variable that has stories recorded anew in place of compared."""
 STEP = re.compile(r"#(\d+) (.*)")
