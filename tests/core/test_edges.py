@@ -167,7 +167,8 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
                            "failed": False, "session_seen": True, "evidence": True}, {
         **ENDS, "session": (None, replace(SESSION, hangs=1), replace(SESSION, spoiled="it was")), "turn_open": (True,),
         "hooks_seen": (False,), "deliberate": (True,), "failed": (True,), "session_seen": (False,),
-        "evidence": (False,), "mode": (Mode.FRESH,), "prompt": (PromptKind.GOAL, PromptKind.NONE), "short_runs": (1,), "kind": (Kind.LOOP,),
+        "evidence": (False,), "mode": (Mode.FRESH,), "prompt": (PromptKind.GOAL, PromptKind.NONE),
+        "short_runs": (1,), "kind": (Kind.LOOP,),
     }),
     "short-runs": (short, {**END, "short_runs": 1}, {**ENDS, "kind": (Kind.LOOP,)}),
     "starts": (start, {"session": SESSION, "fresh": False}, {
