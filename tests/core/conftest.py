@@ -17,7 +17,7 @@ known = cache(load)
 @pytest.fixture(autouse=True)
 def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
     """Compare the steps of a recorded story; `python -m tests.core.recorded` writes them anew."""
-    path, name = file_of(request.path.stem), request.node.name
+    path, name = file_of(request.path.stem), request.node.nodeid.partition("::")[2]
     is_written = AGAIN in os.environ
     if not is_written and name not in known(path):
         yield

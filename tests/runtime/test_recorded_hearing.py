@@ -1,6 +1,6 @@
 """What a shim says, word by word, and what the daemon makes of it, as it was when it was last written down.
 
-Where a difference is meant, `PHOENIX_RECORD=1 ./dev test tests/runtime/test_recorded_hearing.py` writes it anew.
+Where a difference is meant, `python -m tests.core.recorded` writes it anew.
 """
 
 from __future__ import annotations

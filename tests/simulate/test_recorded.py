@@ -1,7 +1,7 @@
 """What daemons decide in a few calm lives, row by row of their journals, as it was when it was last written down.
 
-A row that is another one, or comes at another time, is shown as a difference. Where it is meant, write all anew:
-`PHOENIX_RECORD=1 ./dev test tests/simulate/test_recorded.py`, and read what git shows.
+A row that is another one, or comes at another time, is shown as a difference. Where that is meant,
+`python -m tests.core.recorded` writes all of it anew.
 """
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tests.core.recorded.keeping import AGAIN, PLACE, load
 
+BESIDE = ("tests/core/test_edges.py", "tests/runtime/test_recorded_hearing.py", "tests/simulate/test_recorded.py")
 ROOT = Path(__file__).parents[3]
 
 
@@ -16,7 +17,7 @@ def main(names: list[str]) -> int:
     if not names:
         found = {path: load(path) for path in sorted(PLACE.glob("*.txt"))}
         names = [f"tests/core/{path.stem}.py::{name}" for path, stories in found.items() for name in stories]
-        names.append("tests/core/test_edges.py")
+        names += BESIDE
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-n", "0", *names]
     return subprocess.run(argv, cwd=ROOT, env={**os.environ, AGAIN: "1"}, check=False).returncode
 

@@ -18,7 +18,7 @@ def test_each_recorded_story_has_its_test(path: Path) -> None:
     stories = load(path)
 
     assert stories
-    assert [name for name in stories if f"def {name.partition('[')[0]}(" not in source] == []
+    assert [name for name in stories if f"def {name.partition('[')[0].rpartition('::')[2]}(" not in source] == []
 
 
 def test_stories_come_back_from_their_file(tmp_path: Path) -> None:
