@@ -35,13 +35,15 @@ Stories = dict[str, Steps]
 
 DECIDES = {
     "test_answering": ("begin", "hear"),
-    "test_behind": ("judge", "lag"),
+    "test_behind": ("judge", "lag", "step"),
     "test_boot": ("read_boot", "why_gone"),
     "test_breaker": ("breakers.judge", "breakers.reset", "breakers.set_by_hand", "breakers.opened_on_trial"),
     "test_durability": ("told",),
     "test_escaping": ("begin", "hear"),
     "test_brief_writer": ("begin", "choose_writer", "finish", "held_back", "next_run", "tokens_of_a_run"),
     "test_left_answers": ("begin_again", "hear"),
+    "test_question_render": ("render", "title"),
+    "test_question_replies": ("understand", "limits"),
     "test_selection": ("parse", "choose", "broken"),
     "test_triage": ("diagnose", "triage", "prescribe"),
 }
@@ -61,7 +63,7 @@ class Recorder:
         for name in DECIDES.get(module.__name__.rpartition(".")[2], ()):
             owner, _, function = name.rpartition(".")
             place = getattr(module, owner) if owner else module
-            patch.setattr(place, function, self._told(getattr(place, function), _called(function)))
+            patch.setattr(place, function, self._told(getattr(place, function), told if function == "step" else _called(function)))
 
     def _told(self, decides: Callable[..., Any], in_words: Callable[..., str]) -> Callable[..., Any]:
         def heard(*given: Any, **named: Any) -> Any:
