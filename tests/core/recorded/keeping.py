@@ -63,7 +63,8 @@ class Recorder:
         for name in DECIDES.get(module.__name__.rpartition(".")[2], ()):
             owner, _, function = name.rpartition(".")
             place = getattr(module, owner) if owner else module
-            patch.setattr(place, function, self._told(getattr(place, function), told if function == "step" else _called(function)))
+            in_words = told if function == "step" else _called(function)
+            patch.setattr(place, function, self._told(getattr(place, function), in_words))
 
     def _told(self, decides: Callable[..., Any], in_words: Callable[..., str]) -> Callable[..., Any]:
         def heard(*given: Any, **named: Any) -> Any:
