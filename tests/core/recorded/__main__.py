@@ -9,7 +9,10 @@ from pathlib import Path
 
 from tests.core.recorded.keeping import AGAIN, PLACE, load
 
-BESIDE = ("tests/core/test_edges.py", "tests/runtime/test_recorded_hearing.py", "tests/simulate/test_recorded.py")
+BESIDE = (
+    "tests/core/test_edges.py", "tests/runtime/test_recorded_hearing.py", "tests/runtime/test_recorded_orders.py",
+    "tests/simulate/test_recorded.py",
+)  # fmt: skip
 ROOT = Path(__file__).parents[3]
 
 
