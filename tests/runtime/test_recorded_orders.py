@@ -92,7 +92,8 @@ class World:
         self.answers: dict[str, Any] = {
             "shims.connect": HELLO, "processes.boot_id": "boot", "starter.write_order": "/order", "processes.fence":
             Fenced(("7 make",)), "cleaner.clean": Leftovers(), "starter.shim_command": ShimCommand(("shim", "a")),
-            "processes.watch": True, "processes.work_since": WorkDone(1.5, 2048, 3, 1), "work.measure": WorkReading("git:1", "n", True, 5),
+            "processes.watch": True, "processes.work_since": WorkDone(1.5, 2048, 3, 1),
+            "work.measure": WorkReading("git:1", "n", True, 5),
             "work.exists": True, "terminal.last_typed": 5.0, "papers.opening_words": "Read your package.",
             **{name.replace("__", "."): one for name, one in answers.items()},
         }  # fmt: skip
