@@ -18,12 +18,16 @@ from phoenixd.core import restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, Lease, PromptKind, Waiting, WorkWatch
 from phoenixd.core.agent.run import LastExit, Mode, Run, Session
+from phoenixd.core.behind.world import SeenRun, Trace, Wish
 from phoenixd.core.briefing import Calendar, slot_before
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.limits import waits
+from phoenixd.core.limits.groups import groups_of
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.meter.reading import Meter, claimed, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import View
+from phoenixd.core.seat import lost
 from phoenixd.core.spec import ContextRules, Kind, LimitRules, RestartPolicy
 from phoenixd.core.tasks import verdict as tasks
 from phoenixd.core.tasks.state import Cut, Outcome, Task
@@ -31,6 +35,7 @@ from phoenixd.core.treatment import outcome as outcomes
 from phoenixd.core.treatment.case import Treated
 from phoenixd.core.turn import due
 from tests.agents import an_agent
+from tests.core.handing import HandoffStory, orchestrator
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import value
 from tests.core.story import EPOCH, claude, spec
@@ -158,6 +163,16 @@ def slot(given: dict[str, Any]) -> Any:
     return slot_before(Calendar(given["hour"], given["stagger"], given["offset"]), given["name"], given["now"])
 
 
+LIVING = SeenRun(1, "run-1", "s", "fresh", 20, 1, EPOCH, 10, "boot")
+SEATS = {"empty": Fleet(), "works": HandoffStory().works().fleet, "passes on": HandoffStory().drained().fleet}
+
+
+def generations(given: dict[str, Any]) -> Any:
+    traces = [replace(Trace(name), wish=wish, living=living) for name, wish, living in given["traces"]]
+    fleet = replace(SEATS[given["seat"]], retired=given["retired"])
+    return tuple((one.name, one.generation) for one in lost.generations((orchestrator(), spec("b")), fleet, traces))
+
+
 TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
     "deaths": (death, {**END, "crashes": ()}, {
         **ENDS, "crashes": HISTORIES[1:], "kind": (Kind.LOOP, Kind.EPHEMERAL), "task": ("t1",), "turn_of": ("a",),
@@ -212,6 +227,15 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
         "now": (EPOCH + 10_799, EPOCH + 10_800, EPOCH + 90_000), "stagger": (3600.0,), "offset": (7200.0, -7200.0),
         "name": ("b", "shop-api"), "hour": (0.0,),
     }),
+    "generations": (generations, {"traces": (), "seat": "empty", "retired": {}}, {
+        "seat": ("works", "passes on"), "retired": ({"o": 1}, {"o": 0, "o-g2": 1}),
+        "traces": (
+            (("o", Wish("running", 3), None),), (("o", Wish("removed", 3), None),), (("o", None, LIVING),),
+            (("o", None, None), ("b", Wish("running", 3), None)), (("o-g2", Wish("stopped", 3), None),),
+            (("o", Wish("removed", 3), None), ("o-g2", Wish("running", 4), LIVING)),
+        ),
+    }),
+    "groups": (lambda given: groups_of(claude(**given)), {}, {"account": ("work",), "harness": ("command",)}),
     "accounts": (lambda given: waits.account_of(spec(**given)), {}, {"name": ("b",), "account": ("work",)}),
 }  # fmt: skip
 
