@@ -288,3 +288,45 @@ def test_a_screen_is_drawn_once_it_shows_something_that_stands_still_and_is_not_
     sight = Sight(Screen(None, frame=frame))
     outcome = hear_drawing(delivery, replace(delivery.step, frame=before), sight, Moment(at, at))
     assert isinstance(outcome.delivery.step, Freeing) is is_drawn
+
+
+FIXED = {
+    "calm": Fate(),
+    "a hook that comes late": Fate(hooks=(3.0,)),
+    "no hook": Fate(hooks=()),
+    "two hooks": Fate(hooks=(0.05, 4.0)),
+    "the first Enter is lost": Fate(swallowed=(True,)),
+    "each Enter is lost": Fate(swallowed=(True,) * 8),
+    "each Enter is lost and a person types": Fate(events=((6.0, "types"),), swallowed=(True,) * 8),
+    "the paste is lost": Fate(loses_paste=True),
+    "a placeholder": Fate(placeholder=True, lag=0.2),
+    "a slow screen": Fate(slow=(3.0, 0.2), lag=0.28),
+    "a dialog before": Fate(events=((0.0, "dialog shown"),)),
+    "a dialog after the paste": Fate(events=((0.15, "dialog shown"),)),
+    "a hook of a dialog after the paste": Fate(events=((0.15, "dialog told"),), swallowed=(True,)),
+    "a person types before": Fate(events=((0.0, "types"), (4.0, "wipes"))),
+    "a person types before and stays": Fate(events=((0.0, "types"), (1.0, "moves"), (30.0, "types"))),
+    "a person types into it": Fate(events=((0.2, "types"),), slow=(0.2,), swallowed=(True, True)),
+    "a person sends it": Fate(events=((0.35, "submits"),), swallowed=(True,)),
+    "a person wipes it": Fate(events=((0.35, "wipes"),), swallowed=(True,)),
+    "a hook of another text": Fate(events=((0.3, "foreign hook"),), swallowed=(True,)),
+    "a hook that is told again": Fate(events=((2.0, "hook again"),), hooks=()),
+    "the run ends": Fate(events=((0.15, "ends"),)),
+    "the run ends after Enter": Fate(events=((2.0, "ends"),), hooks=()),
+}
+GIVEN = {
+    "": {}, "on a screen that nobody can read": {"is_seen": False}, "for a program without hooks": {"has_hooks": False},
+    "as a command": {"is_command": True}, "while its screen is drawn": {"is_opening": True},
+    "until it is too late": {"too_late": 2.0}, "over what an earlier text left": {"left": ("go on",)},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("fate", FIXED)
+@pytest.mark.parametrize("given", GIVEN)
+def test_f_tmux_9_a_text_is_typed_step_by_step_as_it_was(fate: str, given: str) -> None:
+    """Recorded, some of them: see tests/core/recorded."""
+    terminal = Terminal(TEXT, FIXED[fate], GIVEN[given].get("is_seen", True))
+
+    deliver(begin(TEXT, 0.0, **GIVEN[given]), terminal)
+
+    assert not terminal.is_seen or terminal.approved == terminal.sent_of_a_person == terminal.cleared_of_a_person == 0

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import hashlib
 import json
 import os
@@ -10,7 +11,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import coverage
@@ -36,10 +37,12 @@ MOST = 200
 
 @dataclass(frozen=True, slots=True)
 class Lines:
-    """Which tests run a line: `lines` holds numbers of `tests`, whose values are seconds."""
+    """Which tests run a line: `lines` holds numbers of `tests`, whose values are seconds; `imports` those by import."""
 
     tests: list[tuple[str, float]]
     lines: dict[str, dict[str, list[int]]]
+    imports: dict[str, list[int]] = field(default_factory=dict)
+    """By file: the tests in files that import it, which may look at its defaults and run no line of it."""
 
     def chosen(self, mutant: Mutant) -> list[str]:
         """Return the tests that run the mutant's line, the quickest first; or whole files, where no line is seen."""
@@ -51,6 +54,7 @@ class Lines:
         if not numbers and not _in_a_body(mutant):
             # What runs only while the file is imported is seen by all that use the file.
             numbers = {n for found in by_line.values() for n in found} or self._beside(mutant.path)
+            numbers |= set(self.imports.get(mutant.path, ()))
         return [name for name, _ in sorted((self.tests[number] for number in numbers), key=lambda test: test[1])]
 
     def _beside(self, path: str) -> set[int]:
@@ -80,10 +84,10 @@ def measured(root: Path, files: Sequence[str], jobs: int) -> Lines:
             _measure(root, files, jobs, Path(directory))
             lines = _combined(root, Path(directory))
         half = place.with_suffix(f".{os.getpid()}")
-        half.write_text(json.dumps({"tests": lines.tests, "lines": lines.lines}))
+        half.write_text(json.dumps({"tests": lines.tests, "lines": lines.lines, "imports": lines.imports}))
         half.replace(place)
     told = json.loads(place.read_text())
-    return Lines([(name, seconds) for name, seconds in told["tests"]], told["lines"])
+    return Lines([(name, seconds) for name, seconds in told["tests"]], told["lines"], told["imports"])
 
 
 def cache_of(root: Path, files: Iterable[str]) -> Path:
@@ -123,4 +127,26 @@ def _combined(root: Path, directory: Path) -> Lines:
             for line, contexts in data.contexts_by_lineno(file).items():
                 seen = of_file.setdefault(str(line), [])
                 seen += [number[context] for context in contexts if context in number]
-    return Lines([(name, round(seconds[name], 3)) for name in names], lines)
+    return Lines([(name, round(seconds[name], 3)) for name in names], lines, _imports(root, names))
+
+
+def _imports(root: Path, tests: Sequence[str]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = {}
+    by_file = {name: imported(root, name) for name in {test.partition("::")[0] for test in tests}}
+    for number, test in enumerate(tests):
+        for path in by_file[test.partition("::")[0]]:
+            found.setdefault(path, []).append(number)
+    return found
+
+
+def imported(root: Path, name: str) -> set[str]:
+    """Return the files of the package that a file of tests imports by name."""
+    source = root / name
+    tree = ast.parse(source.read_bytes()) if source.is_file() else ast.Module([], [])
+    modules = {
+        module
+        for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
+        for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
+    }  # fmt: skip
+    paths = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith("phoenixd.")}
+    return {path for path in paths if (root / path).is_file()}

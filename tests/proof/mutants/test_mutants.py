@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.proof.mutants.__main__ import ROOT, draw, targets, told
-from tests.proof.mutants.lines import MOST, Lines
+from tests.proof.mutants.lines import MOST, Lines, imported
 from tests.proof.mutants.operators import Mutant, mutants
 from tests.proof.mutants.trials import Copy, Verdict
 from tests.waiting import eventually_sync
@@ -123,6 +123,19 @@ def test_a_line_that_runs_at_import_is_seen_by_all_tests_of_the_file() -> None:
     assert lines.chosen(a_mutant(function="")) == ["quick", "slow"]
     assert lines.chosen(a_mutant(function="Settings")) == ["quick", "slow"]
     assert lines.chosen(a_mutant(function="f")) == []
+
+
+def test_a_default_is_tried_by_the_tests_that_import_its_file_too(tmp_path: Path) -> None:
+    """They may compare it and run no line of the file."""
+    (tmp_path / "phoenixd" / "core").mkdir(parents=True)
+    (tmp_path / "phoenixd" / "core" / "spec.py").touch()
+    (tmp_path / "test_a.py").write_text("from phoenixd.core.spec import A\nfrom phoenixd.core import gone\n")
+    (tmp_path / "test_b.py").write_text("from phoenixd.core import spec\nfrom spec import b\nimport ast\n")
+    lines = Lines([("a", 1.0), ("b", 2.0)], {"a.py": {"9": [1]}}, {"a.py": [0]})
+
+    assert imported(tmp_path, "test_a.py") == imported(tmp_path, "test_b.py") == {"phoenixd/core/spec.py"}
+    assert lines.chosen(a_mutant("Settings")) == ["a", "b"]
+    assert lines.chosen(a_mutant("f")) == []
 
 
 def test_a_default_in_a_file_of_shapes_is_tried_by_the_tests_that_run_most_of_its_folder() -> None:
