@@ -73,18 +73,21 @@ def test_a_list_of_children_that_could_not_be_read_is_not_an_empty_one(monkeypat
 
 
 FERTILE = """
-import os, signal, sys
+import os, sys
 for _ in range(int(sys.argv[1])):
     if os.fork() == 0:
-        signal.pause()
-print("born", flush=True)
-signal.pause()
+        break
+else:
+    print("born", flush=True)
+os.read(0, 1)
 """
+"""Its standard input holds all of them: they end with the test, however that ends."""
 
 
 def test_a_list_of_children_is_read_to_its_end() -> None:
     """The kernel gives 4 KiB of it at a time: the children of the 700th could pass for an operator's."""
-    parent = subprocess.Popen([sys.executable, "-S", "-c", FERTILE, "750"], stdout=subprocess.PIPE, process_group=0)
+    argv = [sys.executable, "-S", "-c", FERTILE, "750"]
+    parent = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, process_group=0)
     try:
         assert parent.stdout is not None
         assert parent.stdout.readline() == b"born\n"
