@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core import condition
+from phoenixd.core import alert_kinds, condition
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.fleet import TerminalSeen, TroubleGone, TroubleSeen
@@ -168,3 +168,9 @@ def test_an_alert_cannot_fill_the_state_with_an_agents_words() -> None:
         ask(story, f"{number} {'x' * 100_000}")
     assert len(story.agent.alerts) == 1
     assert len(dump_agent(story.agent)) < 40_000
+
+
+def test_alerts_that_tell_what_phoenixd_does_by_itself_need_no_person() -> None:
+    """`needs you` of status counts the others, so each kind that is added has to choose."""
+    by_itself = {kind.name for kind in alert_kinds.TABLE if not kind.needs_person}
+    assert {"unfenced", "marker lost", "quarantined", "unread", "resonance"} & by_itself == {"unfenced", "marker lost"}

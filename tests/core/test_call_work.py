@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import LookAtCall, Terminate
-from phoenixd.core.agent.activity import OpenCall
+from phoenixd.core.agent.activity import OpenCall, WorkWatch
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import HungInCall
+from phoenixd.core.moment import Moment
 from phoenixd.core.spec import LivenessRules
+from phoenixd.core.turn import call_work
 from phoenixd.core.turn.calls import MAX_COMMAND
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.incident import call_sentence
@@ -253,3 +255,14 @@ def test_an_open_call_outlives_the_daemon() -> None:
     assert isinstance(story.state, Running)
     story.tell(Tick())
     assert not story.of(Terminate)
+
+
+def test_what_another_call_has_done_says_nothing_of_the_call_in_which_a_run_is_ended() -> None:
+    story = Story(claude()).works()
+    story.hook("tool-start", tool="Bash", tool_use_id="t", ticks=500)
+    state = story.state
+    assert isinstance(state, Running)
+    other = replace(state, activity=replace(state.activity, work=WorkWatch(ticks=499, at=0.0, worked=0.0)))
+    found = call_work.open_call(other, 900.0, Moment(600.0, 600.0))
+    assert found is not None
+    assert (found.tool, found.idle, found.over) == ("Bash", None, False)

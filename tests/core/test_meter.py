@@ -376,3 +376,13 @@ def test_a_reading_of_an_earlier_run_does_not_end_the_alert_of_this_one() -> Non
     story.works()
     story.wait(1200)
     assert story.alerts().count("context unknown") == 1
+
+
+def test_a_meter_that_was_never_read_in_this_run_begins_with_the_run() -> None:
+    story = Story(claude())
+    story.pass_over(100)
+    story.works()
+    assert parts.of(replace(story.agent, incarnation=9)).since == story.run.began == 100
+    story.stop()
+    story.exited(signal=15)
+    assert parts.of(replace(story.agent, incarnation=9)).since == 0

@@ -588,3 +588,8 @@ def holds(story: Seats) -> None:
         assert meant.name == seat.holder
     if not fleet.seats:
         assert all(agent.removing for agent in fleet.agents.values())
+
+
+def test_promise_9_a_lost_journal_leaves_every_agent_declared_that_the_configuration_names() -> None:
+    specs = [spec("docs"), spec("boss", kind=Kind.ORCHESTRATOR, project="shop"), spec("web")]
+    assert [one.name for one in generations(specs, Fleet(), ())] == ["docs", "boss", "web"]
