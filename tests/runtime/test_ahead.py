@@ -57,7 +57,7 @@ async def supervised(disk: Disk) -> AsyncIterator[Supervisor]:
 
     supervisor.connect(
         dispatch=disk.act, clean=lambda agent, text: text, remember=deaf, listener=deaf, on_saved=deaf,
-        on_crowded=deaf, prepare=disk.prepare,
+        on_crowded=deaf, on_long_crowded=deaf, prepare=disk.prepare,
     )  # fmt: skip
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
@@ -69,10 +69,17 @@ async def supervised(disk: Disk) -> AsyncIterator[Supervisor]:
             tasks.cancel_scope.cancel()
 
 
-def die(supervisor: Supervisor) -> None:
+async def runs(supervisor: Supervisor) -> None:
+    """In a turn of its own: a slow clock parts what is told at once."""
     agent = supervisor.fleet.agents["a"]
     assert agent.run is not None
     supervisor.tell(AgentStarted("a", agent.incarnation, agent.run.run_id, 5, 5))
+    await supervisor.turn()
+
+
+def die(supervisor: Supervisor) -> None:
+    agent = supervisor.fleet.agents["a"]
+    assert agent.run is not None
     supervisor.tell(AgentExited("a", agent.incarnation, agent.run.run_id, None, 9))
 
 
@@ -80,6 +87,7 @@ async def test_a_start_is_prepared_while_its_decision_is_saved_and_ordered_when_
     disk = Disk()
     async with supervised(disk) as supervisor:
         assert disk.happened == ["commit begins", "commit landed", "spawn"], "a person's order is not"
+        await runs(supervisor)
         disk.happened.clear()
         die(supervisor)
         await supervisor.turn()
@@ -92,6 +100,7 @@ async def test_a_start_is_prepared_while_its_decision_is_saved_and_ordered_when_
 async def test_save_before_act_of_a_daemon_that_dies_in_between_nothing_was_ordered() -> None:
     disk = Disk()
     async with supervised(disk) as supervisor:
+        await runs(supervisor)
         disk.happened.clear()
         disk.may = anyio.Event()
         die(supervisor)

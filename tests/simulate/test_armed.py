@@ -42,10 +42,10 @@ def storms() -> None:
 @pytest.mark.slow
 def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths() -> None:
     wanted, seen = {"armed", "armed again", "disarmed", "answered", "answered while no daemon lived"}, Counter[str]()
-    for seed in range(20):
+    for seed in range(20, 80):
         seen += simulate(f"armed {seed}", agents=12, hours=0.5, weather=STORM).seen
         # What a storm meets hangs on dice, which any change throws anew.
-        if seed > 0 and wanted <= seen.keys():
+        if seed > 20 and wanted <= seen.keys():
             break
     assert wanted <= seen.keys(), seen
 
