@@ -153,7 +153,8 @@ class Pane:
     def sweep(self) -> None:
         """What a test that failed left behind: whoever has this pane's own directory in its environment."""
         mark = f"\0PHOENIX_HOOK_DIR={self.run}\0".encode()
-        for environment in Path("/proc").glob("[0-9]*/environ"):
+        # Without a look whether they are there: a process may end in that instant.
+        for environment in [one / "environ" for one in Path("/proc").glob("[0-9]*")]:
             try:
                 if mark in b"\0" + environment.read_bytes():
                     os.kill(int(environment.parent.name), signal.SIGKILL)
