@@ -31,15 +31,19 @@ class Threads:
         weakref.finalize(self, self._work.put, None)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises. Whoever is cancelled meanwhile waits for its end all the same."""
+        """What `work` returns or raises. Whoever is cancelled meanwhile waits for its end all the same.
+
+        Raises RuntimeError where no thread can be made for it.
+        """
         loop = asyncio.get_running_loop()
         future: asyncio.Future[T] = loop.create_future()
         self._busy += 1
-        if self._busy > self._made and self._made < self._most:
-            self._made += 1
-            threading.Thread(target=_serve, args=(self._work,), name=self._name, daemon=True).start()
-        self._work.put((work, loop, future))
         try:
+            if self._busy > self._made and self._made < self._most:
+                # Where the host has none left, this work fails, and the next one tries again.
+                threading.Thread(target=_serve, args=(self._work,), name=self._name, daemon=True).start()
+                self._made += 1
+            self._work.put((work, loop, future))
             with anyio.CancelScope(shield=True):
                 await future
         finally:

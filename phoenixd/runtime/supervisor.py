@@ -115,6 +115,8 @@ class Supervisor:
         self._on_long_crowded: Callable[[], None] = lambda: None
         self._is_crowded, self._crowded_at = False, 0.0
         self._first: deque[_Waiting] = deque()
+        self._ordered_last = False
+        """The turn before was one of those that go first."""
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._on_saved = on_saved
@@ -315,8 +317,12 @@ class Supervisor:
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
             self._first.appendleft(_Waiting(event))
         began: Instant | None = None
-        # What goes first has a turn and a commit of its own: its answer waits for nothing that stood behind it.
+        # What goes first has a turn and a commit of its own: its answer waits for nothing that stood behind it. But the
+        # turn after it is for what waits: orders that are given without a pause would keep deaths and deadlines out.
         waits = self._first or self._queue
+        if self._ordered_last and self._queue and self._first and self._first[0].done is not None:
+            waits = self._queue
+        self._ordered_last = waits is self._first
         for _ in range(min(len(waits), TURN_LIMIT)):
             now = self._clock.now()
             if began is None:

@@ -81,3 +81,20 @@ async def test_they_end_with_their_owner() -> None:
     del threads
     gc.collect()
     await eventually(lambda: named("ending") == 0, what="the threads ended")
+
+
+async def test_promise_20_where_no_thread_could_be_made_the_next_work_makes_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An agent may take all processes of its user for a while; what comes after that is not waited for in vain."""
+    threads = Threads("scarce", 1)
+
+    def cannot(thread: threading.Thread) -> None:
+        raise RuntimeError("can't start new thread")
+
+    with monkeypatch.context() as scarce:
+        scarce.setattr(threading.Thread, "start", cannot)
+        with pytest.raises(RuntimeError, match="new thread"):
+            await threads.run(threading.get_ident)
+    assert (threads._made, threads._busy, threads._work.empty()) == (0, 0, True)
+    assert await threads.run(threading.get_ident) != threading.get_ident()

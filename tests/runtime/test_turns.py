@@ -21,7 +21,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
 from phoenixd.runtime.describe import describe_event
-from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Supervisor
+from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Supervisor, _Waiting
 from phoenixd.runtime.turn import Turn
 from tests.agents import an_agent
 from tests.runtime.test_messages import FastClock
@@ -123,6 +123,31 @@ async def test_an_order_is_decided_and_saved_before_the_hooks_that_wait() -> Non
     assert supervisor.fleet.agents["b"].name in supervisor.fleet.mutes, "in the order in which they were given"
     assert len(supervisor._queue) == 100, "their answer waits for nothing that stood behind them"
     assert told.order == [("commit", 1)]
+
+
+async def test_orders_without_a_pause_keep_nothing_out_that_waits() -> None:
+    """Two scripts that order one thing after the other leave no moment in which no order waits."""
+    supervisor = Supervisor(Fleet(), SlowClock(), Told())  # type: ignore[arg-type]
+    order = MuteRequested("b", 60.0)
+
+    def give() -> None:
+        supervisor._put(_Waiting(order, lambda refusal: None), first=True)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        supervisor.tell(AgentExited("a", 1, "r", 0, None))
+        left = []
+        for _ in range(3):
+            give()
+            await supervisor.turn()
+            left.append((len(supervisor._first), len(supervisor._queue)))
+        supervisor.tell(AgentExited("a", 1, "r", 0, None))
+        give()
+        supervisor.begin_with(EpochBegun(3))
+        await supervisor.turn()
+        tasks.cancel_scope.cancel()
+    assert left == [(0, 1), (1, 0), (0, 0)], "an order, what waited, and the orders again"
+    assert (len(supervisor._first), len(supervisor._queue)) == (0, 1), "what comes before all others always does"
 
 
 async def test_what_came_before_all_others_comes_before_an_order_too() -> None:
