@@ -181,6 +181,20 @@ def at(step: Step) -> ResonanceStory:
     return told
 
 
+def test_promise_8_a_turn_is_told_as_endless_by_its_own_age_and_not_by_that_of_a_limit_before_it() -> None:
+    told = at(Step.VERIFY)
+    told.hook("prompt-submit", text="Go on.")
+    told.hook("stop-failure", error="rate_limit", reset_wall=told.wall + 2 * 3600)
+    while told.agent.parking is not None:
+        told.wait(60)
+    assert told.alerts().count("resonance") == 0, "its turn has just begun"
+    for _ in range(61):
+        told.hook("tool-start", tool="Bash")
+        told.hook("tool-end", tool="Bash")
+        told.wait(60)
+    assert told.alerts().count("resonance") == 1
+
+
 @pytest.mark.parametrize("order", STOPS)
 @pytest.mark.parametrize("step", [one for one in Step if one is not Step.LOG])
 def test_an_operators_order_wins_at_every_step(step: Step, order: str) -> None:

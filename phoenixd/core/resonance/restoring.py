@@ -135,8 +135,8 @@ def deadline(agent: Agent) -> Instant | None:
     if known is None or known.restoration is None or known.restoration.is_over:
         return None
     going = known.restoration
-    if going.deadline is None and not going.tells and _is_held_up(agent):
-        return going.since + TURN_WITHIN
+    if going.deadline is None and not going.tells and (since := _held_up_since(agent, going)) is not None:
+        return since + TURN_WITHIN
     return going.deadline if isinstance(agent.state, Running | Starting) else None
 
 
@@ -234,10 +234,15 @@ def _rests(agent: Agent, now: Moment) -> bool:
     return state.activity.waiting is None and _may_end(agent, now)
 
 
-def _is_held_up(agent: Agent) -> bool:
-    """Whether a turn is open that waits for nobody; who waits for a person is told as that."""
+def _held_up_since(agent: Agent, going: Restoration) -> Instant | None:
+    """Since when the step is held up by an open turn that waits for nobody; who waits for a person is told as that.
+
+    The step may be older than the turn: a limit may have lain between.
+    """
     state = agent.state
-    return isinstance(state, Running) and state.activity.turn_open and state.activity.waiting is None
+    if not isinstance(state, Running) or not state.activity.turn_open or state.activity.waiting is not None:
+        return None
+    return max(going.since, state.activity.turn_since or going.since)
 
 
 def _held_up(agent: Agent, known: Resonance, going: Restoration) -> Decision:
