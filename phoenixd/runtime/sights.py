@@ -14,7 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, TOOL_LIMIT, Attached, Cost, Doing, Sight, Words
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.tool_argument import argument_of
-from phoenixd.planting import codes_in
+from phoenixd.planting import codes_in, is_ours
 from phoenixd.ports import Clock
 
 MOST_CALLS = 32
@@ -45,6 +45,8 @@ class _Kept:
     calls: dict[str, _Call] = field(default_factory=dict)
     has_calls: bool = False
     said: tuple[str, float | None] | None = None
+    answers_us: bool = False
+    """Its turn was opened by phoenixd to check what it knows."""
     model: str | None = None
     branch: str | None = None
     cost: Cost | None = None
@@ -90,7 +92,11 @@ class Sights:
             case "stop" | "stop-blocked":
                 self._speak(agent, payload)
                 self._turn(agent, kind, payload)
-            case "stop-failure" | "session-end" | "prompt-submit" | "session-start":
+            case "prompt-submit":
+                prompt = payload.get("prompt")
+                self._of(agent).answers_us = isinstance(prompt, str) and is_ours(prompt)
+                self._turn(agent, kind, payload)
+            case "stop-failure" | "session-end" | "session-start":
                 self._turn(agent, kind, payload)
             case _:
                 pass
@@ -175,7 +181,8 @@ class Sights:
             self._change(agent, kept)
 
     def _speak(self, agent: str, payload: dict[str, Any]) -> None:
-        """The last words of a turn. What is said after its end was held up answers phoenixd, and is no work."""
+        """The last words of a turn. What is said after its end was held up, or in a turn that was opened for a check,
+        answers phoenixd, and is no work."""
         said = payload.get("last_assistant_message")
         if not isinstance(said, str) or not said.strip() or payload.get("stop_hook_active"):
             return
@@ -184,6 +191,8 @@ class Sights:
         if planting is not None and not codes_in(said).isdisjoint(planting.hexes()):
             return
         kept = self._of(agent)
+        if kept.answers_us:
+            return
         kept.said = (said[: RAW_LIMIT + 1], self._clock.now().wall)
         self._change(agent, kept)
 

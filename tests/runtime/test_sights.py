@@ -17,6 +17,7 @@ from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, Cost, Doing, Sight, 
 from phoenixd.documents.redact import redact
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
+from phoenixd.planting import opening_text
 from phoenixd.runtime.sighting import Sighting
 from phoenixd.runtime.sights import MOST_CALLS, RAW_LIMIT, Sights
 from tests.core.resonating import ResonanceStory
@@ -123,6 +124,18 @@ def test_r64_an_answer_to_phoenixd_is_not_shown_as_an_agents_last_words_nor_any_
     house.hook("stop", last_assistant_message="I cannot see it.", stop_hook_active=True)
     house.hook("stop", last_assistant_message=f"The code is {code.upper()}.")
     assert house.seen().said == Words("The roof is mended.", 1000.0)
+
+
+def test_r64_what_is_said_in_a_turn_that_was_opened_for_a_check_is_not_shown_as_an_agents_last_words() -> None:
+    house = House()
+    house.hook("prompt-submit", prompt="Mend the roof.")
+    house.hook("stop", last_assistant_message="The roof is mended.")
+    house.hook("prompt-submit", prompt=opening_text("The Architect"))
+    house.hook("stop-blocked", last_assistant_message="here")
+    assert house.seen().said == Words("The roof is mended.", 1000.0)
+    house.hook("prompt-submit", prompt="And the door?")
+    house.hook("stop", last_assistant_message="It shuts.")
+    assert house.seen().said == Words("It shuts.", 1000.0)
 
 
 def test_what_never_ends_does_not_fill_the_memory() -> None:
