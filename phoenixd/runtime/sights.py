@@ -23,6 +23,8 @@ RAW_LIMIT = 4096
 """Characters of a text that are looked at for secrets: many times what is shown of it."""
 MARGIN = 1024
 """Characters of a word that was cut which are left out at most."""
+GAP = "\n[...]\n"
+"""What a shim puts in place of the middle of long last words (shim/payload.py)."""
 MODEL_LIMIT = 80
 BRANCH_LIMIT = 120
 
@@ -193,7 +195,7 @@ class Sights:
         kept = self._of(agent)
         if kept.answers_us:
             return
-        kept.said = (said[: RAW_LIMIT + 1], self._clock.now().wall)
+        kept.said = (_whole_words(said)[: RAW_LIMIT + 1], self._clock.now().wall)
         self._change(agent, kept)
 
     def _turn(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
@@ -254,6 +256,15 @@ class Sights:
             last = clean.rsplit(None, 1)[-1] if clean.strip() else ""
             clean = f"{clean[: len(clean) - min(len(last), MARGIN)]}…"
         return one_line(clean, limit)
+
+
+def _whole_words(said: str) -> str:
+    """Last words up to their gap, without the word that was cut there: half of a secret is not known for one."""
+    front, gap, _ = said.partition(GAP)
+    if not gap:
+        return said
+    cut = len(f"{front}.".split()[-1]) - 1
+    return f"{front[: len(front) - cut]}…"
 
 
 def _is_older(words: tuple[str, float | None], kept: tuple[str, float | None] | None) -> bool:

@@ -19,7 +19,8 @@ from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
 from phoenixd.planting import opening_text
 from phoenixd.runtime.sighting import Sighting
-from phoenixd.runtime.sights import MOST_CALLS, RAW_LIMIT, Sights
+from phoenixd.runtime.sights import GAP, MOST_CALLS, RAW_LIMIT, Sights
+from phoenixd.shim import payload as shim
 from tests.core.resonating import ResonanceStory
 from tests.core.story import Story, claude
 from tests.hiding import hidings, shows
@@ -136,6 +137,24 @@ def test_r64_what_is_said_in_a_turn_that_was_opened_for_a_check_is_not_shown_as_
     house.hook("prompt-submit", prompt="And the door?")
     house.hook("stop", last_assistant_message="It shuts.")
     assert house.seen().said == Words("It shuts.", 1000.0)
+
+
+def test_the_gap_is_the_shims() -> None:
+    assert GAP == shim.GAP
+
+
+@pytest.mark.parametrize("secret", [KEY, CANARY])
+def test_promise_7_no_half_of_a_secret_is_shown_where_a_shim_has_cut_long_last_words(secret: str) -> None:
+    """All that stands before it may be blanks, or a secret itself: then little is left of it in a row."""
+    for before in (" \n" * 500, f"{KEY} " * 11):
+        for shift in range(120):
+            house = House()
+            told = shim.trim({"last_assistant_message": f"{' ' * shift}{before}{secret} and {'x ' * 2000}"})
+            assert shim.GAP in told["last_assistant_message"]
+            house.hook("stop", **told)
+            said = house.seen().said
+            assert said is not None
+            assert secret[:5] not in said.text, shift
 
 
 def test_what_never_ends_does_not_fill_the_memory() -> None:
