@@ -424,6 +424,11 @@ class AgentSpec:
         """Whether it tells of its session's end only when a person leaves it, and not when a signal ends it."""
         return traits_of(self.harness).ends_with_a_word
 
+    @property
+    def leaves_in_silence(self) -> bool:
+        """Whether nothing tells who ended it with 0: a person who left it, or a signal."""
+        return traits_of(self.harness).leaves_in_silence
+
 
 @dataclass(frozen=True, slots=True)
 class FleetLimits:

@@ -17,8 +17,9 @@ class Traits:
     requests are held for an answer unless the operator says otherwise. hides_its_dialog: its dialog is drawn only when
     its request is let go of. starts_silently: its first hook comes with the first prompt only. stops_either_way: its
     hook of a turn's end comes as well where the API refused the turn. ends_with_a_word: it tells of its session's end
-    only when a person leaves it, and not when a signal ends it. writes_briefs: it can be asked without a terminal to
-    write its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
+    only when a person leaves it, and not when a signal ends it. leaves_in_silence: it ends with 0 where a person leaves
+    it and where a signal ends it, and tells neither apart. writes_briefs: it can be asked without a terminal to write
+    its agent's brief. takes_armed: the hooks that an answer of ours can stand ready for. one_turn_flags: of its
     command line, with which it ends after one turn. escape_ends_turn: Escape breaks its open turn off, and leaves the
     session as it is. exits_with_status: where the API refused that one turn, it exits with the status of HTTP modulo
     256. exits_tell: what its own exit codes say. tells_cut: what it keeps of a session shows an answer that was cut.
@@ -31,6 +32,7 @@ class Traits:
     starts_silently: bool = False
     stops_either_way: bool = False
     ends_with_a_word: bool = False
+    leaves_in_silence: bool = False
     writes_briefs: bool = False
     takes_armed: tuple[On, ...] = ()
     one_turn_flags: tuple[str, ...] = ()

@@ -537,6 +537,18 @@ def test_f_proc_27_exit_0_after_a_turn_that_failed_is_no_end_on_purpose(
     assert (story.agent.desired is Desired.STOPPED) == (state == "stopped")
 
 
+@pytest.mark.parametrize("error", ["invalid_request", "rate_limit"])
+def test_f_proc_27_where_nothing_tells_whether_a_person_left_it_the_end_stays_one_on_purpose(error: str) -> None:
+    """The Gemini CLI says `exit`, and ends with 0, when a person types /quit and when a signal ends it."""
+    story = Story(claude(harness="gemini")).works()
+    story.hook("stop-failure", error=error)
+    story.pass_over(600)
+    story.hook("session-end", source="exit")
+    story.exited(0)
+    story.wait(1)
+    assert (story.agent.state_name, story.agent.desired) == ("stopped", Desired.STOPPED)
+
+
 def test_f_proc_27_a_prompt_after_the_turn_that_failed_makes_exit_0_an_end_on_purpose_again() -> None:
     story = Story(claude()).works()
     story.hook("stop-failure", error="invalid_request")

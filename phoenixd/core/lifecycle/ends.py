@@ -172,7 +172,9 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec.limits, now)
     parked = limits.parking
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
-    failed_turn = end.code == 0 and not (end.left or ordered) and (is_owed(state.activity) or parked is not None)
+    # Where nothing tells whether a person left it, its 0 is taken for that.
+    may_be_left = end.left or ordered or agent.spec.leaves_in_silence
+    failed_turn = end.code == 0 and not may_be_left and (is_owed(state.activity) or parked is not None)
     end = replace(end, limited=parked is not None, failed_turn=failed_turn)
     expected = ordered or restart.ended_well(agent.spec, end)
     known, told, lost = background.lose(agent, state.run, end, now, expected=expected)

@@ -83,7 +83,7 @@ class Gemini:
     default_argv = ("gemini",)
     traits = Traits(
         stops_either_way=True, writes_briefs=True, takes_armed=("stop", "tool"), one_turn_flags=("-p", "--prompt"),
-        escape_ends_turn=True, exits_with_status=True, exits_tell=EXITS, tells_cut=False,
+        escape_ends_turn=True, leaves_in_silence=True, exits_with_status=True, exits_tell=EXITS, tells_cut=False,
     )  # fmt: skip
     login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
