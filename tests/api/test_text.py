@@ -26,7 +26,10 @@ from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, pa
 from phoenixd.api.representation import pane_text
 from phoenixd.api.values import Change
 from phoenixd.core import projection
+from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.inbox import inbox
+from phoenixd.core.question.choices import Unclear
+from phoenixd.core.question.reply import understand
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, thousand_in_trouble
@@ -100,6 +103,30 @@ def test_status_says_what_waits_and_how_it_is_answered() -> None:
     daemon.declare("docs")
     daemon.wait("docs")
     assert "waiting: permission (Bash) - phoenixctl attach docs" in pages(daemon)["status"]
+
+
+def test_the_next_command_offers_a_start_only_where_nothing_runs() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("docs")
+    daemon.happen(TroubleSeen("docs", "documents", "CLAUDE.md could not be written"))
+    row = projection.project(daemon.state, daemon.now())[0]
+    assert row.pid is not None
+    assert row.pressing is not None
+    told = text.next_commands([row], Page(NOW, 200))
+    assert "phoenixctl start" not in told
+    assert told.endswith(f"seen: phoenixctl ack {row.pressing.id}")
+
+
+def test_the_next_command_says_the_words_that_an_item_takes_and_decides_nothing_as_it_stands() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("docs")
+    daemon.wait("docs", text="npm test", held=True)
+    row = projection.project(daemon.state, daemon.now())[0]
+    assert row.item is not None
+    number = row.item.id
+    assert f"answer: phoenixctl answer {number} allow/deny  " in text.next_commands([row], Page(NOW, 200))
+    assert isinstance(understand(row.item, ["allow/deny"]), Unclear)
+    assert not isinstance(understand(row.item, ["allow"]), Unclear)
 
 
 def test_colour_marks_signs_alone_and_only_when_asked_for() -> None:

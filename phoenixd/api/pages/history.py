@@ -9,7 +9,7 @@ from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import SET_IN, Page, clip, name_column, pad, page, wrap
-from phoenixd.api.pages.status import answer_command, reason, side_by_side
+from phoenixd.api.pages.status import answer_choice, reason, side_by_side
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
@@ -120,7 +120,7 @@ def explain(
     if row.state in ("quarantined", "stopped"):
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
-        return page([*lines, "", side_by_side(f"answer: {answer_command(row)}", each, here)])
+        return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])
     return page([*lines, "", each])
 
 

@@ -15,12 +15,13 @@ from phoenixd.api.times import ago
 from phoenixd.api.values import Facts, LoopCounts
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent.standing import StandingAlert
-from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.alerts import DEGRADED, next_command
 from phoenixd.core.condition import SIGNS, Group
 from phoenixd.core.glance import Seen, needs
 from phoenixd.core.projection import Row
+from phoenixd.core.question.call import PLAN, QUESTION
 from phoenixd.core.question.render import title
-from phoenixd.core.question.reply import is_reachable
+from phoenixd.core.question.reply import is_reachable, limits
 from phoenixd.core.sight import Doing
 
 LINES = 24
@@ -39,6 +40,7 @@ STATE_COLUMNS = 12
 AGE_COLUMNS = 6
 LEAST_ROOM = 16
 NAMES_SHOWN = 3
+SINCE = "since you looked: phoenixctl since last"
 
 
 def _as_row(one: Seen) -> Row:
@@ -159,13 +161,24 @@ def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, 
     why = f"why: phoenixctl explain {row.name}"
     if row.group == "needs_you":
         if row.activity == "waiting" or answer_from_afar(row):
-            return f"answer: {answer_command(row)}", why
-        return why, f"again: phoenixctl start {row.name}"
+            return f"answer: {answer_choice(row)}", why
+        return why, _remedy(row)
     if row.group in BY_EXCEPTION:
-        return why, "since you looked: phoenixctl since last"
+        return why, SINCE
     if len(rows) == 1:
         return f"next: phoenixctl {'attach' if row.pid is not None else 'start'} {row.name}", why
-    return "each agent: phoenixctl status --all", "since you looked: phoenixctl since last"
+    return "each agent: phoenixctl status --all", SINCE
+
+
+def _remedy(row: Row) -> str:
+    """What helps an agent that asks nothing: a start where nothing runs, else what its alert asks for."""
+    if row.pid is None:
+        return f"again: phoenixctl start {row.name}"
+    alert = row.pressing
+    remedy = next_command(alert.kind, row.name) if alert is not None else f"phoenixctl attach {row.name}"
+    if remedy != f"phoenixctl explain {row.name}":
+        return f"do: {remedy}"
+    return f"seen: phoenixctl ack {alert.id}" if alert is not None and alert.ack is None else SINCE
 
 
 def answer_from_afar(row: Row) -> int:
@@ -177,6 +190,19 @@ def answer_command(row: Row) -> str:
     """How what it asks is answered."""
     number = answer_from_afar(row)
     return f"phoenixctl answer {number}" if number else f"phoenixctl attach {row.name}"
+
+
+def answer_choice(row: Row) -> str:
+    """The same with the words that its kind takes. Typed as it stands it decides nothing: a person has to choose.
+
+    Of a question the number alone: `answer N` shows its options, and any word after it would be sent as the answer.
+    """
+    command, item = answer_command(row), row.item
+    if item is None or not answer_from_afar(row) or item.kind == QUESTION:
+        return command
+    if limits(item):
+        return f'{command} deny "REASON"'
+    return f"{command} {'approve' if item.kind == PLAN else 'allow'}/deny"
 
 
 def _since_line(digest: Digest | None, here: Page) -> list[str]:
