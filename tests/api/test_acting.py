@@ -272,7 +272,7 @@ async def test_undo_of_what_nothing_was_done_to_says_so(live: Live, daemon: Fake
     answer = await live.ask("POST", "/v1/undo", {"select": "docs"})
 
     assert (answer.status, answer.exit) == (404, 4)
-    assert answer.json["detail"].startswith("nothing of docs can be taken back")
+    assert answer.json["detail"].startswith("nothing of docs is left to take back")
     assert answer.json["remedy"] == "phoenixctl events docs"
     kept = await live.ask("POST", "/v1/undo", {"select": "shop-* !docs !shop-web", "dry_run": True})
     assert [one["name"] for one in kept.json["agents"]] == ["shop-api"]

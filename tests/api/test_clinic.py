@@ -41,6 +41,9 @@ async def test_c44_show_prints_the_four_steps_and_the_outcome(live: Live, ill: F
     ]
     assert steps == ["triage", "diagnosis", "prescription", "rehabilitation"]
     assert "Case c1 is open: docs" in answer.text
+    below = [line for line in answer.text.splitlines()[1:-1] if line and line not in (*steps, "reading")]
+    assert below
+    assert all(line.startswith("  ") for line in below), "a heading stands out from what is below it"
     assert max(map(len, answer.text.splitlines())) <= 80
 
 
@@ -65,6 +68,8 @@ async def test_list_counts_what_is_known_and_shows_the_cases(live: Live, ill: Fa
     assert [one["id"] for one in answer.json["cases"]] == ["c1"]
     shown = await live.ask("GET", "/v1/clinic", text=True)
     assert "phoenixctl clinic show c1" in shown.text
+    assert shown.text.startswith("cause  "), "the column has causes"
+    assert "1 time, 1 treatment, open" in " ".join(shown.text.split())
     assert max(map(len, shown.text.splitlines())) <= 80
 
 
@@ -230,7 +235,7 @@ async def test_c44_show_says_what_a_model_read_of_it_and_what_it_cost(
     daemon.hook("docs", "prompt-submit", text="go on")
     daemon.die("docs")
     assert "in force: the model test:reader; today 1 of 24 questions and 0 of 200000 tokens" in await _page(live)
-    assert "the rules alone: the model test:reader was asked 1 times: it has not answered yet" in await _page(live)
+    assert "the rules alone: the model test:reader was asked 1 time: it has not answered yet" in await _page(live)
     daemon.happen(CaseExamined("docs", 1, "c1", 1, OPINION, tokens=321))
     if is_forgotten:
         daemon.state = replace(daemon.state, cases=replace(daemon.state.cases, cases=()))

@@ -191,7 +191,7 @@ def test_a_plan_tells_all_of_each_change() -> None:
 
     assert columns(max(shown.splitlines(), key=columns)) <= 40
     assert " ".join(shown.split()) == (
-        f"change docs {change.detail} (its run ends) 1 agents stay as they are do it: phoenixctl apply"
+        f"change docs {change.detail} (its run ends) 1 agent stays as it is do it: phoenixctl apply"
     )
 
 

@@ -96,7 +96,11 @@ async def test_one_agent_that_a_selector_means_is_acted_on_at_once(ctl: Ctl, dae
         (("status", "shop-ap"), 4, "there is no agent shop-ap; did you mean shop-api?\ndo: phoenixctl status shop-api"),
         (("run", "new", "claude"), 2, "the command to run goes last, after --\ndo: phoenixctl run new -- claude"),
         (("help", "statsu"), 2, "there is no verb 'statsu'; did you mean status?\ndo: phoenixctl help"),
-        (("undo",), 4, "nothing was stopped, removed, begun afresh or muted within 7 days\ndo: phoenixctl events"),
+        (
+            ("undo",), 4,
+            "nothing is left to take back of what was stopped, removed, begun afresh or muted within 7 days\n"
+            "do: phoenixctl events",
+        ),
         (("log", "-g", "("), 2, "'(' is no regular expression: "),
         (("log", "x-*"), 4, "x-*: nothing matches; 3 agents are there"),
     ],

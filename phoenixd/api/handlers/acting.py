@@ -91,7 +91,9 @@ async def undo(ask: Ask) -> Reply:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:
         raise Problem(
-            "not_found", "nothing was stopped, removed, begun afresh or muted within 7 days", "phoenixctl events"
+            "not_found",
+            "nothing is left to take back of what was stopped, removed, begun afresh or muted within 7 days",
+            "phoenixctl events",
         )
     if any(one.verb == "remove" for one in acts) and ask.caller.role < Role.ADMIN:
         raise Problem("denied", f"uid {ask.caller.uid} may not declare agents", "ask as root or as the daemon's user")
@@ -114,7 +116,7 @@ def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
     selector = selected(str(ask.arguments["select"]))
     idle = next((name for name in selector.names if name in live and name not in known), None)
     if idle is not None:
-        why = f"nothing of {idle} can be taken back: nothing was stopped, begun afresh or muted within 7 days"
+        why = f"nothing of {idle} is left to take back of what was stopped, begun afresh or muted within 7 days"
         raise Problem("not_found", why, f"phoenixctl events {idle}")
     found = selection.choose(selector, known.values(), live.values()) if known else ()
     if isinstance(found, Refusal):

@@ -24,7 +24,8 @@ from phoenixd.clis import HOOKED, SETTINGS
 # fmt: off
 UPKEEP: tuple[Operation, ...] = (
     Operation(
-        "clinic_list", ("clinic", "list"), "How often each treatment of a failure held, and the Cases of the last hour",
+        "clinic_list", ("clinic", "list"),
+        "How often each treatment of a failure held, and the Cases that are open, else the newest five",
         TEXT_FORM, path="/v1/clinic", response="Clinic",
     ),
     Operation(

@@ -172,7 +172,7 @@ def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
         lines += [lead + first, *(" " * columns(lead) + line for line in rest)]
     kept = len(changes) - len(real)
     if kept:
-        lines.append(f"{kept} agents stay as they are")
+        lines.append("1 agent stays as it is" if kept == 1 else f"{kept} agents stay as they are")
     return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl apply"])
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.cases import Replayed
-from phoenixd.api.pages.layout import SET_IN, Page, clip, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, counted, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
@@ -19,17 +19,22 @@ NOT_LISTED = ("occasion", "said", "pane")
 SIGNS = {"open": "~", "held": ".", "failed": "!", "moot": "."}
 
 
+NEWEST = 5
+"""Cases shown where none is open."""
+
+
 def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Case], here: Page) -> str:
     """How often treatments held; limits and outages stand by themselves, for nothing but time ends them."""
     if not own and not shared and not cases:
         return page(["Nothing has failed so far."])
     lines: list[str] = []
-    for title, found in (("treatments", own), ("limits and outages", shared)):
+    for title, found in (("cause", own), ("limit or outage", shared)):
         if found:
             lines += [*_table(title, found, here), ""]
-    recent = [one for one in cases if one.closed is None] or list(cases)[:5]
+    recent = [one for one in cases if one.closed is None] or list(cases)[:NEWEST]
     for one in recent:
-        what = f"{one.id} {one.detail}: {one.scope}, {one.incidents} times, {one.treatments} treatments, {one.outcome}"
+        often = f"{counted(one.incidents, 'time')}, {counted(one.treatments, 'treatment')}"
+        what = f"{one.id} {one.detail}: {one.scope}, {often}, {one.outcome}"
         lines += wrap(f"{SIGNS[one.outcome]} {what}", here.width, SET_IN)
     shown = recent[0].id if recent else "ID"
     return page([*lines, *([""] if recent else []), f"one of them: phoenixctl clinic show {shown}"])
@@ -42,24 +47,20 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     for seen in found.triage[-5:]:
         facts = {name: value for name, value in seen.evidence.items() if name not in NOT_LISTED}
         known = ", ".join(f"{name} {value}" for name, value in facts.items())
-        lines += wrap(
-            f"  {_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}",
-            here.width,
-            "    ",
-        )
+        lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here)
     lines += _pane(found, here)
-    lines += ["", "diagnosis", *wrap(f"  {_diagnosis(found)}", here.width, "    ")]
-    lines += ["", "reading", *wrap(f"  {_reading(found.reading)}", here.width, "    ")]
-    lines += wrap(f"  in force: {reader}", here.width, "    ") if reader else []
+    lines += ["", "diagnosis", *_below(_diagnosis(found), here)]
+    lines += ["", "reading", *_below(_reading(found.reading), here)]
+    lines += _below(f"in force: {reader}", here) if reader else []
     prescribed = found.prescription
     told = f"{prescribed.treatment or ''} ({prescribed.action})".strip() if prescribed is not None else "none so far"
-    lines += ["", "prescription", *wrap(f"  {told}", here.width, "    "), "", "rehabilitation"]
+    lines += ["", "prescription", *_below(told, here), "", "rehabilitation"]
     for one in found.rehabilitation[-10:]:
         back = f"productive at {_when(one.productive_at, here)}" if one.productive_at else "not productive so far"
         what = (
             f"{_when(one.at, here)} {one.prescription.treatment or one.prescription.action} by {one.by}: {one.outcome}"
         )
-        lines += wrap(f"  {what}; {back}, {one.turns} turns since{_because(one.why)}", here.width, "    ")
+        lines += _below(f"{what}; {back}, {counted(one.turns, 'turn')} since{_because(one.why)}", here)
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
     return page([*lines, "", f"what today's rules say of it: phoenixctl clinic replay {found.id}"])
@@ -79,7 +80,7 @@ def _reading(read: clinic.Reading | None) -> str:
         return "nobody was asked about it"
     cost = f" ({read.tokens} tokens)" if read.tokens else ""
     if read.diagnosis is None or read.action is None:
-        return f"the rules alone: {read.by} was asked {read.times} times{cost}: {read.problem}"
+        return f"the rules alone: {read.by} was asked {counted(read.times, 'time')}{cost}: {read.problem}"
     said = read.diagnosis
     told = f"{read.by}{cost} says {said.root_cause}, confidence {said.confidence:g}, prescribes {read.action}"
     return f"{told}: {said.explanation}{f' It would add: {read.note}' if read.note else ''}"
@@ -96,8 +97,9 @@ def _pane(found: clinic.Case, here: Page) -> list[str]:
 def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
     """What differs between the rules of then and those of today."""
     changed = sum(one.differs for one in found)
-    head = f"Case {name}: today's rules say {'the same' if not changed else f'something else of {changed}'} "
-    lines = wrap(f"{head}of {len(found)} incidents" if not changed else f"{head}of {len(found)}", here.width, SET_IN)
+    same = f"the same of {counted(len(found), 'incident')}"
+    verdict = same if not changed else f"something else of {changed} of {len(found)}"
+    lines = wrap(f"Case {name}: today's rules say {verdict}", here.width, SET_IN)
     for one in found:
         lead = f"{'!' if one.differs or one.problem else '.'} {one.agent} run {one.incarnation}, {one.occasion}: "
         then = f"{one.then_cause or 'unknown'} ({one.then_rule})"
@@ -130,6 +132,11 @@ def _held(one: Figure) -> str:
         waits = f"{one.open} open" if one.open else f"{one.moot} moot"
         return f"0 of 0, {waits}"
     return f"{one.held} of {one.tried} ({one.low:.0%}-{one.high:.0%})"
+
+
+def _below(words: str, here: Page) -> list[str]:
+    """Words below their step's heading, set in, and what goes on a little more."""
+    return [f"{SET_IN}{line}" for line in wrap(words, here.width - len(SET_IN), SET_IN)]
 
 
 def _when(at: str | None, here: Page) -> str:

@@ -155,6 +155,11 @@ def wrap(words: str, width: int, indent: str = "") -> list[str]:
     return [*lines, line] if line else lines
 
 
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: 1 time, 2 times."""
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
 def fold(line: str, width: int) -> list[str]:
     """The cleaned line, every character of it, on as many lines of at most `width` columns as it takes."""
     parts, room = [""], width
