@@ -13,8 +13,9 @@ from typing import Any, TextIO
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
+from phoenixd.api.pages.layout import wrap
 from phoenixd.clis import NAMES
-from phoenixd.ctl import absence, attach, calls, daemon_start
+from phoenixd.ctl import absence, attach, calls, daemon_start, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.runs import ASK
@@ -22,8 +23,8 @@ from phoenixd.runs import ASK
 HARNESSES = frozenset(NAMES) - {"command"}
 
 QUESTION = (
-    "What a session leaves open is found without a model. {cli} itself can look through its words as well: once in a\n"
-    "while, without tools, with its smallest model and your login. It costs tokens: see phoenixctl brief show."
+    "What a session leaves open is found without a model. {cli} itself can look through its words as well: once in a "
+    "while, without tools, with its smallest model and your login. It costs tokens: see phoenixctl brief show {name}."
 )
 
 
@@ -123,7 +124,8 @@ def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | 
         return None
     if "brief_writer" in declared or not can or command.as_json or not at_a_terminal():
         return declared
-    print(QUESTION.format(cli=declared["harness"]), file=sys.stderr)
+    asked = QUESTION.format(cli=declared["harness"], name=declared.get("name", "NAME"))
+    print("\n".join(wrap(asked, wire.width())), file=sys.stderr)
     try:
         word = input("let it write? [y/N] ").strip().lower()
     except EOFError:

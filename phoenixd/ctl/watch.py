@@ -6,13 +6,13 @@ What changes is heard from the feed, which names agents that are gone and those 
 from __future__ import annotations
 
 import json
-from datetime import UTC, datetime
+import time
 from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.pages.layout import clean
 from phoenixd.core.seat.names import seat_name
-from phoenixd.ctl import absence, calls
+from phoenixd.ctl import absence, calls, face
 from phoenixd.ctl.choosing import chosen
 from phoenixd.ctl.follow import follow_named
 from phoenixd.ctl.grammar import Command
@@ -99,7 +99,7 @@ class _Watched:
             print(json.dumps(row), flush=True)
             return
         run = f", incarnation {row['incarnation']}" if is_another_run else ""
-        print(clean(f"{datetime.now(UTC):%H:%M:%S}Z {line(row, run)}"), flush=True)
+        print(clean(f"{face.here().clock(time.time())} {line(row, run)}"), flush=True)
 
 
 def line(row: dict[str, Any], run: str = "") -> str:

@@ -18,7 +18,7 @@ from phoenixd.top import first
 LEAST = 8
 """The release of textual whose screen this is."""
 PLAIN = "phoenixctl status --watch"
-INSTALL = "uv tool install '.[tui]' in the checkout"
+INSTALL = "in the checkout: uv tool install '.[tui]', or pipx install --force '.[tui]', or pip install '.[tui]'"
 """The name is not published, so none may be asked of an index: anybody could have taken it."""
 
 

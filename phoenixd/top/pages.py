@@ -61,7 +61,7 @@ def clamped(top: int, count: int, space: int) -> int:
 
 def lives(found: Json, clock: words.Clock) -> tuple[str, ...]:
     """The runs of an agent as lines, the newest first."""
-    told = [f"{'run':<8} {'began':<9} {'for':<7} how it began -> how it ended"]
+    told = [f"{'run':<8} {'began':<11} {'for':<7} how it began -> how it ended"]
     for one in found["lives"]:
         began, ended = words.wall_of(one["started"]), words.wall_of(one["ended"])
         day = clock.time_of_day(began, "%m-%d %H:%M") if began is not None else words.UNKNOWN

@@ -9,7 +9,7 @@ import pytest
 
 from phoenixd.config import load_configuration, write_agent
 from phoenixd.core.spec import WriterKind
-from phoenixd.ctl import calls, declare
+from phoenixd.ctl import calls, declare, wire
 from phoenixd.ctl.grammar import Command
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -39,7 +39,20 @@ def test_a_person_at_a_terminal_is_asked(
     told = declare.with_writer(command(), {"name": "a", "harness": "claude"})
 
     assert told == {"name": "a", "harness": "claude", "brief_writer": chosen}
-    assert "tokens" in capsys.readouterr().err
+    asked = capsys.readouterr().err
+    assert "tokens" in asked
+    assert "phoenixctl brief show a." in " ".join(asked.split())
+
+
+def test_the_question_fits_the_terminal(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], terminal: None
+) -> None:
+    monkeypatch.setattr("builtins.input", lambda prompt: "")
+    monkeypatch.setattr(wire, "width", lambda: 60)
+
+    declare.with_writer(command(), {"name": "a", "harness": "claude"})
+
+    assert max(map(len, capsys.readouterr().err.splitlines())) <= 60
 
 
 def test_the_end_of_the_input_is_a_no(monkeypatch: pytest.MonkeyPatch, terminal: None) -> None:

@@ -184,7 +184,7 @@ async def test_watch_tells_people_without_moving_a_cursor(live: Live, daemon: Fa
             told = await lines.readline()
         assert told.isascii()
         assert b"\x1b" not in told
-        assert told.decode()[10:].startswith("! docs  running, waiting, permission (Bash npm publish)  #")
+        assert without_time(told.decode()).startswith("! docs  running, waiting, permission (Bash npm publish)  #")
 
 
 async def test_watch_tells_who_enters_and_leaves_what_was_chosen_also_over_a_restart(

@@ -95,5 +95,6 @@ raise SystemExit(_load(OWN["top"])(parse(["top"])))
     assert told.returncode == 1, told.stderr
     assert told.stderr == (
         "top needs textual 8, and it is not installed\n"
-        "do: uv tool install '.[tui]' in the checkout, or without it: phoenixctl status --watch\n"
+        "do: in the checkout: uv tool install '.[tui]', or pipx install --force '.[tui]', or "
+        "pip install '.[tui]', or without it: phoenixctl status --watch\n"
     )

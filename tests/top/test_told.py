@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.top import told
+from phoenixd.top import pages, told
 from phoenixd.top.effects import Fetch
 from phoenixd.top.face import Face, Order, Prompt
 from phoenixd.top.told import Answer
@@ -36,6 +36,16 @@ def test_a_refusal_is_told_with_its_remedy() -> None:
     assert told.ordered(Face(), STOP, refused).message == (
         "stop: nothing was done: shop does not match any more. do: phoenixctl status"
     )
+
+
+def test_the_heads_of_the_page_of_lives_stand_above_their_columns() -> None:
+    life = {
+        "incarnation": 3, "started": "2026-11-21T08:00:00Z", "ended": "2026-11-21T08:01:00Z", "mode": "resume",
+        "reason": "it died", "end_reason": "killed", "cause": None, "code": None,
+    }  # fmt: skip
+    head, line = pages.lives({"lives": [life]}, CLOCK)
+    assert head.index("for") == line.index("1m")
+    assert head.index("how it began") == line.index("resume")
 
 
 def test_no_answer_says_that_nothing_is_known() -> None:
