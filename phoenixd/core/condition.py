@@ -56,6 +56,15 @@ def is_settled(agent: Agent | None, now: Moment) -> bool:
     return run.prompt_seen or run.drawn or now.at - agent.view().up_since >= agent.spec.resume.window
 
 
+def tells_no_turns(agent: Agent | None, now: Moment) -> bool:
+    """Whether a program is up for long enough to be known as one that tells nothing of its turns: it is never idle."""
+    if agent is None or not isinstance(agent.state, Running) or agent.parking is not None:
+        return False
+    if agent.spec.has_hooks or agent.spec.transcript or agent.hooks_seen or activity_word(agent) is not None:
+        return False
+    return now.at - agent.view().up_since >= agent.spec.resume.window
+
+
 def needs_person(agent: Agent | None) -> bool:
     """Whether an agent gets no further until a person does something; an answer that is under way is one."""
     if agent is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from phoenixd.api.operations import BY_NAME
 from phoenixd.api.waiting import LONGEST, patience
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.ctl import calls
@@ -40,6 +42,25 @@ def test_phoenixctl_gives_up_after_the_daemon_was_to_answer() -> None:
         if operation.method == "POST" and operation.path is not None:
             waits = calls._patience(operation, {})
             assert waits > patience(operation, {}, f"wait={int(waits - calls.TO_ANSWER)}")
+
+
+async def test_a_wait_for_idle_is_refused_of_a_program_that_tells_nothing_of_its_turns(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("shop")
+    soon = await live.ask("GET", "/v1/agents/shop/wait?for=idle&timeout=0.01s")
+    assert soon.exit == 8, "its first hook may be under way"
+    state = daemon.state.agents["shop"].state
+    assert isinstance(state, Running)
+    long_ago = daemon.now().at - 60
+    daemon.change("shop", state=replace(state, run=replace(state.run, exec_at=long_ago)))
+    refused = await live.ask("GET", "/v1/agents/shop/wait?for=idle&timeout=5m")
+    assert refused.exit == 6
+    assert refused.json["detail"].startswith("shop tells nothing of its turns")
+    assert refused.json["remedy"] == "phoenixctl wait shop --for running"
+    assert (await live.ask("GET", "/v1/agents/shop/wait?for=running&timeout=5m")).exit == 0
+    daemon.hook("shop", "session-start")
+    assert (await live.ask("GET", "/v1/agents/shop/wait?for=idle&timeout=5m")).exit == 0
 
 
 class SlowDisk:

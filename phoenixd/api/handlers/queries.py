@@ -185,10 +185,21 @@ async def wait_agent(ask: Ask) -> Reply:
             return False
         return wanted in (agent.state_name, condition.activity_word(agent))
 
-    def is_over(fleet: Fleet) -> bool:
-        return is_met(fleet) or (wanted == "idle" and condition.needs_person(meant(fleet, name)))
+    def never_comes(fleet: Fleet) -> bool:
+        return wanted == "idle" and condition.tells_no_turns(meant(fleet, name), ask.service.now())
 
-    came = await ask.service.wait_for(is_over, timeout)
+    def is_over(fleet: Fleet) -> bool:
+        is_asked = wanted == "idle" and condition.needs_person(meant(fleet, name))
+        return is_met(fleet) or is_asked or never_comes(fleet)
+
+    # Nothing happens at the moment from which on a silent program is known as one, so it is looked at then.
+    window = min(timeout, ask.agent().spec.resume.window)
+    came = await ask.service.wait_for(is_over, window)
+    if not came and window < timeout and not never_comes(ask.service.fleet()):
+        came = await ask.service.wait_for(is_over, timeout - window)
+    if never_comes(ask.service.fleet()):
+        why = f"{name} tells nothing of its turns, so nobody knows when it is idle"
+        raise Problem("conflict", why, f"phoenixctl wait {name} --for running")
     met = is_met(ask.service.fleet())
     asks = came and not met
     row = ask.row_if_any()

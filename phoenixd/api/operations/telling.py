@@ -111,7 +111,7 @@ TELLING: tuple[Operation, ...] = (
             *TEXT_FORM,
         ),
         path="/v1/agents/{name}/wait", response="Waited", lasts=True,
-        exits=((6, "it cannot become idle until a person helps: see inbox"), TIMED_OUT),
+        exits=((6, "it cannot become idle until a person helps (see inbox), or tells nothing of its turns"), TIMED_OUT),
     ),
     Operation(
         "doctor", ("doctor",), "What is wrong here, each with its remedy",
