@@ -32,7 +32,9 @@ def explain(places: list[bytes], then: str = "") -> int:
         connection.close()
         why = f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end"
         return refuse(exits.UNREACHABLE, why, "try again; if that does not help: phoenixctl doctor")
-    why = f"phoenixd does not answer. {_living(places)}\nasked at {_names(places)}"
+    living = _living(places)
+    said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
+    why = f"{said}\nasked at {_names(places)}"
     return refuse(exits.UNREACHABLE, why, f"{start_command()}, then: {then}" if then else start_command())
 
 
@@ -126,7 +128,7 @@ def _listed(tmux_socket: str) -> dict[str, tuple[str, int, str]] | None:
 
 
 def _living(places: list[bytes]) -> str:
-    """Whose shims live, by the locks that they hold and by the panes that they sit in."""
+    """Whose shims live, by the locks that they hold and by the panes that they sit in; empty where none does."""
     alive: set[str] = set()
     busy, untold, unseen = 0, 0, ""
     for place in places:
@@ -143,7 +145,7 @@ def _living(places: list[bytes]) -> str:
         if found is None:
             unseen = unseen or f"the terminal server in {runtime} cannot be asked"
     if not alive:
-        return f"Whether a shim is alive is not known ({unseen})." if unseen else "No shim is alive."
+        return f"Whether a shim is alive is not known ({unseen})." if unseen else ""
     counted = "1 shim is alive" if len(alive) == 1 else f"{len(alive)} shims are alive"
     if untold and not busy:
         return f"{counted}; whether agents run is not known, for no terminal server tells."

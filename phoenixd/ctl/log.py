@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from typing import Any
 
 from phoenixd.api import exits
@@ -18,6 +19,8 @@ from phoenixd.documents.times import read_time
 SEARCHED = 10_000
 """Lines in which words are looked for."""
 LINES = 50
+ANY = "NAME"
+NO_TRANSCRIPT = "{} writes no transcript that phoenixd knows, so nothing of what it says is here"
 FIELDS = ("agent", "tool", "text")
 
 
@@ -33,7 +36,7 @@ def log(command: Command) -> int:
     follows, most = bool(given.pop("follow", False)), given.get("lines")
     if pattern is not None and not follows:
         given["lines"] = SEARCHED
-    show = _Printer(pattern, _whose(command), as_json=command.as_json)
+    show = _Printer(pattern, _whose(command), lambda: _writes_none(command), as_json=command.as_json)
     asking = Command(command.words, command.operation, given, command.socket, command.as_json)
     if follows:
         return follow(asking, lambda data: show.lines(json.loads(data)["lines"], each=True))
@@ -51,15 +54,28 @@ def _whose(command: Command) -> str:
     """The one agent that was named, so that the command told next can be typed as it stands; else NAME."""
     words = list(map(str, command.given.get("which") or ()))
     is_one = len(words) == 1 and words[0].replace("-", "").replace("_", "").isalnum()
-    return words[0] if is_one else "NAME"
+    return words[0] if is_one else ANY
+
+
+def _writes_none(command: Command) -> bool:
+    """Whether the one agent that was named is a program whose transcripts phoenixd cannot read, if it writes any."""
+    if (name := _whose(command)) == ANY:
+        return False
+    answer = calls.ask(command, calls.operation("show_agent"), {"name": name}, as_json=True)
+    if answer is None or answer.status >= 400:
+        return False
+    return bool(json.loads(answer.body)["agents"][0]["harness"] == "command")
 
 
 class _Printer:
     """Prints lines as people read them, or as JSON. On a terminal a line ends with it; a pipe gets all of each."""
 
-    def __init__(self, pattern: re.Pattern[str] | None, whose: str, *, as_json: bool) -> None:
+    def __init__(
+        self, pattern: re.Pattern[str] | None, whose: str, is_silent: Callable[[], bool], *, as_json: bool
+    ) -> None:
         self._pattern = pattern
         self._whose = whose
+        self._is_silent = is_silent
         self._as_json = as_json
         self._cut = wire.is_terminal()
         self._column = 1
@@ -75,7 +91,10 @@ class _Printer:
         elif found or each:
             print(self._text(found), end="", flush=True)
         else:
-            print(f"Nothing of the kind was said. The terminal itself: phoenixctl screen {self._whose}")
+            why = (
+                NO_TRANSCRIPT.format(self._whose) if not told and self._is_silent() else "Nothing of the kind was said"
+            )
+            print(f"{why}. The terminal itself: phoenixctl screen {self._whose}")
 
     def _matches(self, line: dict[str, Any], pattern: re.Pattern[str]) -> bool:
         return any(pattern.search(str(line[name])) for name in FIELDS if line[name])

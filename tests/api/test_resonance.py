@@ -47,7 +47,11 @@ async def test_r65_status_tells_state_checks_and_what_is_due_and_no_code(live: L
     assert [one["name"] for one in every.json["agents"]] == ["docs"]
     names = [one["name"] for one in answer.json["checks"]]
     assert names == ["marker", "codes", "check", "footer", "restoration"]
-    assert "Ask it now: phoenixctl resonance check docs --wait" in page.text
+    assert "Ask it at its next turn's end: phoenixctl resonance check docs\n" in page.text
+    assert 'Then begin a turn: phoenixctl send docs "TEXT"' in page.text
+    bearing.hook("docs", "prompt-submit", text="go on")
+    open_turn = await live.ask("GET", "/v1/agents/docs/resonance", text=True)
+    assert "Ask it now: phoenixctl resonance check docs --wait" in open_turn.text
     told = json.dumps(answer.json) + page.text + (await live.ask("GET", "/v1/resonance", text=True)).text
     assert not {found.group() for found in CODES.finditer(told)} & set(CODES_OF_DOCS)
 

@@ -82,6 +82,15 @@ async def test_what_agents_said_is_told_a_line_each_and_whole_in_a_pipe(ctl: Ctl
     assert (await ctl("log", "s*", "-g", "nowhere")).out.endswith(" phoenixctl screen NAME\n")
 
 
+async def test_log_of_a_program_without_a_known_transcript_says_so(live: Live, daemon: FakeDaemon, ctl: Ctl) -> None:
+    daemon.declare("shop")
+    daemon.declare("docs", harness="claude")
+
+    assert (await ctl("log", "shop")).out.startswith("shop writes no transcript that phoenixd knows")
+    assert (await ctl("log", "docs", "-g", "x")).out.startswith("Nothing of the kind was said.")
+    assert (await ctl("log")).out.startswith("Nothing of the kind was said.")
+
+
 async def test_log_follows_over_a_restart_of_the_daemon(live: Live, daemon: FakeDaemon, home: Path) -> None:
     spoken(daemon)
     async with running(live, home, ["log", "-f", "-n", "1"]) as (lines, beside):

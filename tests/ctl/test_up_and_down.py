@@ -68,7 +68,7 @@ def place(runtime: Path, home: Path) -> Iterator[Place]:
 
 
 async def _nobody_is_left(place: Place) -> bool:
-    return "No shim is alive" in (await place.ctl("status")).err
+    return "No agent runs" in (await place.ctl("status")).err
 
 
 async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) -> None:
@@ -179,7 +179,7 @@ async def test_up_refuses_a_tmux_that_is_too_old(place: Place, home: Path) -> No
 
 
 async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, home: Path) -> None:
-    assert "No shim is alive." in (await place.ctl("status")).err
+    assert "No agent runs, and phoenixd does not answer." in (await place.ctl("status")).err
     directory = place.runtime / "agents" / "docs"
     directory.mkdir(parents=True)
     # A shim locks its directory for as long as it lives; the terminal server has gone.
@@ -187,7 +187,7 @@ async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, 
     fcntl.flock(held, fcntl.LOCK_EX)
     assert "1 shim is alive; whether agents run is not known" in (await place.ctl("status")).err
     os.close(held)
-    assert "No shim is alive." in (await place.ctl("status")).err
+    assert "No agent runs, and phoenixd does not answer." in (await place.ctl("status")).err
     # A terminal server that cannot be asked, because tmux is not to be found.
     (place.runtime / "tmux.sock").touch()
     place.env["PATH"] = os.fspath(home)

@@ -9,6 +9,7 @@ from phoenixd.api.pages.layout import SET_IN, Page, clean, clip, columns, name_c
 from phoenixd.api.times import ago
 from phoenixd.api.values import MarkerFace
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.resonance.checklist import Check, checks
 from phoenixd.ports.journal import KeptMark
 
@@ -66,6 +67,17 @@ def clause(agent: Agent, now: float) -> str:
     return f"{'; '.join(told)} (phoenixctl resonance status {agent.spec.role})"
 
 
+def _ask(marked: Marked) -> list[str]:
+    """How it is asked for a code. That comes at a turn's end, so where no turn is open one has to begin first."""
+    state = marked.agent.state
+    if isinstance(state, Running) and state.activity.turn_open:
+        return [f"Ask it now: phoenixctl resonance check {marked.name} --wait"]
+    return [
+        f"Ask it at its next turn's end: phoenixctl resonance check {marked.name}",
+        f'Then begin a turn: phoenixctl send {marked.name} "TEXT"',
+    ]
+
+
 def every(found: Sequence[Marked], here: Page) -> str:
     """A line for each; the next command shows the one that needs a look."""
     if not found:
@@ -100,5 +112,5 @@ def one(marked: Marked, here: Page) -> str:
         why = f" ({mark.why})" if mark.why else ""
         lines += wrap(clean(f"{here.minute(mark.wall)} {what}{why}"), here.width, SET_IN)
     lines += ["", f"Papers: {clean(marked.face.directory)}"]
-    lines += [f"Ask it now: phoenixctl resonance check {marked.name} --wait"]
+    lines += _ask(marked)
     return page(lines)
