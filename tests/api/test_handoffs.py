@@ -10,6 +10,7 @@ import pytest
 
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.events.handoffs import PapersUpdated
+from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff.state import Handoff, Step, StepTime, Trigger
 from phoenixd.ports.journal import Entry
@@ -66,13 +67,32 @@ async def test_the_last_ones_are_told_with_each_steps_time_and_as_many_as_are_ke
     assert [one["id"] for one in (await status(live))["history"]] == ["h9", "h8", "h7", "h6", "h5"]
 
 
+async def test_of_a_handoff_that_was_called_off_early_no_check_is_said_to_have_failed(
+    live: Live, boss: FakeDaemon
+) -> None:
+    boss.declare("chief", kind="orchestrator", cwd="/srv/other", project="docs")
+    boss.hook("chief", "session-start")
+    boss.hook("chief", "prompt-submit", text="go on")
+    boss.happen(HandoffRequested("chief"))
+    boss.happen(RollbackRequested("chief"))
+    handoff = boss.fleet().seats["chief"].handoff
+    assert handoff is not None
+    assert Step.UPDATE not in [one.step for one in handoff.times]
+    lines = (await live.ask("GET", "/v1/handoff?agent=chief", accept="text/plain")).text.splitlines()
+    for name in ("updates finished", "package written", "package loaded"):
+        assert f"? {name}: it did not come to that" in lines
+
+
 async def test_people_read_one_line_for_each_that_went_before(live: Live, boss: FakeDaemon) -> None:
-    past(boss, ended(1), ended(2, Step.ROLLED_BACK, why_back="asked\x1b[2J by\noperator"))
+    late = (*TIMES, StepTime(Step.UPDATE, FIXTURE_EPOCH, 1.0), StepTime(Step.SNAPSHOT, FIXTURE_EPOCH, 2.0))
+    early = ended(2, Step.ROLLED_BACK, why_back="asked\x1b[2J by\noperator")
+    past(boss, ended(1), early, replace(early, id="h3", times=late))
 
     answer = await live.ask("GET", "/v1/handoff?agent=boss&width=400", accept="text/plain")
 
     assert "h1 (meter), generation 1 to 2, done; freeze 0.5 s, drain 7.2 s" in answer.text
-    assert "h2 (meter), generation 2 to 3, rolled back: asked[2J by operator; not: package" in answer.text
+    assert "h2 (meter), generation 2 to 3, rolled back: asked[2J by operator; not: predecessor down" in answer.text
+    assert "h3 (meter), generation 2 to 3, rolled back: asked[2J by operator; not: package written, pred" in answer.text
     assert "\x1b" not in answer.text
 
 

@@ -12,6 +12,9 @@ from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import Seat
 
+LEFT = (Step.ROLLBACK, Step.ROLLED_BACK)
+SEEN_AT = {"updates finished": Step.UPDATE, "package written": Step.SNAPSHOT, "package loaded": Step.AWAIT_ACK}
+"""The step that a check is about: of one that a rollback came before, it says nothing."""
 SIGNS = {True: ".", False: "!", None: "?"}
 
 
@@ -31,7 +34,8 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
         lines += wrap(clean(f"degraded: {'; '.join(handoff.degraded)}"), here.width, SET_IN)
     lines.append("")
     for one in checks:
-        lines += wrap(clean(f"{SIGNS[one.well]} {one.name}: {one.what}"), here.width, SET_IN)
+        sign, what = (SIGNS[one.well], one.what) if _came_to(handoff, one) else (SIGNS[None], "it did not come to that")
+        lines += wrap(clean(f"{sign} {one.name}: {what}"), here.width, SET_IN)
     if handoff.tokens:
         lines.append(f"wording its papers took {handoff.tokens:,} tokens")
     if handoff.times:
@@ -50,11 +54,17 @@ def _line(handoff: Handoff, here: Page) -> str:
     """One that is over: when, what became of it, how long each step took, and which of its checks failed."""
     generations = f"generation {handoff.predecessor} to {handoff.successor}"
     how = "done" if handoff.step is Step.DONE else f"rolled back: {handoff.why_back}"
-    wrong = [one.name for one in past_checks(handoff) if one.well is False]
+    wrong = [one.name for one in past_checks(handoff) if one.well is False and _came_to(handoff, one)]
     failed = f"; not: {', '.join(wrong)}" if wrong else ""
     took = f"; {_steps(handoff)}" if handoff.times else ""
     took += f"; {handoff.tokens:,} tokens to word its papers" if handoff.tokens else ""
     return f"{here.minute(handoff.began_wall)} {handoff.id} ({handoff.trigger}), {generations}, {how}{failed}{took}"
+
+
+def _came_to(handoff: Handoff, check: Check) -> bool:
+    """Whether the handoff got as far as to what this check is about."""
+    step = SEEN_AT.get(check.name)
+    return handoff.step not in LEFT or step is None or any(one.step is step for one in handoff.times)
 
 
 def _steps(handoff: Handoff) -> str:
