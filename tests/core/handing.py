@@ -8,7 +8,7 @@ from phoenixd.core.actions import Deliver, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.evidence import UsageSeen
-from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersUpdated
+from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import HandoffRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
 from phoenixd.core.handoff.state import Handoff, Step
@@ -60,7 +60,9 @@ class HandoffStory(Story):
         seen = len(self.decisions)
         refusal = super().tell(event)
         for action in [one for decision in self.decisions[seen:] for one in decision.actions]:
-            if isinstance(action, UpdatePapers) and self.files != "never":
+            if isinstance(action, UpdatePapers) and self.files == "lost":
+                self.tell(PapersFailed(action.agent, action.handoff, "they are gone", final=True))
+            elif isinstance(action, UpdatePapers) and self.files != "never":
                 self.tell(PapersUpdated(action.agent, action.handoff))
             if isinstance(action, WritePackage) and self.files != "never":
                 self.tell(PackageWritten(action.agent, action.handoff, HASH, WORD, FACTS, OPENING))
@@ -93,6 +95,13 @@ class HandoffStory(Story):
         self.tell(Delivered(text.agent, text.incarnation, text.message_id, "prompt"))
         assert self.step is Step.DRAIN
         self.hook_of(text.agent, "stop")
+
+    def comes_to_nothing(self) -> None:
+        """The handoff that began is rolled back, and nobody ordered that: its project's files are gone."""
+        self.files = "lost"
+        self.told_to_finish()
+        self.files = "well"
+        assert self.step is Step.ROLLED_BACK, self.handoff
 
     def drained(self) -> HandoffStory:
         """The holder rests, a handoff is asked for, it finishes: a successor is being started."""

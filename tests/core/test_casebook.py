@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.events.evidence import EvidenceSeen, FailureStatusSeen, ScreenSeen
 from phoenixd.core.events.fleet import EpochBegun, LimitsDeclared, Tick
-from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested, RollbackRequested
+from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import Treating, TreatmentDropped
 from phoenixd.core.spec import FleetLimits, Kind, LivenessRules
@@ -153,7 +153,7 @@ def test_a_case_without_any_treatment_closes_when_its_agent_is_back_at_work(stor
     handing = HandoffStory()
     handing.works()
     handing.begins()
-    handing.tell(RollbackRequested("o"))
+    handing.comes_to_nothing()
     assert case(handing).closed is None
     handing.hook("stop")
 
@@ -507,11 +507,11 @@ def test_a_handoff_that_is_proposed_at_the_first_failure_of_its_case_is_counted(
     story = HandoffStory()
     story.works()
     story.begins()
-    story.tell(RollbackRequested("o"))
+    story.comes_to_nothing()
     story.hook("stop")
     story.pass_over(JOINS_WITHIN + 1)
     story.begins()
-    story.tell(RollbackRequested("o"))
+    story.comes_to_nothing()
 
     assert any(one.kind == "proposal" for agent in story.fleet.agents.values() for one in agent.items)
     assert [one.treatment for one in story.fleet.cases.prescribed] == ["handoff"]
@@ -523,7 +523,7 @@ def test_the_cap_of_an_agent_holds_for_handoffs_that_are_proposed() -> None:
     story.works()
     for _ in range(5):
         story.begins()
-        story.tell(RollbackRequested("o"))
+        story.comes_to_nothing()
         story.hook("stop")
         story.pass_over(JOINS_WITHIN + 1)
 
@@ -584,7 +584,7 @@ def test_a_case_whose_proposal_waits_for_a_person_stays_open() -> None:
     story.works()
     for _ in range(2):
         story.begins()
-        story.tell(RollbackRequested("o"))
+        story.comes_to_nothing()
     item = next(one for one in story.agent.items if one.kind == "proposal")
     story.hook("prompt-submit", text="go on")
     story.pass_over(3 * 24 * 3600)
@@ -601,7 +601,7 @@ def test_a_case_closes_when_its_proposal_is_denied() -> None:
     story.works()
     for _ in range(2):
         story.begins()
-        story.tell(RollbackRequested("o"))
+        story.comes_to_nothing()
     item = next(one for one in story.agent.items if one.kind == "proposal")
     assert story.tell(AnswerRequested(story.agent.name, item.id, False, words=("deny",))) is None
     story.hook("stop")

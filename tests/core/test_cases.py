@@ -13,7 +13,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import Tick
-from phoenixd.core.events.orders import RollbackRequested, StartRequested
+from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.fleet import Step
@@ -374,7 +374,7 @@ def test_a_handoff_that_was_rolled_back_opens_a_case() -> None:
     story = HandoffStory()
     story.works()
     story.begins()
-    story.tell(RollbackRequested("o"))
+    story.comes_to_nothing()
 
     assert story.step is HandoffStep.ROLLED_BACK
     assert (case(story).detail, case(story).agents) == ("rolled_back", ("o",))

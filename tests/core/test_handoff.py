@@ -598,7 +598,7 @@ def test_e4_e19_at_179_999_nothing_at_180_000_the_handoff_begins() -> None:
 def test_f_ho_17_ten_minutes_lie_between_two_that_begin_by_themselves_except_at_the_hard_limit() -> None:
     story = no_guess()
     story.uses(180_000)
-    story.tell(RollbackRequested("o"))
+    story.comes_to_nothing()
     assert story.step is Step.ROLLED_BACK
     first = story.handoff.id
     story.uses(181_000)
@@ -607,7 +607,7 @@ def test_f_ho_17_ten_minutes_lie_between_two_that_begin_by_themselves_except_at_
     story.wait(3)
     assert story.handoff.id != first
     second = story.handoff.id
-    story.tell(RollbackRequested("o"))
+    story.comes_to_nothing()
     assert (story.handoff.id, story.handoff.rollbacks) == (second, 2)
     story.uses(195_000)
     assert story.handoff.id == second, "after two in a row a person has to ask"

@@ -127,9 +127,10 @@ def test_f_ho_17_within_the_spacing_it_waits_and_what_was_shortened_meanwhile_as
 
 def test_e80_after_the_second_rollback_it_is_let_and_asks_for_nothing() -> None:
     story = metered(150_000)
+    story.hook("stop")
     for _ in range(2):
         story.begins()
-        story.tell(RollbackRequested("o"))
+        story.comes_to_nothing()
     last = story.handoff.id
     for _ in range(5):
         compacts(story)

@@ -55,10 +55,11 @@ def test_it_is_forbidden_for_longer_while_it_works() -> None:
 def test_e80_after_the_second_rollback_it_is_let() -> None:
     story = at_work()
     story.uses(20_000)
+    story.hook("stop")
     for count in (1, 2):
         assert story.of(Disarm) == [] or count == 2
         assert story.begins() is None
-        story.tell(RollbackRequested("o"))
+        story.comes_to_nothing()
         assert story.handoff.rollbacks == count
     assert "compaction" in [one.id for one in story.of(Disarm)]
     seen = len(story.of(Arm))

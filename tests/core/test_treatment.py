@@ -329,13 +329,11 @@ def test_an_older_journal_still_loads_and_advice_survives_it(story: Story) -> No
 
 
 def test_a_handoff_that_no_rule_takes_up_again_is_proposed() -> None:
-    from phoenixd.core.events.orders import RollbackRequested
-
     story = HandoffStory()
     story.works()
     for _ in range(2):
         story.begins()
-        story.tell(RollbackRequested("o"))
+        story.comes_to_nothing()
     asked = item(story, "proposal")
 
     assert "handed over to its next generation" in asked.text

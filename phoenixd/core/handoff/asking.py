@@ -92,7 +92,7 @@ def roll_back(before: Fleet, found: Step, event: RollbackRequested, now: Moment)
             f"phoenixctl handoff status {seat.name}",
         )  # fmt: skip
         return answer(found, Decision(holder, refusal=refusal), now)
-    return taken(found, move.back(handoff, f"asked by {event.by}", now), now)
+    return taken(found, move.back(handoff, f"asked by {event.by}", now, recalled=True), now)
 
 
 def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) -> Step:

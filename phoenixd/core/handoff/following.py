@@ -175,7 +175,7 @@ def _note_room(found: Step, name: str, now: Moment) -> Step:
 def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
     if agent is None:
         return ()
-    if handoff.step is states.Step.ROLLED_BACK and not handoff.stays:
+    if handoff.step is states.Step.ROLLED_BACK and not handoff.is_back_by_order:
         most = triggers.MOST_ROLLBACKS
         last = f"; after {most} in a row phoenixd begins none by itself" if handoff.rollbacks >= most else ""
         text = (

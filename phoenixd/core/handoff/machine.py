@@ -242,5 +242,5 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
             late=(), later=0, stale="",
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
-    failed = replace(handoff, rollbacks=handoff.rollbacks + 1)
-    return Move(ended(failed, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", down or unfrozen)
+    over = handoff if handoff.is_back_by_order else replace(handoff, rollbacks=handoff.rollbacks + 1)
+    return Move(ended(over, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", down or unfrozen)

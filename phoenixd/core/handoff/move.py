@@ -58,11 +58,14 @@ class Move:
     orders: tuple[Order, ...] = ()
 
 
-def back(handoff: Handoff, why: str, now: Moment, *, stays: bool = False, again: bool = False) -> Move:
+def back(
+    handoff: Handoff, why: str, now: Moment, *, stays: bool = False, recalled: bool = False, again: bool = False
+) -> Move:
     """Give a handoff up: its successor goes, and the predecessor holds the seat as before."""
     again = again and handoff.rounds < MOST_ROUNDS
     undone = entered(
-        handoff, Step.ROLLBACK, now, ENDING, why_back=why, stays=stays, again=again, called_off=True
+        handoff, Step.ROLLBACK, now, ENDING, why_back=why, stays=stays, recalled=recalled, again=again,
+        called_off=True,
     )  # fmt: skip
     # The end of a successor may take long, and the predecessor need not wait for it.
     return Move(undone, f"rolling back: {why}", ("unfreeze", "dismiss"))

@@ -90,12 +90,12 @@ class Handoff:
     deadline stands still, and since when. tries: successors that were made; made: the newest is there; base: the
     incarnation that its name had before. attempt: how often the present file work was ordered. degraded: what of it
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
-    told to finish. stays: an operator stopped the seat, so a rollback starts nothing. again: once rolled back, it
-    begins anew; rounds: for which time. why_back: why it is rolled back. called_off: the predecessor was told to go on,
-    as far as it could be. lingers: the generation that is to go cannot be ended. escaped: Escape was pressed on the
-    predecessor's turn. stale: why the project's files are not up to date in the package. package: the hash of the
-    package on disk. word: the one-time word in it. facts: what else an ack has to quote, by name. opening: the
-    successor's first prompt.
+    told to finish. stays: an operator stopped the seat, so a rollback starts nothing. recalled: somebody ordered
+    the rollback. again: once rolled back, it begins anew; rounds: for which time. why_back: why it is rolled back.
+    called_off: the predecessor was told to go on, as far as it could be. lingers: the generation that is to go cannot
+    be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to date
+    in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an ack has
+    to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
@@ -128,6 +128,7 @@ class Handoff:
     alone: bool = False
     said: Said = ""
     stays: bool = False
+    recalled: bool = False
     again: bool = False
     rounds: int = 1
     why_back: str = ""
@@ -165,6 +166,11 @@ class Handoff:
     @property
     def is_over(self) -> bool:
         return self.step in OVER
+
+    @property
+    def is_back_by_order(self) -> bool:
+        """Whether it is rolled back because somebody ordered that, or stopped the seat: no failure of anything."""
+        return self.recalled or self.stays
 
     @property
     def is_before_fence(self) -> bool:

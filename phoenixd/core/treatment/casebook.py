@@ -241,11 +241,14 @@ def _treated(book: Book, agent: str, treatment: Treatment, by: By, run: int, now
 
 
 def _hear_handoffs(before: Fleet, found: Step, book: Book, now: Moment) -> Book:
-    """A handoff that was rolled back is a failure of its seat."""
+    """A handoff that was rolled back is a failure of its seat, but for one that somebody called off."""
     for name, seat in found.fleet.seats.items():
         known = before.seats.get(name)
         earlier = known.handoff if known is not None else None
-        over = seat.handoff is not None and seat.handoff.step is HandoffStep.ROLLED_BACK
+        over = (
+            seat.handoff is not None and seat.handoff.step is HandoffStep.ROLLED_BACK
+            and not seat.handoff.is_back_by_order
+        )  # fmt: skip
         if not over or (earlier is not None and seat.handoff is not None and earlier.id == seat.handoff.id
                         and earlier.step is HandoffStep.ROLLED_BACK):  # fmt: skip
             continue
