@@ -181,9 +181,14 @@ class Api:
             if key is not None and operation.method == "POST":
                 idempotency.check(key)
                 query = idempotency.shown_in_any_way(request.scope["query_string"])
-                asked = (operation.name.encode(), request.scope["path"].encode(), query, body)
-                apart = operation.name == "act"
-                handling = self.replies.once(caller, key, asked, lambda: _handle(operation, ask), apart=apart)
+                sends = operation.name == "send_text"
+                # For how long a text is waited for makes it no other text.
+                what = str(given["text"]).encode("utf-8", "surrogatepass") if sends else body
+                asked = (operation.name.encode(), request.scope["path"].encode(), query, what)
+                handling = self.replies.once(
+                    caller, key, asked, lambda: _handle(operation, ask), apart=operation.name == "act",
+                    another=idempotency.another_text(key) if sends else None,
+                )  # fmt: skip
             else:
                 handling = _handle(operation, ask)
             if operation.method == "POST":

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
@@ -23,7 +23,18 @@ if TYPE_CHECKING:
     from phoenixd.api.feed.live import Feed
     from phoenixd.api.service import Service
 
-Once = Callable[[str, tuple[bytes, ...], Callable[[], Coroutine[None, None, "Reply"]]], Coroutine[None, None, "Reply"]]
+
+class Once(Protocol):
+    """See idempotency.IdempotentReplies.once."""
+
+    async def __call__(
+        self,
+        key: str,
+        request: tuple[bytes, ...],
+        act: Callable[[], Coroutine[None, None, Reply]],
+        *,
+        another: Problem | None = None,
+    ) -> Reply: ...
 
 
 @dataclass(frozen=True, slots=True)

@@ -29,10 +29,25 @@ def shown_in_any_way(query: bytes) -> bytes:
     return b"&".join(part for part in query.split(b"&") if part.partition(b"=")[0] not in SHOWN_AS)
 
 
+def another_text(key: str) -> Problem:
+    """The refusal of a text whose key was given to another one, in the words of `send`."""
+    return Problem("conflict", f"--key {key} was given to another text", "choose another key")
+
+
+def _another_request() -> Problem:
+    return Problem("conflict", "this Idempotency-Key belongs to another request", "send a fresh UUID")
+
+
 @dataclass(frozen=True, slots=True)
 class _Kept:
     request: bytes
     acting: asyncio.Task[Reply]
+
+    @property
+    def is_left_open(self) -> bool:
+        """Whether it was answered by what is not final: the same request is acted on again."""
+        acting = self.acting
+        return acting.done() and not acting.cancelled() and acting.exception() is None and not acting.result().is_final
 
 
 class IdempotentReplies:
@@ -53,27 +68,29 @@ class IdempotentReplies:
         act: Callable[[], Coroutine[None, None, Reply]],
         *,
         apart: bool = False,
+        another: Problem | None = None,
     ) -> Reply:
         """Act, or return what acting has returned before; a second asker waits for the first one's answer.
 
-        apart: another request may bear the same key, because what it acts on has keys of its own.
+        apart: another request may bear the same key, because what it acts on has keys of its own. another: the
+        refusal of another request under the same key.
         """
         digest = sha256(b"\0".join(request)).digest()
         place = (f"{caller.uid} {caller.agent}", f"{key}\0{digest.hex()}" if apart else key)
         known = self._replies.get(place)
-        if known is None:
+        if known is not None and known.request != digest:
+            raise another or _another_request()
+        if known is None or known.is_left_open:
             known = self._replies[place] = _Kept(digest, asyncio.create_task(act()))
             known.acting.add_done_callback(lambda acting: self._settle(place, acting))
-        elif known.request != digest:
-            raise Problem("conflict", "this Idempotency-Key belongs to another request", "send a fresh UUID")
         return await asyncio.shield(known.acting)
 
     def _settle(self, place: tuple[str, str], acting: asyncio.Task[Reply]) -> None:
-        """A refusal frees the key: nothing was done. So does an answer after which something is left to be done.
+        """A refusal frees the key: nothing was done.
 
         Old replies make room, never those still awaited.
         """
-        if acting.cancelled() or acting.exception() is not None or not acting.result().is_final:
+        if acting.cancelled() or acting.exception() is not None:
             self._replies.pop(place, None)
         for old in list(self._replies):
             if len(self._replies) <= self._kept:

@@ -195,6 +195,7 @@ class FakeDaemon:
     stands_at: float | None = None
     """Wall time of a clock that only moves by hand; None for the real one."""
     performs: bool = True
+    started_at: float = 1_764_000_000.0
     delivers: str | None = "prompt-submit"
     """Evidence of delivered texts; None lets every delivery fail."""
     outlives: bool = False
@@ -256,7 +257,7 @@ class FakeDaemon:
 
     def facts(self) -> Facts:
         return Facts(
-            "0.1.0", 4242, 1_764_000_000.0, self.tmux, "cgroup", self.degraded, self.state.alerts, halted=self.degraded
+            "0.1.0", 4242, self.started_at, self.tmux, "cgroup", self.degraded, self.state.alerts, halted=self.degraded
         )
 
     sights: dict[str, Sight] = field(default_factory=dict)

@@ -223,7 +223,7 @@ async def test_a_text_under_a_key_is_typed_once_into_each_and_what_was_refused_i
     ]  # fmt: skip
     other = await live.ask("POST", "/v1/act", {**body, "text": "another"}, idempotency_key=key)
     assert {one["exit"] for one in other.json["agents"]} == {6}
-    assert "belongs to another request" in other.json["agents"][0]["message"]
+    assert other.json["agents"][0]["message"] == f"--key {key} was given to another text"
     assert len(texts(daemon)) == 4
 
 

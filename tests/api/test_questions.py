@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 
 import pytest
 
@@ -181,6 +182,7 @@ async def test_a_keyed_text_whose_daemon_died_is_reported_by_what_its_agent_says
         sent = {"text": text, "wait": False}
         assert (await live.ask("POST", "/v1/agents/docs/send", sent, **{"idempotency-key": key})).exit == 0
     live.api.replies._replies.clear()
+    daemon.started_at = time.time() + 1
     daemon.hook("docs", "prompt-submit", text="go on")
 
     came = await live.ask("POST", "/v1/agents/docs/send", {"text": "go on"}, **{"idempotency-key": "k-1"})

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.handlers import commands, quiet, resonance
+from phoenixd.api.idempotency import another_text
 from phoenixd.api.pages import acting as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
@@ -57,12 +58,13 @@ GIVEN: Mapping[str, dict[str, object]] = {"check": {"wait": False}, "restore": {
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """What became of one agent. exit: as that verb, given for it alone, would have ended."""
+    """What became of one agent. exit: as that verb, given for it alone, would have ended. is_final: as of its Reply."""
 
     name: str
     exit: int
     message: str
     remedy: str = ""
+    is_final: bool = True
 
 
 async def act(ask: Ask) -> Reply:
@@ -192,21 +194,22 @@ async def _one(verb: str, ask: Ask) -> Result:
         else:
             told = {name: ask.arguments[name] for name in SAME if name in ask.arguments}
             request = (verb.encode(), json.dumps(told, sort_keys=True).encode())
-            reply = await ask.once(ask.key, request, lambda: _brief(VERBS[verb], ask))
+            refusal = another_text(ask.key.removesuffix(f".{ask.name}")) if verb == "send" else None
+            reply = await ask.once(ask.key, request, lambda: _brief(VERBS[verb], ask), another=refusal)
     except Problem as problem:
         return Result(ask.name, problem.exit_code, problem.detail, problem.remedy)
     except PhoenixdError as error:
         found = problems.of_error(error)
         return Result(ask.name, found.exit_code, found.detail, found.remedy)
     body = reply.body() if callable(reply.body) else reply.body
-    return Result(ask.name, reply.exit, str(body["message"]))
+    return Result(ask.name, reply.exit, str(body["message"]), is_final=reply.is_final)
 
 
 async def _brief(handler: Handler, ask: Ask) -> Reply:
     """An answer without what a result does not tell: a thousand of them are kept."""
     reply = await handler(ask)
     body = reply.body() if callable(reply.body) else reply.body
-    return Reply({"message": body["message"]}, reply.text, reply.exit)
+    return Reply({"message": body["message"]}, reply.text, reply.exit, is_final=reply.is_final)
 
 
 async def _back(ask: Ask, one: Undoable) -> Result:
@@ -249,4 +252,5 @@ def _reply(verb: str, key: str, results: Sequence[Result]) -> Reply:
         ],
     }
     told = [(one.name, one.exit == exits.OK, one.message, one.remedy) for one in results]
-    return Reply(body, lambda here: pages.done(verb, told, here), code, is_final=code == exits.OK)
+    is_final = code == exits.OK and all(one.is_final for one in results)
+    return Reply(body, lambda here: pages.done(verb, told, here), code, is_final=is_final)

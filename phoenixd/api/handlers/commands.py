@@ -106,19 +106,17 @@ async def stop_agent(ask: Ask) -> Reply:
 
 async def send_text(ask: Ask) -> Reply:
     ask.agent()
-    message_id = ask.key or secrets.token_hex(16)
+    message_id, timeout = ask.key or secrets.token_hex(16), float(ask.arguments["timeout"])
     if ask.key is not None and (earlier := await sent_before(ask, ask.key)) is not None:
-        return await _outcome_of(ask, earlier)
+        return await _outcome_of(ask, earlier, timeout)
     newest = await ask.service.journal.read(newest=True, limit=1)
     after = newest[-1].seq if newest else 0
-    timeout = float(ask.arguments["timeout"])
     await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name, timeout))
     if not ask.arguments["wait"]:
         return _sent(message_id, None, "", "it is being typed", exits.OK)
     verdict = await typing_verdict(ask, ask.name, message_id, after, timeout + TYPING)
     if verdict is None:
-        words = f"no word of it after {ago(timeout + TYPING)}. Look: phoenixctl attach {ask.name} --read-only"
-        return _sent(message_id, None, "", words, exits.TIMED_OUT)
+        return _not_known(ask, message_id, timeout)
     delivered, evidence = verdict
     if delivered:
         return _sent(message_id, True, evidence, f"delivered to {ask.name} ({evidence})", exits.OK)
@@ -259,10 +257,16 @@ async def sent_before(ask: Ask, key: str) -> StoredEntry | None:
     return next((row for row in sent if row.entry.detail.get("message_id") == key), None)
 
 
-async def _outcome_of(ask: Ask, sent: StoredEntry) -> Reply:
-    """What became of a text of an earlier daemon, which may have died before it could tell."""
+async def _outcome_of(ask: Ask, sent: StoredEntry, timeout: float) -> Reply:
+    """What became of a text that was sent before; an earlier daemon may have died before it could tell."""
     key, text = str(sent.entry.detail["message_id"]), str(sent.entry.detail.get("text", ""))
-    verdict = await typing_verdict(ask, ask.name, key, sent.seq, ORPHAN_WAIT, text)
+    is_orphan = sent.entry.wall < ask.service.facts().started_at
+    seconds = ORPHAN_WAIT if is_orphan else timeout + TYPING if ask.arguments["wait"] else 0.0
+    verdict = await typing_verdict(ask, ask.name, key, sent.seq, seconds, text if is_orphan else None)
+    if verdict is None and not ask.arguments["wait"] and not is_orphan:
+        return _sent(key, None, "", "it is being typed", exits.OK)
+    if verdict is None and not is_orphan:
+        return _not_known(ask, key, timeout)
     if verdict is None:
         verdict = False, "phoenixd was restarted while it was being typed, and nothing tells that it arrived"
     delivered, evidence = verdict
@@ -280,7 +284,8 @@ async def typing_verdict(
     orphan: the text itself, where whoever typed it may not have lived to say so: the agent's own word counts then.
     """
     deadline = time.monotonic() + timeout
-    while (left := deadline - time.monotonic()) > 0 and await ask.service.wait_committed(after, left):
+    left = timeout
+    while await ask.service.wait_committed(after, left):
         for stored in await ask.service.journal.read(after=after):
             after, entry = stored.seq, stored.entry
             is_its = entry.agent is not None and seat_name(entry.agent) == seat_name(agent)
@@ -295,6 +300,9 @@ async def typing_verdict(
                     return False, str(entry.detail.get("reason", ""))
                 case _:
                     continue
+        if left <= 0:
+            return None
+        left = max(0.0, deadline - time.monotonic())
     return None
 
 
@@ -324,9 +332,16 @@ def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Rep
     return Reply(body, said(message), code, 200 if done else 202)
 
 
+def _not_known(ask: Ask, message_id: str, timeout: float) -> Reply:
+    words = f"no word of it after {ago(timeout + TYPING)}. Look: phoenixctl attach {ask.name} --read-only"
+    return _sent(message_id, None, "", words, exits.TIMED_OUT)
+
+
 def _sent(message_id: str, delivered: bool | None, evidence: str, message: str, code: int) -> Reply:
+    """The answer about a text. What is not known yet is asked for anew with the same key."""
     body = {"message_id": message_id, "delivered": delivered, "evidence": evidence, "message": message}
-    return Reply(body, said(message), code, 200 if delivered is not None else 202)
+    known = delivered is not None
+    return Reply(body, said(message), code, 200 if known else 202, is_final=known)
 
 
 def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> Reply:
