@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.events.orders import SendRequested
+from phoenixd.core.events.orders import HandoffRequested, RollbackRequested, SendRequested
+from phoenixd.core.handoff.state import Handoff
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -68,3 +69,43 @@ async def test_another_text_under_a_key_is_refused_in_the_words_of_the_option(li
     assert (other.exit, other.json["code"]) == (6, "conflict")
     assert (other.json["detail"], other.json["remedy"]) == ("--key w7 was given to another text", "choose another key")
     assert texts(daemon) == ["w7"]
+
+
+@pytest.fixture
+def passing(daemon: FakeDaemon) -> Handoff:
+    """A seat that passes to its next generation."""
+    daemon.declare("boss", kind="orchestrator", cwd="/srv", project="shop")
+    daemon.happen(HandoffRequested("boss"))
+    handoff = daemon.fleet().seats["boss"].handoff
+    assert handoff is not None
+    return handoff
+
+
+@pytest.mark.parametrize("wait", [True, False])
+async def test_a_text_that_is_sent_during_a_handoff_is_kept_and_that_is_told_at_once(
+    live: Live, daemon: FakeDaemon, passing: Handoff, wait: bool
+) -> None:
+    body = {"text": "go on", "timeout": "3d", "wait": wait}
+
+    kept = await live.ask("POST", "/v1/agents/boss/send", body, idempotency_key="k")
+    again = await live.ask("POST", "/v1/agents/boss/send", body, idempotency_key="k")
+
+    for one in (kept, again):
+        assert (one.exit, one.json["delivered"], one.json["kept"]) == (0, None, True)
+        assert one.json["message"] == f"kept for who holds boss after handoff {passing.id}"
+    live.api.replies._replies.clear()
+    other = await live.ask("POST", "/v1/agents/boss/send", {"text": "stop"}, idempotency_key="k")
+    assert (other.exit, other.json["detail"]) == (6, "--key k was given to another text")
+    assert texts(daemon) == ["k"]
+
+
+async def test_a_text_that_was_kept_is_told_as_delivered_once_it_is(
+    live: Live, daemon: FakeDaemon, passing: Handoff
+) -> None:
+    await live.ask("POST", "/v1/agents/boss/send", {"text": "go on"}, idempotency_key="k")
+    daemon.happen(RollbackRequested("boss"))
+
+    told = await live.ask("POST", "/v1/agents/boss/send", {"text": "go on"}, idempotency_key="k")
+
+    assert (told.exit, told.json["delivered"], told.json["kept"]) == (0, True, False), told.text
+    assert texts(daemon) == ["k"]

@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import secrets
 import time
+from dataclasses import replace
 
-from phoenixd.api import exits, problems, representation
+from phoenixd.api import exits, idempotency, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import chosen
 from phoenixd.api.history import event_key
@@ -21,6 +22,8 @@ from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.orders import BreakerReset, RestartRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCancelRequested
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff import letters
+from phoenixd.core.seat import finding
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.seat.names import seat_name
 from phoenixd.core.turn import due
@@ -34,6 +37,8 @@ TYPING = 45.0
 ORPHAN_WAIT = 5.0
 """Seconds in which an agent's shim may still tell of a prompt that came while no daemon lived."""
 HEAD_COMPARED = 200
+VERDICTS = ("delivered", "notdelivered")
+"""Events that tell what became of a text."""
 
 
 WRITERS = {"cli": "auto", "plain": "deterministic"}
@@ -107,11 +112,15 @@ async def stop_agent(ask: Ask) -> Reply:
 async def send_text(ask: Ask) -> Reply:
     ask.agent()
     message_id, timeout = ask.key or secrets.token_hex(16), float(ask.arguments["timeout"])
+    if (kept := _kept(ask, message_id)) is not None:
+        return kept
     if ask.key is not None and (earlier := await sent_before(ask, ask.key)) is not None:
         return await _outcome_of(ask, earlier, timeout)
     newest = await ask.service.journal.read(newest=True, limit=1)
     after = newest[-1].seq if newest else 0
     await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name, timeout))
+    if (kept := _kept(ask, message_id)) is not None:
+        return kept
     if not ask.arguments["wait"]:
         return _sent(message_id, None, "", "it is being typed", exits.OK)
     verdict = await typing_verdict(ask, ask.name, message_id, after, timeout + TYPING)
@@ -252,9 +261,28 @@ async def _started(ask: Ask, previous: int) -> Reply:
 async def sent_before(ask: Ask, key: str) -> StoredEntry | None:
     """The journal's row of a text that was sent under this key, be it by an earlier daemon: it is not typed again."""
     rows = await ask.service.journal.read(agent=ask.written_by(ask.name), newest=True, limit=KEYS_REMEMBERED)
+    its = [row for row in rows if row.entry.detail.get("message_id") == key]
     # A refusal typed nothing, and frees its key.
-    sent = (row for row in rows if any(action.startswith("deliver") for action in row.entry.actions))
-    return next((row for row in sent if row.entry.detail.get("message_id") == key), None)
+    typed = next((row for row in its if any(action.startswith("deliver") for action in row.entry.actions)), None)
+    if typed is not None:
+        return typed
+    # What was kept over a handoff was typed by no row of its own, and may have taken several tries.
+    told = next((row for row in reversed(its) if event_key(row.entry.event) in VERDICTS), None)
+    return replace(told, seq=told.seq - 1) if told is not None else None
+
+
+def _kept(ask: Ask, message_id: str) -> Reply | None:
+    """The answer about a text that waits for who holds the seat afterwards: it is saved, and may wait for long."""
+    seat = finding.of(ask.service.fleet(), ask.name)
+    handoff = seat.handoff if seat is not None else None
+    waiting = letters.texts(handoff) if handoff is not None else ()
+    letter = next((one for one in waiting if one.message_id == message_id), None)
+    if seat is None or handoff is None or letter is None:
+        return None
+    if letter.text != str(ask.arguments["text"]):
+        raise idempotency.another_text(message_id)
+    words = f"kept for who holds {seat.name} after handoff {handoff.id}"
+    return _sent(message_id, None, "", words, exits.OK, kept=True)
 
 
 async def _outcome_of(ask: Ask, sent: StoredEntry, timeout: float) -> Reply:
@@ -337,9 +365,11 @@ def _not_known(ask: Ask, message_id: str, timeout: float) -> Reply:
     return _sent(message_id, None, "", words, exits.TIMED_OUT)
 
 
-def _sent(message_id: str, delivered: bool | None, evidence: str, message: str, code: int) -> Reply:
+def _sent(
+    message_id: str, delivered: bool | None, evidence: str, message: str, code: int, *, kept: bool = False
+) -> Reply:
     """The answer about a text. What is not known yet is asked for anew with the same key."""
-    body = {"message_id": message_id, "delivered": delivered, "evidence": evidence, "message": message}
+    body = {"message_id": message_id, "delivered": delivered, "kept": kept, "evidence": evidence, "message": message}
     known = delivered is not None
     return Reply(body, said(message), code, 200 if known else 202, is_final=known)
 

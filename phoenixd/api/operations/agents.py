@@ -147,7 +147,12 @@ AGENTS: tuple[Operation, ...] = (
         "send_text", ("send",), "Type a text into agents, and say whether it arrived",
         (
             SEVERAL, Parameter("text", "body", "string", "the text, or - for standard input", required=True),
-            wait("return when it arrived", default=True, flag=None), timeout("1m"),
+            wait("return when it arrived", default=True, flag=None),
+            Parameter(
+                "timeout", "body", "duration",
+                "how long it may wait for its turn; what came of it is told at most 45s later", flag="--timeout",
+                default="1m",
+            ),
             Parameter("key", "local", "string", "a word of yours: with it again, nothing is typed twice", flag="--key"),
             ONLY_SHOW, YES, *TEXT_FORM,
         ),

@@ -150,7 +150,13 @@ PEOPLE: dict[str, Schema] = {
     "Prompt": an_object({"needs_you": COUNT, "healing": COUNT, "working": COUNT, "resting": COUNT, "unknown": COUNT}),
     "Outcome": an_object({"agent": nullable_ref("Agent"), "done": BOOLEAN, "message": STRING}),
     "Sent": an_object(
-        {"message_id": STRING, "delivered": {"type": ["boolean", "null"]}, "evidence": STRING, "message": STRING}
+        {
+            "message_id": STRING,
+            "delivered": {"type": ["boolean", "null"]},
+            "kept": BOOLEAN,
+            "evidence": STRING,
+            "message": STRING,
+        }
     ),
     "Answered": an_object(
         {
