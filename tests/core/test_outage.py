@@ -200,7 +200,11 @@ class Dying(Story):
         assert run is not None
         self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
         for kind in ("session-start", "prompt-submit"):
-            self.tell(hook_of(name, run.incarnation, kind, session_id=run.session_id, text="go"))
+            self.tell(
+                hook_of(
+                    name, run.incarnation, kind, session_id=run.session_id, text=self.named(name).spec.prompt or "go"
+                )
+            )
 
     def dies(self, name: str, after: float = 60.0) -> None:
         self.pass_over(after)

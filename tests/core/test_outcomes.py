@@ -50,7 +50,7 @@ class Told(Story):
             self.wait(self.state.until - self.at)
         self.started()
         self.hook("session-start", session_id=self.run.session_id, source="startup")
-        self.hook("prompt-submit", text="go on")
+        self.hook("prompt-submit", text=self.agent.spec.prompt)
         return self
 
     def begins(self) -> Told:
