@@ -195,7 +195,7 @@ def test_where_the_operator_said_no_beforehand_the_offer_is_dismissed_and_nobody
     newer.until_idle()
     assert newer.send("And now?").returncode == 0
     # A slow disk is told too, of no agent.
-    assert not any(event["event"] == "alert_raised" and event["agent"] for event in newer.events())
+    assert [event for event in newer.events() if event["event"] == "alert_raised" and event["agent"]] == []
 
 
 def used_by_the_older_one(stage: ClaudeStage) -> None:
