@@ -195,7 +195,7 @@ class MarkerNoted:
 
     planted: codes were given. asked: code `number` was asked for. checked: what the answer proves (verdict). seen:
     codes stood in a call or a result. footer: the agent's own word of its state (verdict). restoration: its `step`,
-    1 to 7. tokens: what it took, 0 where unknown.
+    1 to 7. tokens: what it took, 0 where unknown. checkpoint: of when the seed is that a restoration goes on from.
     """
 
     incarnation: int
@@ -205,6 +205,7 @@ class MarkerNoted:
     step: int = 0
     why: str = ""
     tokens: int = 0
+    checkpoint: float | None = None
     name: Literal["marker_noted"] = "marker_noted"
 
 

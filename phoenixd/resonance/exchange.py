@@ -64,7 +64,7 @@ class MarkerLost(RuntimeError):
 CUT_BY = frozenset(
     {"length", "max_tokens", "max_output_tokens", "model_context_window_exceeded", "content_filter", "safety"}
 )
-"""Finish reasons with which an answer is not whole: those of OpenAI, Anthropic, Ollama, Gemini, in lower case."""
+"""Finish reasons with which an answer is not whole, as providers word them, in lower case."""
 
 GO_ON = "Your answer was cut: go on from the last line that you wrote."
 

@@ -212,9 +212,8 @@ class Pacemaker:
             self.records.failed("escalated")
             self._escalate("a new session did not know its marker either")
         self._after_compaction = False
-        self.records.checkpoint()
         self._due = self._due.checked()
-        note("restore_6", "the new session goes on from the checkpoint")
+        self.records.restored()
 
     def _escalate(self, why: str) -> None:
         self.paused = f"marker lost: {why}"

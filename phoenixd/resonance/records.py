@@ -10,6 +10,7 @@ from phoenixd.documents.resonance import anchor as anchors
 from phoenixd.documents.resonance import ledger, session_seed
 from phoenixd.documents.resonance.marker import mint, mint_codes
 from phoenixd.documents.resonance.session_seed import SessionSeed
+from phoenixd.documents.times import timestamp
 from phoenixd.planting import CODES, Marker, Mode, Planting
 from phoenixd.resonance.exchange import Happened
 
@@ -55,6 +56,12 @@ class Records:
     def checkpoint(self) -> None:
         self.anchor = self.anchor.verified(self.now(), True)
         self.seed = replace(self.seed, last_checkpoint=self.now())
+
+    def restored(self) -> None:
+        """A new session goes on; the note says from when its seed was (R50)."""
+        last_good = self.seed.last_checkpoint
+        self.checkpoint()
+        self.note("restore_6", f"the new session goes on from the checkpoint of {timestamp(last_good or self.now())}")
 
     def failed(self, action: str) -> None:
         self.anchor = self.anchor.verified(self.now(), False, action)

@@ -44,7 +44,7 @@ def for_ever(reached: anyio.Event) -> Callable[[list[ModelMessage], AgentInfo], 
     return answers
 
 
-async def test_f_cl_10_in_a_run() -> None:
+async def test_c35_f_cl_10_in_a_run() -> None:
     reached, watched = anyio.Event(), Watched()
     agent = Script([]).agent()
     agent.model = FunctionModel(for_ever(reached))
@@ -53,7 +53,7 @@ async def test_f_cl_10_in_a_run() -> None:
     assert (watched.slept, watched.cases) == ([], [])
 
 
-async def test_f_cl_10_in_a_pause() -> None:
+async def test_c35_f_cl_10_in_a_pause() -> None:
     reached = anyio.Event()
 
     async def pausing() -> None:
@@ -79,7 +79,7 @@ async def test_f_cl_10_in_the_clinic() -> None:
 
 
 @pytest.mark.parametrize("stops", [KeyboardInterrupt, SystemExit, GeneratorExit])
-async def test_no_exception_that_stops_the_program_is_caught(stops: type[BaseException]) -> None:
+async def test_c35_no_exception_that_stops_the_program_is_caught(stops: type[BaseException]) -> None:
     model, watched = Script([http(529), says("too late")]), Watched()
 
     async def pausing() -> None:

@@ -65,7 +65,7 @@ class TestByType:
             (529, "transient_error", "overload"),
         ],
     )
-    def test_f_cl_9_a_status_alone_is_enough(self, status: int, cause: str, detail: str) -> None:
+    def test_c39_f_cl_9_a_status_alone_is_enough(self, status: int, cause: str, detail: str) -> None:
         found = diagnose(http(status))
 
         assert (found.cause, found.detail) == (cause, detail)

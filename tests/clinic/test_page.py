@@ -97,5 +97,14 @@ def test_the_page_names_every_argument_and_the_figures_of_the_code() -> None:
     assert clinic.Pauses().longest_asked == 5 * 60
 
 
+def test_c22_the_designs_names_come_from_one_module_and_the_page_says_which() -> None:
+    text = PAGE.read_text(encoding="utf-8")
+
+    for name in ("recoverable_run", "ClinicAgent", "TraumaContext", "Diagnosis", "Prescription"):
+        assert name in clinic.__all__
+        assert f"`{name}`" in text
+    assert "`phoenixd.clinic`, and not `exception_recovery`" in text
+
+
 def test_everything_that_the_library_offers_has_a_sentence() -> None:
     assert [name for name in clinic.__all__ if not (getattr(clinic, name).__doc__ or "").strip()] == []

@@ -81,6 +81,24 @@ class TestSignature:
         assert user_words(model.requests[0]) == "before\nnow"
 
 
+class TestLog:
+    async def test_c40_exception_cause_and_action_of_each_run_and_the_end_are_logged(
+        self, caplog: pytest.LogCaptureFixture
+    ) -> None:
+        caplog.set_level("INFO")
+        await recoverable_run(Script([http(529), says("back")]).agent(), "hello", config=Watched().config())
+        healed = [one.getMessage() for one in caplog.records]
+        caplog.clear()
+        with pytest.raises(ModelHTTPError):
+            await recoverable_run(Script([http(401)]).agent(), "hello", config=Watched().config())
+
+        assert [one.partition(":")[0] for one in healed] == ["clinic.treated", "clinic.healed"]
+        assert all(word in healed[0] for word in ("run 1 of 3", "ModelHTTPError", "transient_error", "retry"))
+        (given_up,) = [one.getMessage() for one in caplog.records]
+        assert given_up.startswith("clinic.abandoned: run 1 of 3: ModelHTTPError")
+        assert all(word in given_up for word in ("logic_error", "given up"))
+
+
 class TestCauses:
     async def test_transient_error_is_waited_out_and_made_again(self) -> None:
         model, watched = Script([http(529), says("back")]), Watched()
@@ -100,7 +118,7 @@ class TestCauses:
             "2027-01-15T08:00:00Z",
         )
 
-    async def test_f_cl_1_hallucinated_tool_the_instructions_list_exactly_the_tools_that_exist(self) -> None:
+    async def test_c5_c25_f_cl_1_hallucinated_tool_the_instructions_list_exactly_the_tools_that_exist(self) -> None:
         def obeys(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             return (
                 calls("weather", {"city": "Lisbon", "days": 1})
@@ -129,7 +147,7 @@ class TestCauses:
         assert '"search"' in told
         assert watched.cases[0].diagnosis.root_cause == "hallucinated_tool"  # type: ignore[union-attr]
 
-    async def test_f_cl_3_invalid_arguments_the_prompt_states_the_schema(self) -> None:
+    async def test_c5_c26_f_cl_3_invalid_arguments_the_prompt_states_the_schema(self) -> None:
         def careless(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
             if any(isinstance(part, ToolReturnPart) and part.outcome == "success" for part in messages[-1].parts):
                 return says("sunny")
@@ -182,7 +200,7 @@ class TestCauses:
         assert "turn 29" in user_words(sent)
         assert watched.cases[0].prescription.action == "summarize_history"  # type: ignore[union-attr]
 
-    async def test_logic_error_is_given_up_without_a_second_run(self) -> None:
+    async def test_c30_a_logic_error_is_raised_without_a_second_run(self) -> None:
         model, watched = Script([calls("broken")]), Watched()
         agent = model.agent()
 
@@ -340,7 +358,7 @@ class TestIdempotence:
 
         return agent, paid
 
-    async def test_f_cl_8_once_a_tool_has_run_there_is_no_further_run(self) -> None:
+    async def test_c38_f_cl_8_once_a_tool_has_run_there_is_no_further_run(self) -> None:
         model, watched = Script([calls("pay", {"amount": 5}), http(529), says("done")]), Watched()
         agent, paid = self.paying(model)
 

@@ -9,7 +9,7 @@ from phoenixd.clinic.states import BEGINS, ENDS, TRANSITIONS, State, Turn, after
 from tests.clinic.agents import Script, Watched, http, says
 
 
-def test_every_state_is_reached_and_left_or_an_end() -> None:
+def test_c31_every_state_is_reached_and_left_or_an_end() -> None:
     reached, waits = {BEGINS}, [BEGINS]
     while waits:
         state = waits.pop()
@@ -29,14 +29,14 @@ def test_there_is_no_way_past_the_clinic() -> None:
     assert [before for before, turn in TRANSITIONS if turn is Turn.GIVEN_UP] == [State.CLINIC]
 
 
-def test_the_diagram_holds_each_way_once() -> None:
+def test_c31_the_diagram_holds_each_way_once() -> None:
     drawn = mermaid()
 
     for (before, turn), then in TRANSITIONS.items():
         assert drawn.count(f"  {before} --> {then}: {turn}\n") == 1
 
 
-async def test_a_run_that_is_healed_and_one_that_is_given_up_go_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_c31_a_run_that_is_healed_and_one_that_is_given_up_go_this_way(monkeypatch: pytest.MonkeyPatch) -> None:
     way: list[State] = []
 
     def noted(state: State, turn: Turn) -> State:

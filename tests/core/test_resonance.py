@@ -237,7 +237,7 @@ def test_f_re_3_r8_a_phrase_without_its_code_is_paraphrased_and_asked_again() ->
     assert told.known.state == "intact"
 
 
-def test_f_re_1_two_misses_are_a_loss_and_are_told() -> None:
+def test_r60_f_re_1_two_misses_are_a_loss_and_are_told() -> None:
     told = story()
     told.memory = None
     until_asked(told)

@@ -57,7 +57,7 @@ def renewed(told: ResonanceStory) -> None:
     told.hook("prompt-submit", text="continue")
 
 
-def test_r36_r48_the_seven_steps_come_in_their_order_and_the_work_goes_on() -> None:
+def test_r36_r41_r48_the_seven_steps_come_in_their_order_and_the_work_goes_on() -> None:
     told = forgetful()
     lost_in = told.agent.session
     assert told.steps == [1, 2, 3]
@@ -77,6 +77,18 @@ def test_r36_r48_the_seven_steps_come_in_their_order_and_the_work_goes_on() -> N
     assert (told.known.state, told.known.step) == ("intact", 0)
     assert row(told.agent, told.now).state == "running"
     assert not told.agent.alerts, "the alert of the loss is over"
+
+
+def test_r50_what_is_gone_on_from_is_noted_by_the_time_of_its_seed() -> None:
+    told = forgetful(papers="never")
+    told.tell(SeedRead("a", 1, words="It builds the shop.", checkpoint=told.wall - 90))
+    told.papers = "well"
+    read_at = told.wall - 90
+    renewed(told)
+    told.ends_turn("I go on.")
+
+    assert told.steps[-1] == 6
+    assert [fact.checkpoint for fact in told.facts if fact.what == "restoration"] == [None] * 5 + [read_at]
 
 
 def test_r39_r54_the_new_session_has_a_new_marker_and_is_told_before_it_begins() -> None:

@@ -73,7 +73,7 @@ class Bearer:
         self.until("it rests", self.rests)
 
 
-def test_r3_r5_r40_an_agent_that_forgets_is_found_out_and_restored_in_a_new_session(stage: Stage) -> None:
+def test_r3_r5_r40_r66_an_agent_that_forgets_is_found_out_and_restored_in_a_new_session(stage: Stage) -> None:
     agent = Bearer(stage)
     first = agent.anchor()["marker"]
     assert agent.told(1).startswith("You are a in the project house.\nResonance marker: ")

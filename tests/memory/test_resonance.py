@@ -61,7 +61,7 @@ def checked(verdict: str) -> Entry:
     return replace(entry("hook_seen"), facts=(MarkerNoted(1, "checked", verdict=verdict, number=1),))
 
 
-async def test_r45_r46_anchor_seed_and_ledger_stand_before_the_codes_are_told(room: Room) -> None:
+async def test_r25_r26_r30_r45_r46_anchor_seed_and_ledger_stand_before_the_codes_are_told(room: Room) -> None:
     agent = bearing(room)
 
     planted = await plant(room, agent)
@@ -126,7 +126,7 @@ async def test_f_re_13_a_phrase_that_would_break_each_check_is_refused_at_mintin
     assert parse(str(await room.papers.resonance.mint("the orchard gate"))) is not None
 
 
-async def test_r28_r29_a_check_is_appended_and_only_success_moves_last_verified(room: Room) -> None:
+async def test_r27_r28_r29_a_check_is_appended_and_only_success_moves_last_verified(room: Room) -> None:
     agent = bearing(room, await plant(room, bearing(room)))
 
     room.clock.wall = NOW + 60
@@ -135,7 +135,7 @@ async def test_r28_r29_a_check_is_appended_and_only_success_moves_last_verified(
     await room.papers.publish(agent, [replace(checked("lost"), wall=NOW + 70)])
 
     found = anchor(room)
-    assert found["last_verified"] == "2026-11-21T10:00:50Z"
+    assert found["created_at"] <= found["last_verified"] == "2026-11-21T10:00:50Z"
     assert [(one["success"], one.get("action")) for one in found["verifications"]] == [
         (True, None), (False, "asked_again"), (False, "restoration_triggered"),
     ]  # fmt: skip
@@ -150,15 +150,35 @@ async def test_a_clock_that_was_set_back_dates_no_check_before_the_one_before(ro
     assert [one["time"] for one in anchor(room)["verifications"]] == ["2026-11-21T10:00:50Z"] * 2
 
 
-async def test_r47_r48_the_steps_of_a_restoration_stand_in_ops_jsonl_in_their_order(room: Room) -> None:
+async def test_r47_r48_r50_the_steps_of_a_restoration_stand_in_ops_jsonl_in_their_order(room: Room) -> None:
     agent = bearing(room, await plant(room, bearing(room)))
-    steps = [replace(entry("tick"), facts=(MarkerNoted(1, "restoration", step=step),)) for step in range(1, 7)]
+    facts = [MarkerNoted(1, "restoration", step=step, checkpoint=NOW if step == 6 else None) for step in range(1, 7)]
 
-    await room.papers.publish(agent, steps)
+    await room.papers.publish(agent, [replace(entry("tick"), facts=(fact,)) for fact in facts])
 
-    events = [json.loads(line)["event"] for line in room.text("ops.jsonl").splitlines()]
-    named = [event for event in events if event.startswith(("marker", "restore"))]
-    assert named == ["marker_lost", "restore_1", "restore_2", "restore_3", "restore_4", "restore_5", "restore_6"]
+    rows = [json.loads(line) for line in room.text("ops.jsonl").splitlines()]
+    named = [row for row in rows if row["event"].startswith(("marker", "restore"))]
+    assert [row["event"] for row in named] == ["marker_lost", *(f"restore_{step}" for step in range(1, 7))]
+    assert [row["meta"].get("checkpoint") for row in named] == [None] * 6 + ["2026-11-21T10:00:00Z"]
+
+
+CHECKPOINTS = [
+    entry("hook_seen", kind="stop"),
+    replace(entry("agent_exited"), facts=(RunEnded(1, "finished", "stay", "exit", 0),)),
+    replace(entry("agent_exited"), facts=(RunEnded(1, "recycled", "stay", "exit", 0),)),
+]
+
+
+@pytest.mark.parametrize("seen", CHECKPOINTS)
+async def test_r34_a_turns_end_a_runs_end_and_a_handoff_bring_the_seed_up_to_date(room: Room, seen: Entry) -> None:
+    agent = bearing(room, await plant(room, bearing(room)))
+    room.clock.wall = NOW + 600
+
+    await room.papers.publish(replace(agent, last_prompt="Mend the roof."), [seen])
+
+    seed = json.loads((memory(room) / "session_seed_a.json").read_text())
+    assert (seed["last_checkpoint"], seed["recent_exchange"]) == ("2026-11-21T10:10:00Z", ["Mend the roof."])
+    assert (await room.papers.resonance.read_seed(agent, ReadSeed("a", 1))).checkpoint == NOW + 600
 
 
 async def test_r51_r52_r53_a_session_ends_with_a_checkpoint_a_summary_and_its_anchor_kept(room: Room) -> None:
@@ -212,7 +232,7 @@ async def test_an_anchor_and_a_seed_of_another_agent_are_not_believed(room: Room
     assert json.loads((memory(room) / "session_seed_a.json").read_text())["active_tasks"] == ["Do it."]
 
 
-async def test_f_re_8_a_seed_that_is_gone_is_made_of_state_and_brief(room: Room) -> None:
+async def test_r37_f_re_8_a_seed_that_is_gone_is_made_of_state_and_brief(room: Room) -> None:
     agent = bearing(room, await plant(room, bearing(room)))
     assert (await room.papers.resonance.read_seed(agent, ReadSeed("a", 1))).rebuilt == ""
     (memory(room) / "session_seed_a.json").unlink()
@@ -316,7 +336,7 @@ async def test_r49_x26_the_crew_that_is_who_shares_the_project_is_told_in_its_ne
     assert "lost the beginning" not in room.text("brief.md")
 
 
-async def test_r23_f_re_12_marker_role_and_state_come_back_from_the_agents_own_footers_alone(room: Room) -> None:
+async def test_r23_r62_f_re_12_marker_role_and_state_come_back_from_the_agents_own_footers_alone(room: Room) -> None:
     room.options["conversation"] = lambda agent, budget: room.transcripts.conversation(agent, budget)
     room.restarted()
     agent = bearing(room, planted := await plant(room, bearing(room)))

@@ -101,7 +101,7 @@ def test_the_configuration_at_its_top_is_one_and_gives_it_no_marker_of_ours(tmp_
     assert not spec.has_resonance
 
 
-def test_a_front_that_the_server_drops_is_found_and_the_session_begins_anew_from_the_seed(
+def test_r66_a_front_that_the_server_drops_is_found_and_the_session_begins_anew_from_the_seed(
     api: Api, tmp_path: Path
 ) -> None:
     done = run(api, tmp_path, "And the handshake.", "And the errors.", "And the end.")

@@ -10,6 +10,7 @@ from typing import Any, cast, get_args
 
 import pytest
 
+from phoenixd.documents.times import timestamp
 from phoenixd.planting import Mode, codes_in
 from phoenixd.resonance import MarkerLost, Message, Pacemaker, Reply, SessionSeed
 from phoenixd.resonance.session import Transport
@@ -48,7 +49,7 @@ def until_lost(pace: Pacemaker, model: Model, question: str = "Go on with the ne
 @pytest.mark.parametrize("transport", TRANSPORTS)
 @pytest.mark.parametrize("mode", MODES)
 @pytest.mark.parametrize("kind", [Model, models.DisobeyingOnce, models.Paraphrasing, models.Listing])
-def test_r2_a_front_that_was_dropped_is_found_within_interval_and_four_turns(
+def test_r2_r61_a_front_that_was_dropped_is_found_within_interval_and_four_turns(
     kind: type[Model], mode: Mode, transport: Transport
 ) -> None:
     model = kind(view=dropping(WINDOW, pinned=True))
@@ -129,6 +130,18 @@ def test_f_re_9_a_third_loss_within_an_hour_is_no_longer_restored() -> None:
         _ = [pace.turn("Go on with the next part of it.") for _ in range(400)]
 
 
+def test_r50_the_note_of_a_restoration_says_from_which_checkpoint_it_goes_on() -> None:
+    model = Model(view=dropping(WINDOW))
+    pace = pacemaker(model)
+    for _ in range(120):
+        before = pace.records.seed.last_checkpoint
+        if pace.turn("Go on with the next part of it.").verdict == "lost":
+            break
+
+    assert before is not None
+    assert pace.records.happened[-1].words == f"the new session goes on from the checkpoint of {timestamp(before)}"
+
+
 def test_r39_the_seed_of_a_new_session_holds_no_code_of_an_older_one() -> None:
     model = Model(view=dropping(WINDOW))
     pace = pacemaker(model, transport="stateless")
@@ -141,8 +154,38 @@ def test_r39_the_seed_of_a_new_session_holds_no_code_of_an_older_one() -> None:
     assert "[code]" in model.requests[-1][0]["content"]
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_r9_r32_each_request_of_a_stateless_model_starts_with_the_seed_and_one_code(mode: Mode) -> None:
+    model = Model()
+    pace = pacemaker(model, mode=mode, transport="stateless", system="You are of use.", interval=2)
+
+    for part in range(12):
+        pace.turn(f"Part {part}.")
+    pace.check()
+
+    assert len(model.requests) == 13
+    for request in model.requests:
+        system, first = request[0], request[1]
+        assert system == {"role": "system", "content": "You are of use."}
+        assert first["content"].startswith("[CONTEXT SEED]\n")
+        assert "Active task: Design the protocol" in first["content"]
+        assert sum("[CONTEXT SEED]" in one["content"] for one in request) == 1
+
+
+def test_r12_a_stateless_answer_without_its_code_is_a_truncation_with_no_question_before_it() -> None:
+    model = Model()
+    pace = pacemaker(model, transport="stateless", interval=1)
+    assert [pace.turn(f"Part {part}.").verdict for part in range(5)] == ["intact"] * 5
+    assert len(model.requests) == 5, "nothing is asked beside the work"
+
+    model.view = lambda messages: messages[-1:]
+
+    assert pace.turn("Go on.").verdict == "lost"
+    assert kinds(pace) == ["missed", "missed", *(f"restore_{step}" for step in range(1, 7))]
+
+
 @pytest.mark.parametrize("transport", TRANSPORTS)
-def test_r64_nothing_that_is_sent_after_the_anchor_holds_a_code(transport: Transport) -> None:
+def test_r13_r64_nothing_that_is_sent_after_the_anchor_holds_a_code(transport: Transport) -> None:
     model = Model()
     pace = pacemaker(model, transport=transport, interval=2)
 

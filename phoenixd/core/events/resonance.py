@@ -70,12 +70,14 @@ class SeedRead:
     """The session seed is there for a new session. rebuilt: why it was made of state and brief.
 
     words: what it says, in short and without any code, for a session that was not told it at its beginning.
+    checkpoint: when it was brought up to date last, on the wall clock; None where that is unknown.
     """
 
     agent: str
     incarnation: int
     rebuilt: str = ""
     words: str = field(default="", repr=False)
+    checkpoint: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

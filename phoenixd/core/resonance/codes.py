@@ -154,6 +154,8 @@ def hear_seed(agent: Agent, event: SeedRead, seen: Seen, now: Moment) -> Decisio
     going = known.restoration if known is not None else None
     if known is None or going is None or going.step is not Step.SEED or going.read:
         return Decision(agent)
-    read = replace(going, read=True, rebuilt=event.rebuilt, seed=event.words, deadline=None)
+    read = replace(
+        going, read=True, rebuilt=event.rebuilt, seed=event.words, deadline=None, checkpoint=event.checkpoint
+    )
     said = f"the session seed is made anew: {event.rebuilt}" if event.rebuilt else "the session seed is whole"
     return Decision(replace(agent, resonance=replace(known, restoration=read)), reason=said)

@@ -332,4 +332,6 @@ def _told(agent: Agent, what: str, actions: tuple[Action, ...] = ()) -> Decision
 
 
 def _fact(agent: Agent, step: Step, why: str = "") -> MarkerNoted:
-    return MarkerNoted(agent.incarnation, "restoration", step=NUMBER[step], why=why)
+    going = agent.resonance.restoration if agent.resonance is not None else None
+    checkpoint = going.checkpoint if going is not None and step is Step.RESUME else None
+    return MarkerNoted(agent.incarnation, "restoration", step=NUMBER[step], why=why, checkpoint=checkpoint)

@@ -23,6 +23,7 @@ from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resonance import footer as footers
 from phoenixd.documents.resonance.marker import TEMPLATES
 from phoenixd.documents.resonance.session_seed import SessionSeed, short_seed
+from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.publication import Publication
 from phoenixd.memory.resonance.checkpoint import seed_of, without_codes
@@ -88,16 +89,18 @@ class MarkerKeeping:
         name = self._name(agent)
         found = await to_thread.run_sync(self.papers.seed, name)
         if found is not None:
-            return SeedRead(agent.name, action.incarnation, words=await self._short(name, found))
-        notes, words = self._told(name), ""
+            words = await self._short(name, found)
+            return SeedRead(agent.name, action.incarnation, words=words, checkpoint=found.last_checkpoint)
+        notes, words, checkpoint = self._told(name), "", None
         try:
             seed, now = await self._seed_now(agent), self._clock.now().wall
             words = await self._short(name, seed)
             await to_thread.run_sync(self.papers.checkpoint, name, seed, now)
+            checkpoint = now
         except (OSError, PhoenixdError) as failure:
             notes += [f"it cannot be written: {failure}"]
         why = "; ".join(notes) or "it was gone"
-        return SeedRead(agent.name, action.incarnation, f"{why}; it is made of state and brief", words)
+        return SeedRead(agent.name, action.incarnation, f"{why}; it is made of state and brief", words, checkpoint)
 
     async def _short(self, name: str, seed: SessionSeed) -> str:
         """What a session is told of its seed at a turn's end: no code of an older one stands in it (R39)."""
@@ -275,8 +278,11 @@ def _lines(noted: Sequence[tuple[Entry, MarkerNoted]]) -> list[Occurrence]:
         step = fact.step if fact.what == "restoration" else 0
         names = ["marker_lost"] if step == 1 else []
         names += [f"restore_{step}"] if step else []
+        told = {"why": fact.why}
+        if fact.checkpoint is not None:
+            told["checkpoint"] = timestamp(fact.checkpoint)
         lines += [
-            Occurrence(entry.wall, name, fact.incarnation, {"why": fact.why}, entry.state, "")
+            Occurrence(entry.wall, name, fact.incarnation, told, entry.state, "")
             for name in names
         ]  # fmt: skip
     return lines

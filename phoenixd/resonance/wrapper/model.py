@@ -207,9 +207,8 @@ class ResonantModel(WrapperModel):
         else:
             self.records.failed("escalated")
             self._escalate("a new session did not know its marker either")
-        self.records.checkpoint()
         self._due = self._due.checked()
-        note("restore_6", "the new session goes on from the checkpoint")
+        self.records.restored()
 
     def _escalate(self, why: str) -> None:
         self.paused = f"marker lost: {why}"

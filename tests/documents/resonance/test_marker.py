@@ -13,7 +13,7 @@ from phoenixd.planting import Marker, Planting, challenge_text, codes_in, is_our
 SEEDS = "the hand on the neck, the shape of the breath — 7f3a9c"
 
 
-def test_r54_ten_thousand_mints_are_unique_and_read_back() -> None:
+def test_r54_r58_ten_thousand_mints_are_unique_and_read_back() -> None:
     used: set[str] = set()
     for _ in range(10_000):
         marker = mint(secrets.token_hex, used)
@@ -31,7 +31,7 @@ def test_r6_the_seeds_marker_is_read_with_and_without_quotes(text: str) -> None:
 @pytest.mark.parametrize(
     "phrase", ["the weight of the morning", "salt on the threshold", "the shape left by leaving", *TEMPLATES]
 )
-def test_r59_each_template_bears_a_marker(phrase: str) -> None:
+def test_r55_r59_each_template_bears_a_marker(phrase: str) -> None:
     marker = mint(secrets.token_hex, (), phrase)
 
     assert parse(f'"{marker}"') == marker
@@ -72,7 +72,7 @@ def test_f_re_5_a_code_of_the_ledger_is_not_given_again() -> None:
         mint(lambda count: "0000" if count == 2 else "7f3a9c", {"7f3a9c"})
 
 
-def test_r7_a_code_is_compared_exactly_and_in_either_case() -> None:
+def test_r7_r56_a_code_is_compared_exactly_and_in_either_case() -> None:
     assert codes_in("it is **7F3A9C**.") == {"7f3a9c"}
     assert codes_in("7f3a9c1 a7f3a9c x7f3a9c 7f3a9cé") == frozenset()
 
