@@ -36,7 +36,9 @@ def main(arguments: list[str]) -> int:
         "--kills", type=int, help="of each supervisor in a race, failures of each cause in recovery (20)"
     )
     parser.add_argument("--seconds", type=float, help="of each idle span (60)")
-    parser.add_argument("--write", action="store_true", help="write the table of recovery into docs/performance.md")
+    parser.add_argument(
+        "--write", action="store_true", help="write the tables of race and recovery into docs/performance.md"
+    )
     parser.add_argument("--only", nargs="+", choices=list(PARTS), metavar="NAME", help="these parts alone")
     given = parser.parse_args(arguments)
     scale = Scale(

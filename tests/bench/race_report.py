@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 import os
+import platform
 
 from tests.bench.arena import NoCompiler, processes_on_host
+from tests.bench.page import write
 from tests.bench.race import Runner, idle, race, racing
 from tests.bench.scale import Scale
 
 
 def report(scale: Scale) -> bool:
     """Race at each size, and print; whether all supervisors ran."""
-    return all([_race(scale, agents) for agents in scale.agents])
+    load, lines = os.getloadavg()[0], list[str]()
+    well = all([_race(scale, agents, lines) for agents in scale.agents])
+    if scale.write:
+        host = f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
+        write("race", [f"{host}, load at the start {load:.1f}.", *lines])
+    return well
 
 
 def report_idle(scale: Scale) -> bool:
@@ -19,7 +26,7 @@ def report_idle(scale: Scale) -> bool:
     return all([_idle(scale, agents) for agents in scale.agents])
 
 
-def _race(scale: Scale, agents: int) -> bool:
+def _race(scale: Scale, agents: int, lines: list[str]) -> bool:
     try:
         with racing(list(scale.peers), agents) as runners:
             print(f"\n{agents} agent{'s' * (agents != 1)} of each: {_host()}")
@@ -27,10 +34,36 @@ def _race(scale: Scale, agents: int) -> bool:
             print_deaths(runners)
             idle(runners, scale.seconds)
             print_costs(runners)
+            lines += table(runners, agents)
             return not any(runner.not_run for runner in runners)
     except NoCompiler as reason:
         print(f"not run: {reason}")
         return False
+
+
+def table(runners: list[Runner], agents: int) -> list[str]:
+    """The same figures as lines of a page."""
+    ours = next((runner for runner in runners if runner.key == "phoenixd"), None)
+    title = f"{agents} agent{'s' * (agents != 1)} of each"
+    heads = (
+        title,
+        "kill -9 to main(), ms",
+        "ours",
+        "all killed: first, last back, ms",
+        "silent, CPU s/min",
+        "PSS, MiB",
+    )
+    lines = ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
+    for runner in runners:
+        if runner.not_run:
+            lines.append(f"| {runner.peer.name} | not run: {runner.not_run} | | | | |")
+            continue
+        killed = runner.restart
+        death = f"{killed.median:.1f} / {killed.p90:.1f}" if killed.samples else "-"
+        wave = f"{_median(runner.first_back)}, {_median(runner.last_back)}" if runner.last_back.samples else "-"
+        silent = f"{runner.silent_cpu:.3f} | {runner.pss:.1f}" if runner.silent_cpu is not None else "- | -"
+        lines.append(f"| {runner.peer.name} | {death} | {_ratio(ours, runner, 'restart')} | {wave} | {silent} |")
+    return lines
 
 
 def _idle(scale: Scale, agents: int) -> bool:

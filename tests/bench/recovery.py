@@ -12,13 +12,14 @@ import signal
 import sqlite3
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from phoenixd.demo.stage import StageFailed
 from tests.bench.arena import Figures
+from tests.bench.page import write
 from tests.bench.scale import Scale
 from tests.core.test_situations import SITUATIONS
 from tests.real.agent_stage import GOAL, NAME, AgentStage
@@ -27,7 +28,6 @@ from tests.real.installed import locate
 from tests.stub.scenario import Step
 from tests.waiting import eventually_sync
 
-PAGE = Path(__file__).resolve().parents[2] / "docs/performance.md"
 PATIENCE = 90.0
 WORK = r"docs/plan\.md|You were interrupted|Go on"
 KEYS = (
@@ -224,17 +224,8 @@ def report(scale: Scale) -> bool:
     ]
     print("\n".join(told))
     if scale.write:
-        PAGE.write_text(written(PAGE.read_text(), told))
+        write("recovery", told)
     return well
-
-
-def written(page: str, told: Sequence[str]) -> str:
-    """The page with this table in the place of the one before."""
-    begin, end = "<!-- recovery -->", "<!-- end of recovery -->"
-    head, found, rest = page.partition(begin)
-    if not found or end not in rest:
-        raise ValueError(f"{PAGE.name} has no place for the table: {begin} ... {end}")
-    return f"{head}{begin}\n\n" + "\n".join(told) + f"\n\n{end}{rest.partition(end)[2]}"
 
 
 def _line(harness: str, cause: Cause, found: Recovered) -> str:

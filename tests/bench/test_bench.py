@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as bench
-from tests.bench import death, recovery
+from tests.bench import death, page
 from tests.bench.parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -55,13 +55,14 @@ def test_every_part_can_be_asked_for_and_help_says_what_it_measures(capsys: pyte
         assert part.words in told
 
 
-def test_the_table_of_recoveries_has_its_place_on_the_page() -> None:
-    page = recovery.PAGE.read_text()
+@pytest.mark.parametrize("name", ["race", "recovery"])
+def test_a_measured_table_takes_the_place_of_the_one_before(name: str) -> None:
+    told = page.PAGE.read_text()
 
-    again = recovery.written(recovery.written(page, ["a table"]), ["another"])
+    again = page.written(page.written(told, name, ["measured once"]), name, ["measured anew"])
 
-    assert "another" in again
-    assert "a table" not in again
-    assert again.partition("<!--")[0] == page.partition("<!--")[0]
+    assert "measured anew" in again
+    assert "measured once" not in again
+    assert again.partition(f"<!-- {name} -->")[0] == told.partition(f"<!-- {name} -->")[0]
     with pytest.raises(ValueError, match="no place"):
-        recovery.written("no markers", [])
+        page.written("no markers", name, [])
