@@ -6,20 +6,13 @@ ANSWERS: it acknowledges with its last words, because it may run no command.
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import subprocess
 import sys
 import time
 from pathlib import Path
 
-
-def report(event: str, **payload: object) -> str:
-    """Tell of an event; what the hook program prints."""
-    told = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], **payload})
-    hook = [os.environ["PHOENIX_HOOK"], event]
-    return subprocess.run(hook, input=told, text=True, check=False, stdout=subprocess.PIPE).stdout
+from phoenixd.demo.answering_agent import PACKAGE, quoted, report
 
 
 def ends_turn(said: str) -> None:
@@ -28,28 +21,14 @@ def ends_turn(said: str) -> None:
         report("stop", last_assistant_message="noted", stop_hook_active=True)
 
 
-def quoted(package: Path) -> str:
-    """What it quotes: from the package, and the last task from the plan as it stands."""
-    told = json.loads(package.read_text())
-    state = told["projectState"]
-    said = {
-        "package": told["hash"],
-        "word": told["word"],
-        "phase": told.get("currentPhase") or "none",
-        "step": state["currentStep"],
-        "pending": len(state["pendingTasks"]),
-    }
-    plan = told.get("planFiles", {}).get(told.get("currentPhase"))
-    tasks = re.findall(r"^#+ (Task .*)$", Path(plan).read_text(), re.MULTILINE) if plan else []
-    return json.dumps(said | ({"plan": tasks[-1]} if tasks else {}))
-
-
 def acknowledged(package: Path) -> str:
     """Its last words."""
     said = quoted(package)
     if Path("ANSWERS").exists():
-        return f"I have read it.\nHANDOFF-ACK {said}"
-    done = subprocess.run(["phoenixctl", "handoff", "ack", said], capture_output=True, text=True, check=False)
+        return f"I have read it.\n{said}"
+    done = subprocess.run(
+        ["phoenixctl", "handoff", "ack", said.removeprefix("HANDOFF-ACK ")], capture_output=True, text=True, check=False
+    )
     Path(f"ack-{os.getpid()}").write_text(f"{done.returncode} {done.stdout}{done.stderr}")
     return "I have read it."
 
@@ -58,7 +37,7 @@ def main() -> None:
     prompt = sys.argv[1] if len(sys.argv) > 1 else ""
     report("session-start", source="startup")
     report("prompt-submit", prompt=prompt)
-    found = re.search(r"^Handoff package: (\S+)$", prompt, re.MULTILINE)
+    found = PACKAGE.search(prompt)
     last = "ready"
     if found is not None:
         Path(f"prompt-{os.getpid()}").write_text(prompt)

@@ -9,28 +9,11 @@ from __future__ import annotations
 
 import json
 import os
-import re
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
-NUMBERED = re.compile(r"\b([0-9]{1,3}): ([0-9a-f]{6})\b")
-ASKED = re.compile(r"recite resonance code number ([0-9]{1,3}) ")
-
-
-def report(event: str, *more: str, **said: object) -> str:
-    """Tell phoenixd by its hook program, and return what that prints."""
-    told = json.dumps({"session_id": os.environ["PHOENIX_SESSION_ID"], **said})
-    ran = subprocess.run(
-        [os.environ["PHOENIX_HOOK"], event, *more], input=told, text=True, check=False, stdout=subprocess.PIPE
-    )
-    return ran.stdout
-
-
-def codes_in(front: str) -> dict[str, str]:
-    line = next((one for one in front.splitlines() if one.startswith("Resonance codes: ")), "")
-    return dict(NUMBERED.findall(line))
+from phoenixd.demo.answering_agent import ASKED, codes_in, report
 
 
 def turn(prompt: str, codes: dict[str, str]) -> dict[str, str]:
