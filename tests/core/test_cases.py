@@ -24,7 +24,6 @@ from phoenixd.core.treatment import acting, casebook, outcome
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.core.treatment.case import JOINS_WITHIN, Case, Treated
 from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS, Trial, figures, interval
-from phoenixd.core.treatment.words import ACTION_OF
 from phoenixd.documents.hooks import hook_of
 from tests.core.handing import HandoffStory
 from tests.core.story import Story, claude, spec
@@ -69,7 +68,7 @@ class Two(Story):
         return self.fleet.agents[self.name]
 
 
-OBSERVING = AuthorityRules(**dict.fromkeys(ACTION_OF, "observe"))  # type: ignore[arg-type]
+OBSERVING = AuthorityRules(**dict.fromkeys(AuthorityRules.__slots__, "observe"))  # type: ignore[arg-type]
 
 
 @pytest.fixture

@@ -18,14 +18,13 @@ from phoenixd.core.facts import Treating
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AGENT_PERIOD, FLEET_PERIOD, AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.outcome import Figure
-from phoenixd.core.treatment.words import ACTION_OF
 from phoenixd.runtime.cases import treatments
 from tests.core.story import Story, claude
 
 GATE, ALL = 20, 1000
 STRIKES = 40
 ALIKE = ("there is no such model", "model_not_found")
-WATCHING = ClinicRules(AuthorityRules(**dict.fromkeys(ACTION_OF, "observe")))  # type: ignore[arg-type]
+WATCHING = ClinicRules(AuthorityRules(**dict.fromkeys(AuthorityRules.__slots__, "observe")))  # type: ignore[arg-type]
 ASKING = ClinicRules(AuthorityRules(summarise="propose", fresh="propose", advise="propose", abort="propose"))
 
 

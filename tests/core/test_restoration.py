@@ -18,6 +18,7 @@ from phoenixd.core.projection import row
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step
 from phoenixd.core.spec import Kind, ResonanceRules, ResumeRules
+from phoenixd.core.treatment.outcome import TURNS
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant
@@ -504,3 +505,42 @@ def test_resonance_that_is_switched_off_hands_nothing_over_and_ends_the_alert() 
 
     assert not told.agent.alerts
     assert restoring.hands_over(replace(told.agent, spec=replace(off, kind=Kind.ORCHESTRATOR, project="shop"))) == ""
+
+
+def treated(told: ResonanceStory) -> list[tuple[str, str, str]]:
+    (case,) = told.fleet.cases.cases
+    return [(one.treatment, one.by, one.outcome) for one in case.treated]
+
+
+def test_c2_the_case_of_a_lost_marker_says_that_the_context_was_restored_and_what_came_of_it() -> None:
+    told = forgetful()
+    assert treated(told) == [("restore", "resonance", "open")]
+    renewed(told)
+    assert treated(told) == [("restore", "resonance", "open")], "the run that ends for it is no other order's"
+    told.ends_turn("I go on.")
+    assert treated(told) == [("restore", "resonance", "open")], "no outcome is known before the work goes on"
+
+    for _ in range(TURNS + 1):
+        told.turn()
+
+    assert treated(told) == [("restore", "resonance", "held")]
+    (case,) = told.fleet.cases.cases
+    assert (case.outcome, case.closed is not None) == ("held", True)
+
+
+def test_c2_a_restoration_that_ends_with_a_person_has_failed() -> None:
+    told = forgetful()
+    renewed(told)
+    told.memory = None
+    told.ends_turn()
+    told.turn()
+
+    assert treated(told)[0] == ("restore", "resonance", "failed")
+
+
+def test_c2_a_stop_in_the_middle_of_a_restoration_leaves_its_outcome_open_to_nobody() -> None:
+    told = forgetful()
+    told.tell(StopRequested("a", "operator"))
+    told.exited(143)
+
+    assert treated(told) == [("restore", "resonance", "moot")]

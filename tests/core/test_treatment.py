@@ -106,7 +106,7 @@ def test_the_first_failure_is_the_restart_rules_alone(story: Story) -> None:
 def test_the_clinic_ends_no_run_and_starts_none() -> None:
     """It must be no second restart policy: with full authority and with none, the same runs begin at the same time."""
     told = []
-    for authority in (AuthorityRules(), AuthorityRules(**dict.fromkeys(ACTION_OF, "observe"))):  # type: ignore[arg-type]
+    for authority in (AuthorityRules(), AuthorityRules(**dict.fromkeys(AuthorityRules.__slots__, "observe"))):  # type: ignore[arg-type]
         story = Story(claude(clinic=ClinicRules(authority))).works()
         for _ in range(12):
             if story.agent.run is None:
@@ -312,10 +312,12 @@ def test_of_two_cases_that_race_for_one_run_the_older_one_owns_it(story: Story) 
 
 def test_a_word_that_is_not_listed_is_observed() -> None:
     assert AuthorityRules().over("a new one") == "observe"  # type: ignore[arg-type]
-    assert {one: AuthorityRules().over(one) for one in ACTION_OF if AuthorityRules().over(one) != "act"} == {
+    known = {one: AuthorityRules().over(one) for one in ACTION_OF}
+    assert {one: word for one, word in known.items() if word != "act"} == {
         "lower_output": "propose",
         "handoff": "propose",
-    }
+        "restore": "observe",
+    }, "the clinic orders no restoration, so there is no authority over it"
 
 
 def test_an_older_journal_still_loads_and_advice_survives_it(story: Story) -> None:

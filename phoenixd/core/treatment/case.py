@@ -25,7 +25,7 @@ MOST_OPEN = 400
 MOST_AGENTS = 200
 WHY_LIMIT = 300
 
-By = Literal["restart", "limits", "cut answers", "inbox", "clinic"]
+By = Literal["restart", "limits", "cut answers", "inbox", "clinic", "resonance"]
 """Which rules ordered a treatment. The clinic names what the others did, and adds what is missing."""
 
 

@@ -1,7 +1,7 @@
 """The clinic's part in the table of hearing: it stands last in each row, and reads what the other parts decided.
 
-It orders nothing. Restart rules, limits, cut answers and the inbox treat, and core.treatment.acting adds what is
-missing; here each failure gets its Case, and each treatment its outcome.
+It orders nothing. Restart rules, limits, cut answers, the inbox and resonance treat, and core.treatment.acting adds
+what is missing; here each failure gets its Case, and each treatment its outcome.
 """
 
 from __future__ import annotations
@@ -35,6 +35,8 @@ from phoenixd.core.handoff.state import Step as HandoffStep
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import PROPOSAL
+from phoenixd.core.resonance import restoring
+from phoenixd.core.resonance.state import Step as RestorationStep
 from phoenixd.core.treatment import gather, outcome, turns
 from phoenixd.core.treatment.authority import AGENT_PERIOD
 from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
@@ -52,8 +54,10 @@ from phoenixd.core.treatment.opening import (
     treat,
     without_agent,
 )
-from phoenixd.core.treatment.words import Treatment
+from phoenixd.core.treatment.words import Occasion, Treatment
 
+LOST_MARKER: Occasion = "lost_marker"
+FIRST, GIVEN_UP = restoring.NUMBER[RestorationStep.LOG], restoring.NUMBER[RestorationStep.ESCALATE]
 MOVES = frozenset({"start", "stop", "restart", "remove"})
 """Orders after which it can no longer be told what a treatment would have come to."""
 
@@ -158,7 +162,12 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
             told = agent.cut is not None and bool(agent.cut.message_id)
             return _treated(book, name, "go_on", "cut answers", incarnation, now) if told else book
         case MarkerNoted(incarnation=incarnation, what="checked", verdict="lost"):
-            return notice(book, agent, incarnation, gather.of_other(agent, "lost_marker"), now)
+            book = notice(book, agent, incarnation, gather.of_other(agent, LOST_MARKER), now)
+            if restoring.is_handed_over(agent):
+                return _treated(book, name, "handoff", "resonance", agent.incarnation, now)
+            return book
+        case MarkerNoted(what="restoration", step=step, why=why):
+            return _hear_restoration(book, name, step, why, now)
         case Treating():
             return _prescribed(book, agent, fact, now)
         case TreatmentDropped():
@@ -180,6 +189,9 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
     by_rule = isinstance(known.state, Stopping) and known.state.spoiled
     if end.meaning == "asked" and not by_rule:
         book = replace(book, cases=book.cases.without_patient(agent.name))
+        if agent.resonance is not None and agent.resonance.is_restoring:
+            # The restoration ends the run of the session that was cut, and goes on in the next one.
+            return book
         return decide_all(book, agent.name, "moot", "it was ended by order", now)
     if end.meaning in ("death", "unstarted") or (by_rule and patient is None):
         return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient), now)
@@ -187,6 +199,20 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
         return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)
     if end.meaning == "iteration":
         return turns.hear_iteration(book, known, agent, now)
+    return book
+
+
+def _hear_restoration(book: Book, agent: str, step: int, why: str, now: Moment) -> Book:
+    """A loss is treated from the restoration's first step on, and has failed where a person is called."""
+    patient = book.cases.patient(agent)
+    case = book.cases.find(patient.case) if patient is not None else None
+    if step == FIRST and case is not None and case.detail == LOST_MARKER:
+        return _treated(book, agent, "restore", "resonance", 0, now)
+    if step != GIVEN_UP:
+        return book
+    for case, one in book.cases.open_of(agent):
+        if one.treatment == "restore":
+            book = changed(book, case, outcome.decided(one, "failed", why, now), now)
     return book
 
 
@@ -224,7 +250,7 @@ def _with_next_run(book: Book, agent: str, incarnation: int, treatment: Treatmen
     """A run begins: it is what was done about the failure, and shows what came of what was done before."""
     waiting = [
         one for one in book.cases.open_of(agent)
-        if one[1].run == 0 and (one[1].treatment == "park" or one[1].by == "clinic")
+        if one[1].run == 0 and (one[1].treatment in ("park", "restore") or one[1].by == "clinic")
     ]  # fmt: skip
     for case, one in waiting:
         if (current := book.cases.find(case.id)) is not None:

@@ -137,7 +137,7 @@ def is_possible(agent: Agent, treatment: Treatment, diagnosis: Diagnosis, *, cam
             return waits and came_back and is_lasting(diagnosis)
         case "handoff":
             return bool(agent.spec.seat) and isinstance(agent.state, Running) and not agent.is_restoring
-        case "resume" | "park" | "go_on" | "lower_output":
+        case "resume" | "park" | "go_on" | "lower_output" | "restore":
             return False
 
 

@@ -23,10 +23,10 @@ PrescribedAction = Literal["retry", "modify_prompt", "summarize_history", "abort
 """The seed's four (C16)."""
 
 Treatment = Literal[
-    "resume", "fresh", "park", "go_on", "advise", "lower_output", "summarise", "handoff", "ask", "abort"
+    "resume", "fresh", "park", "go_on", "advise", "lower_output", "summarise", "handoff", "ask", "abort", "restore"
 ]
 """What is done in a daemon. resume, fresh: the next run. park: wait for a limit to end. go_on: a cut answer is gone on
-with. ask: a person is asked. abort: nothing is started any more."""
+with. ask: a person is asked. abort: nothing is started any more. restore: a lost context is given to a new session."""
 
 Outcome = Literal["held", "failed", "open", "moot"]
 """What came of a treatment. open: not known yet. moot: something else came between, and it proves nothing."""
@@ -52,6 +52,7 @@ ACTION_OF: Mapping[Treatment, PrescribedAction] = MappingProxyType(
         "lower_output": "modify_prompt",
         "summarise": "summarize_history",
         "handoff": "summarize_history",
+        "restore": "summarize_history",
         "ask": "abort",
         "abort": "abort",
     }
