@@ -23,6 +23,16 @@ DIRECTORY = "incidents"
 """Where they stand in an agent's directory."""
 OLDER = "incident-*-*.json"
 """How those were called that an older version put beside the other documents."""
+NOTHING_RUNS = "Nothing typed here runs. To start it: phoenixctl start {agent}"
+"""The second and last line of what a shim writes below an agent that is over (shim/terminal.py has it too)."""
+
+
+def as_left(screen: str, agent: str) -> str:
+    """A screen as its agent left it, without what the shim has written below since."""
+    lines = screen.rstrip().splitlines()
+    if lines[-1:] != [NOTHING_RUNS.format(agent=agent)]:
+        return screen
+    return "\n".join(lines[:-2]).rstrip()
 
 
 def screen_lines(screen: str, clean: Callable[[str], str]) -> list[str]:

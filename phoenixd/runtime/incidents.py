@@ -11,6 +11,7 @@ from anyio.abc import TaskGroup
 from phoenixd.core.actions import LookAtCall, RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import CallWorkSeen, IncidentRecorded
+from phoenixd.documents.incident import as_left
 from phoenixd.errors import PhoenixdError, TerminalFailed
 from phoenixd.ports import Outside, Sink
 from phoenixd.ports.processes import ProcessIdentity
@@ -106,11 +107,12 @@ class Incidents:
             del self._panes[next(iter(self._panes))]
 
     async def _seen(self, agent: Agent, lines: int, patience: float) -> str:
-        """The terminal as it stands (C41)."""
+        """The terminal as its agent left it (C41)."""
         try:
             with anyio.move_on_after(patience):
                 async with self._places:
-                    return await self._outside.terminal.capture(agent.name, lines)
+                    shown = await self._outside.terminal.capture(agent.name, lines)
+                    return as_left(shown, agent.name)
         except TerminalFailed as failure:
             log.warning("incident_without_screen", agent=agent.name, reason=failure.message)
         return ""

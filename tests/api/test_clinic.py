@@ -47,6 +47,18 @@ async def test_c44_show_prints_the_four_steps_and_the_outcome(live: Live, ill: F
     assert max(map(len, answer.text.splitlines())) <= 80
 
 
+async def test_c41_show_prints_what_was_said_at_the_end_and_draws_nothing_with_it(live: Live, ill: FakeDaemon) -> None:
+    kept = ill.journal.kept_incidents
+    evidence = Evidence(occasion="failed_turn", harness="claude", said="tools.3 is no \x1b[2Jtool\n\nhere")
+    kept[0] = replace(kept[0], evidence=json.dumps(encode(evidence)))
+
+    answer = await live.ask("GET", "/v1/clinic/c1", text=True)
+
+    lines = answer.text.splitlines()
+    assert lines[lines.index("  what was said:") + 1].startswith("    | tools.3 is no")
+    assert "\x1b" not in answer.text
+
+
 async def test_c2_the_json_is_the_clinics_document(live: Live, ill: FakeDaemon) -> None:
     answer = await live.ask("GET", "/v1/clinic/c1")
 

@@ -2,8 +2,15 @@
 
 from __future__ import annotations
 
-from phoenixd.documents.incident import LINE_LIMIT, LINES, screen_lines
+import subprocess
+import sys
+from pathlib import Path
+
+from phoenixd.documents import incident
+from phoenixd.documents.incident import LINE_LIMIT, LINES, as_left, screen_lines
 from phoenixd.documents.redact import redact
+
+SHIM = Path(incident.__file__).parents[1] / "shim"
 
 KEY = "-----BEGIN PRIVATE KEY-----\n" + "MIIEvQIBADANBgkq\n" * 5 + "-----END PRIVATE KEY-----"
 
@@ -21,3 +28,12 @@ def test_lines_are_bounded_plain_and_without_secrets_that_span_them() -> None:
     told = "\n".join(lines)
     assert "red" in told
     assert not any(odd in told for odd in ("\x1b", "\u202e", "MIIEv", "hunter2"))
+
+
+def test_c41_a_terminal_is_kept_as_its_agent_left_it_without_our_own_words_below() -> None:
+    shows = "from terminal import default_notice; print(*default_notice('docs', {'code': 3}), sep='\\n')"
+    ours = subprocess.run([sys.executable, "-c", shows], cwd=SHIM, capture_output=True, text=True, check=True).stdout
+    assert as_left(f"Traceback\nKeyError: 7\n\n{ours}", "docs") == "Traceback\nKeyError: 7"
+    assert as_left(ours, "docs") == ""
+    assert as_left("Traceback\nKeyError: 7\n", "docs") == "Traceback\nKeyError: 7\n"
+    assert as_left(f"KeyError: 7\n{ours}$ ", "docs").endswith("$ "), "an agent's own words are none of ours"

@@ -15,6 +15,7 @@ from phoenixd.documents.times import read_time
 
 CAUSE_COLUMNS, TREATMENT_COLUMNS, HARNESS_COLUMNS = 26, 10, 8
 PANE_LINES = 5
+SAID_LINES = 5
 NOT_LISTED = ("occasion", "said", "pane")
 SIGNS = {"open": "~", "held": ".", "failed": "!", "moot": "."}
 
@@ -48,6 +49,7 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
         facts = {name: value for name, value in seen.evidence.items() if name not in NOT_LISTED}
         known = ", ".join(f"{name} {value}" for name, value in facts.items())
         lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here)
+    lines += _said(found, here)
     lines += _pane(found, here)
     lines += ["", "diagnosis", *_below(_diagnosis(found), here)]
     lines += ["", "reading", *_below(_reading(found.reading), here)]
@@ -84,6 +86,13 @@ def _reading(read: clinic.Reading | None) -> str:
     said = read.diagnosis
     told = f"{read.by}{cost} says {said.root_cause}, confidence {said.confidence:g}, prescribes {read.action}"
     return f"{told}: {said.explanation}{f' It would add: {read.note}' if read.note else ''}"
+
+
+def _said(found: clinic.Case, here: Page) -> list[str]:
+    """The end of the newest words that a failure came with."""
+    newest = next((one.evidence["said"] for one in reversed(found.triage) if one.evidence.get("said")), "")
+    told = wrap(str(newest), here.width - 6)[-SAID_LINES:] if newest else []
+    return ["  what was said:", *(f"    | {line}" for line in told)] if told else []
 
 
 def _pane(found: clinic.Case, here: Page) -> list[str]:
