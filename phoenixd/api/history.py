@@ -71,6 +71,8 @@ class Digest:
     """Of these, those after which the CLI asked for the rest by itself."""
     not_delivered: int = 0
     quarantined_agents: dict[str, int] = field(default_factory=dict)
+    unstarted: dict[str, int] = field(default_factory=dict)
+    """Starts that failed, by agent: no deaths, and forgotten once a run of it lives, or it is removed."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
     _modes: dict[str, dict[int, Mode]] = field(default_factory=dict)
@@ -109,6 +111,8 @@ class Digest:
         if event in OF_AN_END and entry.state is not None and not entry.facts:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
+        if event == "agentstarted":
+            self.unstarted.pop(entry.agent, None)
         for fact in entry.facts:
             self._count_fact(entry.agent, fact, entry)
 
@@ -133,6 +137,8 @@ class Digest:
                 # One that runs on until its iteration is over may still work; its end is told by the end itself.
                 if verb == "remove" or (verb == "stop" and entry.state == "stopped"):
                     self.ended += len(self._stories.pop(agent, ()))
+                if verb == "remove":
+                    self._forget(agent)
             case AnswerFellShort(went_on=went_on):
                 self.cut_answers += 1
                 self.cut_gone_on += went_on
@@ -145,8 +151,19 @@ class Digest:
         if end.meaning == "death":
             self.deaths += 1
             self._stories.setdefault(agent, []).append((end.incarnation, wall))
+        elif end.meaning == "unstarted":
+            self.unstarted[agent] = self.unstarted.get(agent, 0) + 1
+        if end.then == "remove":
+            self._forget(agent)
         if end.then in ("stay", "remove"):
             self.ended += len(self._stories.pop(agent, ()))
+
+    def _forget(self, agent: str) -> None:
+        """It is removed: another one of its name has had none of this."""
+        self.unstarted.pop(agent, None)
+        given_up = self.quarantined_agents.pop(agent, 0)
+        self.quarantined -= given_up
+        self.ended += given_up
 
     def _heal(self, agent: str, incarnation: int, wall: float) -> None:
         deaths = self._stories.pop(agent, [])

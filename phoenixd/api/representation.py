@@ -312,6 +312,7 @@ def stretch(told: Stretch) -> Json:
             "slowest": digest.slowest,
             "agents": sorted({*digest.quarantined_agents, *digest.healing_agents}),
         },
+        "unstarted": sorted(digest.unstarted),
         "waiting": [item(waiting) for waiting in told.waiting],
         "outages": digest.outages,
         "started": digest.started,

@@ -165,7 +165,8 @@ def _after_clean_exit(spec: AgentSpec, ended: LastExit, crashes: tuple[Instant, 
 
 
 def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, now: Moment, what: str) -> Verdict:
-    after = f"{what} after {measured(ended.lived)}"
+    began = ended.cause != "not started"
+    after, counted = (f"{what} after {measured(ended.lived)}", "crashes") if began else (what, "failed starts")
     recent = tuple(at for at in history if at > now.at - rules.period)
     if ended.lived >= rules.productive:
         return TryAgain(0.0, after, () if ended.proof else recent)
@@ -180,7 +181,7 @@ def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, n
     if len(crashes) >= rules.max_crashes:
         span = crashes[-1] - crashes[0]
         return GiveUp(
-            f"{after}: {len(crashes)} crashes in {in_words(span)}, the limit is {rules.max_crashes} in "
+            f"{after}: {len(crashes)} {counted} in {in_words(span)}, the limit is {rules.max_crashes} in "
             f"{in_words(rules.period)}",
             readings,
             counted=True,

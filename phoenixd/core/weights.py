@@ -157,9 +157,9 @@ def _then(after: Agent, removed: bool) -> Then:
 def _meaning(before: Agent, after: Agent, end: LastExit) -> Meaning:
     if isinstance(before.state, Stopping) and before.state.then is not Afterwards.JUDGE:
         return "asked"
-    is_given_up = isinstance(after.state, Quarantined) or (isinstance(after.state, Stopped) and after.state.failed)
-    if not end.ran and not is_given_up:
+    if not end.ran:
         return "unstarted"
+    is_given_up = isinstance(after.state, Quarantined) or (isinstance(after.state, Stopped) and after.state.failed)
     if end.limited:
         return "limit"
     is_overtime = end.cause == restart.CAUSES[restart.OVERTIME] and before.spec.kind is Kind.LOOP

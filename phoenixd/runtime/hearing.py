@@ -133,9 +133,8 @@ class Hearing:
             case "start_failed":
                 code = int(body.get("code") or 0)
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
-                obstacle: Obstacle = "disk full" if body.get("errno") in NO_ROOM else "other"
                 told = str(body["message"])[:500]
-                self._tell(StartFailed(agent, int(body["incarnation"]), code, told, obstacle), None)
+                self._tell(StartFailed(agent, int(body["incarnation"]), code, told, _obstacle(body)), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
                 self._tell(self._with_oom(exit_event(agent, body, None)), None)
@@ -332,6 +331,14 @@ class Hearing:
     def let_go(self, agent: str) -> None:
         """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
         self._deaths.let_go(agent)
+
+
+def _obstacle(body: dict[str, Any]) -> Obstacle:
+    """What stood in the way of a start, by the number of the error and by what the shim's child was at."""
+    failed = body.get("errno")
+    if failed in NO_ROOM:
+        return "disk full"
+    return "no directory" if (body.get("stage"), failed) == ("cwd", "ENOENT") else "other"
 
 
 def _ticks(body: dict[str, Any]) -> int | None:

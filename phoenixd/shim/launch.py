@@ -54,14 +54,18 @@ def end_with_parent(number: int) -> None:
 
 
 class StartFailure:
-    """Why a program did not start: `code` as a shell would exit, 0 where it was not the program's fault."""
+    """Why a program did not start: `code` as a shell would exit, 0 where it was not the program's fault.
 
-    __slots__ = ("code", "errno_name", "message")
+    stage: what the child was at, where a daemon asks for that.
+    """
 
-    def __init__(self, code: int, errno_name: str, message: str) -> None:
+    __slots__ = ("code", "errno_name", "message", "stage")
+
+    def __init__(self, code: int, errno_name: str, message: str, stage: str = "") -> None:
         self.code = code
         self.errno_name = errno_name
         self.message = message
+        self.stage = stage
 
 
 def become_subreaper(name: bytes) -> None:
@@ -102,7 +106,9 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     name, why = errno.errorcode.get(code, "EIO"), os.strerror(code)
     program = _shown(order.argv[0])
     if stage == b"cwd":
-        return StartFailure(NOT_TRIED, name, f"working directory {_shown(order.cwd)}: {why}")
+        where = _shown(order.cwd)
+        said = f"the directory {where} is missing" if code == errno.ENOENT else f"working directory {where}: {why}"
+        return StartFailure(NOT_TRIED, name, said, "cwd")
     if stage == b"cgroup":
         return StartFailure(NOT_TRIED, name, f"control group {order.cgroup}: {why}; not started without its fence")
     if stage == b"fence":

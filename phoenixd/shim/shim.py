@@ -259,7 +259,13 @@ class Shim:
         self._take_terminal_back()
         self._tell(
             "start_failed",
-            {**run.identity, "code": failure.code, "errno": failure.errno_name, "message": failure.message},
+            {
+                **run.identity,
+                "code": failure.code,
+                "errno": failure.errno_name,
+                "message": failure.message,
+                "stage": failure.stage,
+            },
         )
         self._settle()
 

@@ -15,8 +15,9 @@ from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.durations import parse_duration
 from phoenixd.core.events.fleet import TerminalSeen
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.facts import RunBegan
+from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 
 NOON = datetime(2026, 11, 21, 12, tzinfo=UTC).timestamp()
@@ -139,7 +140,8 @@ async def test_deaths_that_ended_in_quarantine(daemon: FakeDaemon) -> None:
 
     found = await digest(daemon)
 
-    assert (found.quarantined, found.healing, found.quarantined_agents) == (2, 0, {"docs": 2})
+    assert (found.quarantined, found.healing, found.quarantined_agents) == (1, 0, {"docs": 1})
+    assert found.unstarted == {"docs": 1}, "the start that followed is no death"
 
 
 async def test_what_was_asked_for_is_no_death(daemon: FakeDaemon) -> None:
@@ -174,6 +176,36 @@ async def test_a_failed_start_is_a_death_also_with_exit_0(daemon: FakeDaemon) ->
     daemon.die("docs", 0)
 
     assert ((await digest(daemon)).deaths, (await digest(daemon)).iterations) == (1, 0)
+
+
+async def test_what_never_began_is_no_death_and_is_told_until_it_begins(live: Live, daemon: FakeDaemon) -> None:
+    daemon.fails_with = 127
+    daemon.declare("noexec")
+
+    found = await digest(daemon)
+    assert (found.deaths, found.quarantined, found.unstarted) == (0, 0, {"noexec": 1})
+    assert "noexec could not be started." in (await live.ask("GET", "/v1/agents", text=True)).text
+    assert (await live.ask("GET", "/v1/since?time=8h")).json["unstarted"] == ["noexec"]
+    assert "unstarted    1 noexec 1 time" in (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+
+    daemon.fails_with = None
+    daemon.happen(StartRequested("noexec"))
+    assert (await digest(daemon)).unstarted == {}
+
+
+async def test_what_was_given_up_is_not_held_against_the_next_agent_of_that_name(daemon: FakeDaemon) -> None:
+    for _ in range(5):
+        daemon.die("docs")
+        daemon.pass_time(30)
+    daemon.fails_with = 127
+    daemon.declare("noexec")
+    for name in ("docs", "noexec"):
+        daemon.happen(AgentWithdrawn(name))
+        daemon.declare(name, start=False)
+
+    found = await digest(daemon)
+    assert (found.deaths, found.quarantined, found.quarantined_agents, found.unstarted) == (5, 0, {}, {})
+    assert found.ended == 5
 
 
 async def test_a_restart_for_a_changed_configuration_is_no_death(daemon: FakeDaemon) -> None:

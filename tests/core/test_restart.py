@@ -14,6 +14,7 @@ from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running,
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentVanished, ShimLost, StartFailed
+from phoenixd.core.facts import RunEnded
 from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules, ResumeRules
 from tests.core.story import Story, claude, spec
 
@@ -189,6 +190,24 @@ def test_f_res_8_an_order_that_cannot_be_carried_out_counts_as_a_crash() -> None
     story.tell(StartFailed("a", 5, 1, "no such directory: /srv/shop"))
     assert isinstance(story.state, Quarantined)
     assert "no such directory" in story.agent.reason
+
+
+def test_f_res_8_a_missing_directory_is_named_with_what_makes_it_and_no_run_is_called_dead() -> None:
+    story = Story(spec(cwd="/srv/my shop"))
+    story.start()
+    for incarnation in range(1, 6):
+        story.tell(StartFailed("a", incarnation, 1, "the directory /srv/my shop is missing", "no directory"))
+        if incarnation < 5:
+            story.respawned()
+
+    why = (
+        "could not start: the directory /srv/my shop is missing (make it: mkdir -p '/srv/my shop'): 5 failed starts in "
+    )
+    assert why in story.agent.reason
+    ends = [fact.meaning for one in story.decisions for fact in one.facts if isinstance(fact, RunEnded)]
+    assert ends == ["unstarted"] * 5
+    (case,) = story.fleet.cases.cases
+    assert (case.cause, case.detail, case.rule) == ("logic_error", "configuration", "its directory is missing")
 
 
 def test_g38_an_iteration_at_its_maximum_run_time_is_ended_and_the_next_begins() -> None:

@@ -100,6 +100,12 @@ CASES = [
     (replace(END, code=1), None, "crash"),
     # What a turn failed for explains the end of its run.
     (replace(END, code=1, failure="login"), "logic_error", "login"),
+    (
+        Evidence(code=1, cause="not started", occasion="failed_start", obstacle="no directory"),
+        "logic_error",
+        "configuration",
+    ),
+    (Evidence(code=1, cause="not started", occasion="failed_start", obstacle="other"), None, "failed_start"),
 ]
 
 

@@ -194,6 +194,21 @@ async def test_a_start_that_failed_for_want_of_room_is_told_by_the_number_of_the
     assert told == [(0, "disk full"), (0, "disk full"), (1, "other")]
 
 
+async def test_f_res_8_a_directory_that_is_missing_is_told_by_what_the_shims_child_was_at(ear: Ear) -> None:
+    for stage, name in (
+        ("cwd", "ENOENT"),
+        ("cwd", "EACCES"),
+        ("exec", "ENOENT"),
+        (None, "ENOENT"),
+        (["cwd"], "ENOENT"),
+    ):
+        body = {"incarnation": 1, "code": 0, "errno": name, "message": "no words count", "stage": stage}
+        ear.hearing.hear(ShimMessage("a", "start_failed", body))
+
+    told = [one.obstacle for one in ear.told if isinstance(one, StartFailed)]
+    assert told == ["no directory", "other", "other", "other", "other"]
+
+
 def test_boots_differ(child: ProcessIdentity) -> None:
     of_another_boot = replace(child, boot_id="other")
     assert child.boot_id == boot_id()

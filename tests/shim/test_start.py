@@ -163,8 +163,8 @@ def test_a_program_that_cannot_run_is_told_as_a_shell_would(
 
 def test_a_missing_directory_is_named(daemon: Daemon) -> None:
     failure = daemon.start_failure(["true"], cwd="/no/such/place")
-    assert (failure["code"], failure["errno"]) == (0, "ENOENT")
-    assert "/no/such/place" in failure["message"]
+    assert (failure["code"], failure["errno"], failure["stage"]) == (0, "ENOENT", "cwd")
+    assert failure["message"] == "the directory /no/such/place is missing"
     assert not (daemon.pane.state / "exit.json").exists()
 
 

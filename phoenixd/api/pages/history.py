@@ -8,7 +8,7 @@ from itertools import groupby
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.context import context
-from phoenixd.api.pages.layout import SET_IN, Page, clip, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, counted, name_column, pad, page, wrap
 from phoenixd.api.pages.status import answer_choice, reason, side_by_side
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
@@ -41,6 +41,11 @@ def since(stretch: Stretch, here: Page) -> str:
         quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
     lines = wrap(f"{period}, {quality}", here.width)
     lines += _deaths(digest, here)
+    if digest.unstarted:
+        tries = [f"{name} {counted(count, 'time')}" for name, count in sorted(digest.unstarted.items())]
+        if len(tries) > NAMES_SHOWN:
+            tries[NAMES_SHOWN:] = [f"and {len(tries) - NAMES_SHOWN} more agents (phoenixctl status)"]
+        lines += _line("unstarted", len(digest.unstarted), ", ".join(tries), here)
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if stretch.waiting:

@@ -208,7 +208,9 @@ def answer_choice(row: Row) -> str:
 def _since_line(digest: Digest | None, here: Page) -> list[str]:
     if digest is None:
         return []
-    when = f"Since {here.minute(digest.since)}:"
+    when, failed = f"Since {here.minute(digest.since)}:", unstarted(digest)
+    if not digest.deaths and failed:
+        return [clip(f"{when} {failed}.", here.width)]
     if not digest.deaths:
         return [f"{when} no deaths." if digest.events else f"{when} nothing happened."]
     after = f" after {digest.repeated} more" if digest.repeated else ""
@@ -220,7 +222,17 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
     if digest.ended:
         parts.append(f"{digest.ended} stopped since")
     deaths = "1 death" if digest.deaths == 1 else f"{digest.deaths} deaths"
-    return [clip(f"{when} {deaths}: {', '.join(parts)}.", here.width)]
+    more = f"; {failed}" if failed else ""
+    return [clip(f"{when} {deaths}: {', '.join(parts)}{more}.", here.width)]
+
+
+def unstarted(digest: Digest) -> str:
+    """Whose starts failed, with nothing that lives since; empty where all began."""
+    names = sorted(digest.unstarted)
+    if not names:
+        return ""
+    whose = ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} agents"
+    return f"{whose} could not be started"
 
 
 def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:

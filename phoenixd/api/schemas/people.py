@@ -112,6 +112,7 @@ PEOPLE: dict[str, Schema] = {
                     "agents": a_list(STRING),
                 }
             ),
+            "unstarted": a_list(STRING),
             "waiting": a_list(ref("Item")),
             "outages": COUNT,
             "sent": COUNT,

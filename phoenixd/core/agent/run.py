@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.agent.activity import OpenCall, PromptKind
-from phoenixd.core.causes import CutHow, Disk, EndCause
+from phoenixd.core.causes import CutHow, Disk, EndCause, Obstacle
 from phoenixd.core.merit import Merit, Proof
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.words import Occasion
@@ -141,6 +141,8 @@ class LastExit:
     """The disks of the run that had no room at its end."""
     failed_turn: bool = False
     """Whether its last turn had failed, and it then ended with 0 by itself: no person left it, or had it stopped."""
+    obstacle: Obstacle | Literal[""] = ""
+    """What stood in the way of its start; empty where it was executed."""
 
     @property
     def told(self) -> str:

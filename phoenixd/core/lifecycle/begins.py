@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import assert_never
 
 from phoenixd.core import cut, opening, productive, progress, prompts, requests, restart, session
@@ -135,8 +136,10 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
         spoiled = replace(agent.session, spoiled=event.message)
         return requests.queue(replace(agent, session=spoiled), f"{event.message}; fresh at once", now)
     if event.code:
-        code, words = event.code, event.message
-        failed = LastExit(event.incarnation, code, None, "not started", 0.0, now.wall, ran=False, note=words)
+        failed = LastExit(
+            event.incarnation, event.code, None, "not started", 0.0, now.wall,
+            ran=False, note=_with_remedy(agent, event), obstacle=event.obstacle,
+        )  # fmt: skip
         return ended(agent, failed, now)
     if not wanted:
         return ended(agent, LastExit(event.incarnation, None, None, "start interrupted", 0.0, now.wall, ran=False), now)
@@ -151,3 +154,10 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
         f"could not be started here, trying again in {in_words(delay)}: {event.message}",
         now,
     )
+
+
+def _with_remedy(agent: Agent, event: StartFailed) -> str:
+    """Why it did not start, with what to type where that is known."""
+    if event.obstacle != "no directory":
+        return event.message
+    return f"{event.message} (make it: mkdir -p {shlex.quote(agent.spec.cwd)})"

@@ -95,6 +95,7 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         crashes=len(after.crashes),
         status=STATUSES.get(end.code or 0) if traits_of(before.spec.harness).exits_with_status else None,
         told=told_by_exit(before.spec.harness, end.code) if end.cause == "exit" else "",
+        obstacle=end.obstacle,
         said=end.note[-SAID_LIMIT:],
     )
     incident = after.incident
