@@ -48,6 +48,8 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     told = item or next((one for one in agent.alerts if one.id == event.item), None)
     if told is not None and told.kind not in ASKS:
         why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"
+        if told.kind == "quarantined":
+            return _refuse(agent, why, f"phoenixctl start {agent.name}")
         return _refuse(
             agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
         )

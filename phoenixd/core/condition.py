@@ -29,6 +29,8 @@ def group(agent: Agent) -> Group:
             return "healing"
         case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
             return "unknown"
+        case Running() if agent.is_restoring:
+            return "healing"
         case Running():
             return "resting" if agent.parking or activity_word(agent) == "idle" else "working"
         case Stopped() | Parked():

@@ -102,6 +102,11 @@ class Row:
         return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
 
     @property
+    def at_step(self) -> str:
+        """The step alone, for who says already of what it is one."""
+        return (self.step or "").rpartition(": ")[2]
+
+    @property
     def untold(self) -> tuple[StandingAlert, ...]:
         """The alerts that neither state nor item tell already."""
         kinds = (*(item.kind for item in self.items), self.state)
@@ -150,7 +155,14 @@ def row_of(
         one = replace(one, step=f"handoff: {seat.handoff.step}")
     is_passing = one.state in ("running", RESTORING) and seat.handoff is not None and not seat.handoff.is_over
     state = HANDING_OFF if is_passing and not finding.is_other(fleet, agent) else one.state
-    one = replace(one, name=finding.shown(fleet, agent), generation=agent.spec.generation, state=state)
+    heals = state == HANDING_OFF and one.group in ("working", "resting")
+    one = replace(
+        one,
+        name=finding.shown(fleet, agent),
+        generation=agent.spec.generation,
+        state=state,
+        group="healing" if heals else one.group,
+    )
     others = [] if finding.is_other(fleet, agent) else _heard_of(fleet, seat)
     if not any(other.items or other.alerts for other in others):
         return one

@@ -34,6 +34,10 @@ def act(command: Command) -> int:
     """`start|stop|restart|remove|send SELECT...`."""
     words = [str(command.given["name"]), *map(str, command.given.get("which") or ())]
     verb, dry = command.words[0], bool(command.given.get("only_show"))
+    if verb == "mute" and str(command.given.get("for") or "").isdecimal():
+        # Five seconds are no use to anybody, and a person who types 5 thinks of minutes.
+        told, bare = " ".join(words), command.given["for"]
+        return refuse(exits.USAGE, f"--for {bare} has no unit: s, m, h or d", f"phoenixctl mute {told} --for {bare}m")
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
         return calls.send(command) if verb == "send" else calls.call(command)
     asked = {"verb": VERBS.get(command.words, verb), "select": " ".join(words), **_carried(command)}

@@ -6,6 +6,7 @@ What changes is heard from the feed, which names agents that are gone and those 
 from __future__ import annotations
 
 import json
+import sys
 import time
 from typing import Any
 
@@ -62,6 +63,10 @@ class _Watched:
         shown = calls.ask(self._command, asked, self._command.given)
         if shown is None or rows is None:
             return absence.explain(calls.places(self._command))
+        if shown.exit == exits.NOT_FOUND and "select" in self._command.given:
+            # Of words that choose, one may come that they take; a name that nobody has is a slip.
+            print(f"nothing matches {self._command.given['select']} yet; waiting", file=sys.stderr, flush=True)
+            return exits.OK
         code = calls.tell(self._command, shown)
         if shown.status >= 400:
             return code

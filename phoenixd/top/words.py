@@ -56,7 +56,7 @@ def state(row: Json, item: Json | None) -> str:
         return ASKS[item["kind"]]
     if group_of(row) == "unknown":
         return "deaf" if row.get("link_lost_since") else "gone"
-    return safe(row.get("activity") or row["state"]).replace("_", " ")
+    return safe(row["state"] if row.get("step") else row.get("activity") or row["state"]).replace("_", " ")
 
 
 def age(row: Json, item: Json | None, clock: Clock, told_at: float) -> str:
@@ -82,11 +82,15 @@ def _matter(row: Json, item: Json | None, clock: Clock) -> str:
     if pressing:
         newest = pressing[-1]
         return _seen(newest) + safe(f"{newest['kind']}: {newest['text']}")
-    if row["state"] == "running" and (does := doing(row, clock)):
-        return does
+    step = f"step {safe(row['step'].rpartition(': ')[2])}: " if row.get("step") else ""
+    if (row["state"] == "running" or step) and (does := doing(row, clock)):
+        return step + does
+    is_fine = group_of(row) in ("working", "resting") and not row.get("parked_until")
+    if row["state"] == "running" and row.get("hooks") in ("none", "missing") and is_fine:
+        return f"last sign of life {age_of(row['last_evidence'], clock)} ago" if row.get("last_evidence") else "?"
     if row.get("parked_until"):
         return f"until {clock.time_of_day(wall_of(row['parked_until']) or 0.0, '%H:%M')}: {safe(row['reason'])}"
-    return safe(str(row.get("reason") or "").removeprefix(f"{row['state']}: "))
+    return step + safe(str(row.get("reason") or "").removeprefix(f"{row['state']}: "))
 
 
 def _seen(one: Json) -> str:

@@ -12,6 +12,7 @@ from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.events.handoffs import PapersUpdated
 from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
 from phoenixd.core.facts import HandoffEnded
+from phoenixd.core.handoff import following
 from phoenixd.core.handoff.state import Handoff, Step, StepTime, Trigger
 from phoenixd.ports.journal import Entry
 from tests.api.conftest import Live
@@ -136,3 +137,23 @@ async def test_e75_e77_the_disk_is_looked_at_whether_the_package_can_be_read_and
     assert f"{plan} has 3001 lines" in told["files short enough"]["what"]
     assert "phoenixctl phase split" in told["files short enough"]["what"]
     assert (told["package readable"]["well"], told["package readable"]["what"]) == (False, "it was changed")
+
+
+async def test_e87_the_row_of_a_seat_that_hands_off_tells_the_step(live: Live, boss: FakeDaemon) -> None:
+    handoff = boss.fleet().seats["boss"].handoff
+    assert handoff is not None
+    status = (await live.ask("GET", "/v1/agents", text=True)).text
+
+    (line,) = [line for line in status.splitlines() if line.startswith("~ boss ")]
+    assert f"handing off  step {handoff.step.value}: " in line
+    assert "1 healing" in status
+    assert (await live.ask("GET", "/v1/agents/boss")).json["agents"][0]["step"] == f"handoff: {handoff.step.value}"
+
+
+async def test_the_alert_of_a_handoff_says_the_word_once(live: Live, boss: FakeDaemon) -> None:
+    seat = boss.fleet().seats["boss"]
+    assert seat.handoff is not None
+    over = replace(seat.handoff, step=Step.ROLLED_BACK, why_back="no ack within 5 min")
+    (alert,) = following._alerts(boss.state.agents["boss"], over)
+
+    assert alert.text.startswith(f"{over.id} was rolled back: no ack within 5 min. ")

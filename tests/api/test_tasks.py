@@ -250,6 +250,18 @@ async def test_e65_e86_a_task_of_the_plan_is_checked_against_it_and_its_worker_i
     assert (await run(live, "boss's", task="1")).exit == 6
 
 
+async def test_the_remedy_of_a_plan_that_hands_nothing_out_names_the_place_of_the_plan(
+    live: Live, fleet: FakeDaemon
+) -> None:
+    tasks = b"### Task 1: A\n- **Dependencies**: Task 2\n\n### Task 2: B\n- **Dependencies**: Task 1\n"
+    circle = b"# Phase 1\n\n## Tasks\n\n" + tasks
+    fleet.trees["/srv/shop", "shop"] = tree_of({PLANNING: circle})
+
+    refused = await run(live, "boss's", task="1")
+
+    assert refused.json["remedy"] == "phoenixctl phase check --project shop --workspace /srv/shop"
+
+
 async def test_a_task_of_a_project_without_files_goes_by_any_name(live: Live, fleet: FakeDaemon) -> None:
     assert (await run(live, "boss's", task="4")).status == 201
     assert newest(fleet).phase == ""

@@ -26,6 +26,7 @@ from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, pa
 from phoenixd.api.representation import pane_text
 from phoenixd.api.values import Change
 from phoenixd.core import projection
+from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.inbox import inbox
 from phoenixd.core.question.choices import Unclear
@@ -179,10 +180,20 @@ def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> No
     lines = {line.split()[1]: line for line in shown.splitlines() if line[:1] == "*"}
     assert "Bash: npm test[2J (1m)" in lines["builds"]
     assert "said (5s ago): All tests pass." in lines["talks"]
-    assert "exec succeeded" in lines["knows-nothing"]
+    assert lines["knows-nothing"].endswith(" running      ?"), "that it was executed says nothing of what it does"
     assert "\x1b" not in shown
     one = text_agent.agent(rows[0], Page(now, 80))
     assert "Bash: npm test[2J (for 1m)" in one
+
+
+def test_of_a_program_without_hooks_the_newest_sign_of_life_is_told() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("docs")
+    daemon.happen(EvidenceSeen("docs", 1, "its heartbeat file"))
+    daemon.pass_time(65)
+    rows = projection.project(daemon.fleet(), daemon.now())
+    shown = text.status(rows, daemon.facts(), None, Page(daemon.now().wall, 80), everyone=True)
+    assert "last sign of life 1m ago" in shown
 
 
 def test_a_plan_tells_all_of_each_change() -> None:

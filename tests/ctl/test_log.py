@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+from phoenixd.api import exits
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
 from phoenixd.documents.log_lines import LogLine
 from tests.api.conftest import Live, serving
@@ -194,6 +195,23 @@ async def test_watch_tells_people_without_moving_a_cursor(live: Live, daemon: Fa
         assert told.isascii()
         assert b"\x1b" not in told
         assert without_time(told.decode()).startswith("! docs  running, waiting, permission (Bash npm publish)  #")
+
+
+async def test_watch_waits_for_what_is_to_match_and_a_name_that_nobody_has_is_a_slip(
+    live: Live, daemon: FakeDaemon, home: Path, ctl: Ctl
+) -> None:
+    daemon.declare("docs")
+    for words in (["zz-*"], ["docs", "s:waiting"]):
+        async with running(live, home, ["status", *words, "--watch", "--json"]) as (lines, beside):
+            assert (await beside.readline()).decode() == f"nothing matches {' '.join(words)} yet; waiting\n"
+            if words[0] == "zz-*":
+                daemon.declare("zz-1")
+                assert json.loads(await lines.readline())["name"] == "zz-1"
+            else:
+                daemon.wait("docs", text="npm publish")
+                assert json.loads(await lines.readline())["activity"] == "waiting"
+    assert (await ctl("status", "nobody", "--watch")).code == exits.NOT_FOUND
+    assert (await ctl("status", "qq-*")).code == exits.NOT_FOUND
 
 
 async def test_watch_tells_who_enters_and_leaves_what_was_chosen_also_over_a_restart(

@@ -141,6 +141,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("since never", 2, "'never' is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or"),
     ("since 99", 2, "'99' is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or"),
     ("explain docs shop-api", 2, "phoenixctl explain: unrecognized arguments: shop-api"),
+    ("mute docs --for 5", 2, "--for 5 has no unit: s, m, h or d"),
     ("undo nobody", 4, "nothing is left to take back of what was stopped, removed, begun afresh or muted"),
     ("undo", 4, "nothing is left to take back of what was stopped, removed, begun afresh or muted"),
     ("undo docs", 4, "nothing of docs is left to take back"),

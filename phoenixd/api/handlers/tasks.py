@@ -108,7 +108,10 @@ async def _of_plan(
         said_why = f"the plans of {project} in {workspace} cannot be read: {failure.strerror or failure}"
         raise Problem("failed", said_why, f"ls -la {shlex.quote(workspace)}") from failure
     if isinstance(found, NotHandedOut):
-        raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, found.remedy)
+        remedy = found.remedy
+        if remedy.startswith("phoenixctl phase "):
+            remedy = f"{remedy} --project {project} --workspace {shlex.quote(workspace)}"
+        raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, remedy)
     place = "" if os.path.normpath(workspace) == os.path.normpath(base.cwd) else f"{os.path.normpath(workspace)}/"
     return told(prompt, found, place), found.phase
 

@@ -122,7 +122,10 @@ def explain(
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
     each = f"each note: phoenixctl events {row.name} --all"
-    if row.state in ("quarantined", "stopped"):
+    if row.state == "quarantined":
+        left = f"what it left: phoenixctl screen {row.name}"
+        return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", left, here), each])
+    if row.state == "stopped":
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
         return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])

@@ -12,6 +12,7 @@ from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import asked_in, is_reachable, limits
 
+QUARANTINED = "quarantined"
 INDENT = "  "
 DEEP = "    "
 GOES_ON = "  > "
@@ -55,6 +56,8 @@ def one(item: InboxItem, here: Page) -> str:
 
 def advice(item: InboxItem) -> str:
     """The command that answers it, in its shortest form; it can be typed as it stands."""
+    if item.kind == QUARANTINED:
+        return f"phoenixctl start {item.agent}"
     if not is_reachable(item):
         return f"phoenixctl explain {item.agent}" if item.answer_by == "command" else f"phoenixctl attach {item.agent}"
     if item.kind == QUESTION:
@@ -94,6 +97,8 @@ def _parts(line: str, width: int) -> list[str]:
 
 def _instead(item: InboxItem) -> tuple[str, str]:
     """How it is answered: a command that can be typed, and what else there is."""
+    if item.kind == QUARANTINED:
+        return f"why: phoenixctl explain {item.agent}", f"; once more: {advice(item)}"
     if item.answer_by == "command":
         return f"why: {advice(item)}", ""
     if not is_reachable(item):

@@ -40,6 +40,9 @@ STATE_COLUMNS = 12
 AGE_COLUMNS = 6
 LEAST_ROOM = 16
 NAMES_SHOWN = 3
+UNKNOWN = "?"
+UNHEARD = ("none", "missing")
+"""What is known of the hooks of those that tell nothing."""
 SINCE = "since you looked: phoenixctl since last"
 
 
@@ -141,14 +144,21 @@ def reason(row: Row) -> str:
 
 def doing(row: Row, here: Page) -> str:
     """What an agent that is fine is at; empty where that is not known, or something else is to be told of it."""
-    if row.group not in FINE or row.untold or row.items or row.state != "running":
+    if row.untold or row.items or (not row.step and (row.group not in FINE or row.state != "running")):
         return ""
     if row.doing is not None:
         return f"{call(row.doing)} ({ago(here.now - row.doing.since_wall)})"
     if row.said is None:
-        return ""
+        return _sign_of_life(row)
     when = f" ({ago(here.now - row.said.at_wall)} ago)" if row.said.at_wall is not None else ""
     return f"said{when}: {row.said.text}"
+
+
+def _sign_of_life(row: Row) -> str:
+    """What is known of one that tells nothing of its turns; empty where its reason says more."""
+    if row.hooks not in UNHEARD or row.state != "running" or row.parked_until is not None:
+        return ""
+    return f"last sign of life {ago(row.evidence_age)} ago" if row.evidence_age is not None else UNKNOWN
 
 
 def call(doing: Doing) -> str:
@@ -323,13 +333,14 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]
         return [*_lead_and(f"{sign} {lead}", said, room, here), f"  {hint}"]
     age = f"in {ago(row.due)}" if row.state == "backing_off" and row.due is not None else ago(here.now - row.since)
-    word = (row.activity or row.state).replace("_", " ")
+    word = (row.state if row.step else row.activity or row.state).replace("_", " ")
     if row.group == "unknown":
         word = "deaf" if row.deaf is not None else "gone"
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
-    why = f"{_muted(row, here)}{of_row(row)}{doing(row, here) or reason(row)}"
+    step = f"step {row.at_step}: " if row.step and row.group == "healing" else ""
+    why = f"{_muted(row, here)}{of_row(row)}{step}{doing(row, here) or reason(row)}"
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
         why = f"{_muted(row, here)}{lost or 'its exit record is awaited'}"

@@ -173,34 +173,35 @@ def _note_room(found: Step, name: str, now: Moment) -> Step:
 
 
 def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
+    """Their kind is handoff, and every face says that before the text."""
     if agent is None:
         return ()
     if handoff.step is states.Step.ROLLED_BACK and not handoff.is_back_by_order:
         most = triggers.MOST_ROLLBACKS
         last = f"; after {most} in a row phoenixd begins none by itself" if handoff.rollbacks >= most else ""
         text = (
-            f"handoff {handoff.id} was rolled back: {handoff.why_back}{last}. "
+            f"{handoff.id} was rolled back: {handoff.why_back}{last}. "
             f"Look: phoenixctl handoff status {handoff.seat}; once more: phoenixctl handoff start {handoff.seat}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.ROLLBACK and handoff.lingers:
         successor = generation_name(handoff.seat, handoff.successor)
         text = (
-            f"handoff {handoff.id} is rolled back, and its successor cannot be ended; no other handoff can begin "
+            f"{handoff.id} is rolled back, and its successor cannot be ended; no other handoff can begin "
             f"before that. Look: phoenixctl explain {successor}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.SHUTDOWN and handoff.lingers:
         predecessor = generation_name(handoff.seat, handoff.predecessor)
         text = (
-            f"handoff {handoff.id}: generation {handoff.successor} holds the seat, and generation "
+            f"{handoff.id}: generation {handoff.successor} holds the seat, and generation "
             f"{handoff.predecessor} cannot be ended; no other handoff can begin, and no restart, before it is gone. "
             f"End its processes as root, kill -9 PID; which, and why they live: phoenixctl explain {predecessor}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.DONE and handoff.share is not None and handoff.share > ROOM:
         text = (
-            f"handoff {handoff.id}: {handoff.share:.0%} of the successor's window was taken at its acknowledgement. "
+            f"{handoff.id}: {handoff.share:.0%} of the successor's window was taken at its acknowledgement. "
             f"Look whether only the present phase is loaded: phoenixctl handoff status {handoff.seat}"
         )
         return (Alert(agent.name, ALERT, text),)
