@@ -9,12 +9,14 @@ import pytest
 
 from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Arm, Deliver, Disarm, MeasureWork, PlantCodes, Spawn
+from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import AgentDeclared, HandoffRequested, RollbackRequested
 from phoenixd.core.events.resonance import CheckRequested, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import Delivered, RunAdopted
 from phoenixd.core.projection import row
+from phoenixd.core.resonance.checklist import checks
 from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
 from phoenixd.core.step import as_heard
 from phoenixd.documents.codec import dump_agent, load_agent
@@ -420,6 +422,32 @@ def test_f_re_10_a_turn_that_ends_with_a_question_is_left_alone_three_times_at_m
     assert left[:3] == [None, None, None]
     assert left[3] is not None
     assert told.known.state == "intact"
+
+
+def test_f_re_10_a_check_that_is_put_off_says_why_in_its_decision_and_in_the_list() -> None:
+    told = story(interval_turns=2)
+    for _ in range(2):
+        told.turn(words="Shall I go on?")
+    (line,) = [one.what for one in checks(told.agent) if one.name == "check"]
+
+    why = "ended with a question, or was held up before"
+    assert line == f"due in 0 turns; put off, for each of its last 2 turns {why}"
+    assert any(f"another turn's end, 1 of 3: its turn {why}" in one.reason for one in told.decisions)
+
+
+@pytest.mark.parametrize(("happens", "why"), [("stops", "it is stopped"), ("is old", "its shim has not said")])
+def test_r33_a_check_that_is_due_and_not_asked_says_what_it_waits_for(happens: str, why: str) -> None:
+    told = story(interval_turns=9)
+    told.tell(CheckRequested("a", "operator"))
+    agent = told.agent
+    if happens == "stops":
+        agent = replace(agent, state=Stopped())
+    else:
+        assert isinstance(agent.state, Running)
+        agent = replace(agent, state=replace(agent.state, run=replace(agent.state.run, link=0)))
+    (line,) = [one.what for one in checks(agent) if one.name == "check"]
+
+    assert line.startswith(f"due at its next turn's end: asked; put off, for {why}")
 
 
 def test_a_question_is_armed_once_and_not_with_every_event() -> None:

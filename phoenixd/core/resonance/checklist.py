@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.resonance import due
 from phoenixd.core.resonance.state import STEPS, Resonance
 
 
@@ -47,10 +48,12 @@ def _codes(agent: Agent, known: Resonance) -> Check:
 def _check(agent: Agent, known: Resonance) -> Check:
     if known.note:
         return Check("check", None, f"it cannot be checked: {known.note}")
-    if known.due:
-        return Check("check", None, f"due at its next turn's end: {known.due}")
     left = max(0, agent.spec.resonance.interval_turns - known.turns)
-    what = f"due in {left} turns"
+    waits = due.put_off(agent, known) if known.due or known.turns >= agent.spec.resonance.interval_turns else ""
+    why = f"; put off, for {waits}" if waits else ""
+    if known.due:
+        return Check("check", None, f"due at its next turn's end: {known.due}{why}")
+    what = f"due in {left} turns{why}"
     if known.misses:
         return Check("check", False, f"{known.misses} missed in a row; {what}")
     return Check("check", True if known.last_verified_wall is not None else None, what)

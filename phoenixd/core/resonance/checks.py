@@ -110,7 +110,8 @@ def _ended(agent: Agent, known: Resonance, event: TurnEnded, seen: Seen, now: Mo
     if challenge is None or not armed.standing(agent, now.at):
         return decision
     left = replace(known, deferred=known.deferred + 1)
-    said = f"the check ({why}) waits for another turn's end: {left.deferred} of {due.MOST_DEFERRED}"
+    spared = due.spared(agent, now)
+    said = f"the check ({why}) is put off to another turn's end, {left.deferred} of {due.MOST_DEFERRED}: {spared}"
     decision = noting.noted(decision, agent, left)
     return replace(decision, reason=noting.said(decision.reason, said))
 

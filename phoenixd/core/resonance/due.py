@@ -42,6 +42,31 @@ def why_due(agent: Agent, known: Resonance) -> str:
     return "interval" if known.turns + 1 >= agent.spec.resonance.interval_turns else ""
 
 
+def spared(agent: Agent, now: Moment) -> str:
+    """Why the turn that has just ended was left alone, although a check stood ready."""
+    return (
+        "it is being handed over" if _is_frozen(agent, now) else "its turn ended with a question, or was held up before"
+    )
+
+
+def put_off(agent: Agent, known: Resonance) -> str:
+    """Why a check that is due is not asked yet; empty where a turn's end is all that it waits for."""
+    if not isinstance(agent.state, Running):
+        return f"it is {agent.state.name.replace('_', ' ')}"
+    if agent.parking is not None or agent.outage is not None:
+        return "it waits for the end of a limit"
+    if known.planting is None or known.ordered or not known.told:
+        return "it is to be told its codes first"
+    if not (able := armed.can(agent)):
+        return able.why_not
+    if any(one.answer.purpose == "freeze" for one in agent.armed):
+        return "it is being handed over"
+    if known.deferred:
+        turns = "its last turn" if known.deferred == 1 else f"each of its last {known.deferred} turns"
+        return f"{turns} ended with a question, or was held up before"
+    return ""
+
+
 def follow(agent: Agent, now: Moment) -> Decision | None:
     """Have ready what the next turn's end is to bring; None where it is, or nothing is to come."""
     known, state = agent.resonance, agent.state
