@@ -24,7 +24,7 @@ def texts(daemon: FakeDaemon) -> list[str]:
 async def test_what_was_not_known_in_time_is_asked_again_and_told_once_it_is(
     live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, path: str, more: dict[str, Any], key: str
 ) -> None:
-    monkeypatch.setattr("phoenixd.api.handlers.commands.TYPING", 0.0)
+    monkeypatch.setattr("phoenixd.api.handlers.sending.TYPING", 0.0)
     daemon.declare("docs")
     daemon.performs = False
     body = {"text": "go on", "timeout": "0.01s", **more}

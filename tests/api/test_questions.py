@@ -175,7 +175,7 @@ async def test_a_keyed_text_is_not_typed_again_by_the_next_daemon(live: Live, da
 async def test_a_keyed_text_whose_daemon_died_is_reported_by_what_its_agent_says(
     live: Live, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("phoenixd.api.handlers.commands.ORPHAN_WAIT", 0.2)
+    monkeypatch.setattr("phoenixd.api.handlers.sending.ORPHAN_WAIT", 0.2)
     daemon.declare("docs")
     daemon.performs = False
     for key, text in (("k-1", "go on"), ("k-2", "stop it")):

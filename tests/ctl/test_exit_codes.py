@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.api.finding import Finding
-from phoenixd.api.handlers import commands
+from phoenixd.api.handlers import sending
 from phoenixd.api.values import Change
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -229,7 +229,7 @@ async def test_doctor_of_a_daemon_that_is_only_slow_never_says_that_there_is_non
 
 
 async def test_8_timed_out(ctl: Ctl, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(commands, "TYPING", 0.1)
+    monkeypatch.setattr(sending, "TYPING", 0.1)
     daemon.declare("docs")
     assert_refuses_softly(await ctl("wait", "docs", "--for", "stopped", "--timeout", "0.1"))
     daemon.performs = False

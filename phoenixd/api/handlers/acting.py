@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply
-from phoenixd.api.handlers import commands, quiet, resonance
+from phoenixd.api.handlers import commands, quiet, resonance, sending
 from phoenixd.api.idempotency import another_text
 from phoenixd.api.pages import acting as pages
 from phoenixd.api.problems import Problem
@@ -35,7 +35,7 @@ VERBS: Mapping[str, Handler] = {
     "stop": commands.stop_agent,
     "restart": commands.restart_agent,
     "remove": commands.remove_agent,
-    "send": commands.send_text,
+    "send": sending.send_text,
     "mute": quiet.mute_agent,
     "unmute": quiet.unmute_agent,
     "breaker_reset": commands.breaker_reset,
@@ -174,7 +174,7 @@ async def _meant(ask: Ask, verb: str, known: Sequence[Subject]) -> tuple[str, ..
 async def _was_begun(ask: Ask, names: Sequence[str]) -> bool:
     for name in names:
         one = replace(ask, arguments={**ask.arguments, "name": name})
-        if meant(ask.service.fleet(), name) is not None and await commands.sent_before(one, f"{ask.key}.{name}"):
+        if meant(ask.service.fleet(), name) is not None and await sending.sent_before(one, f"{ask.key}.{name}"):
             return True
     return False
 

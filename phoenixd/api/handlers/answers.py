@@ -6,8 +6,8 @@ import time
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers.commands import typing_verdict
 from phoenixd.api.handlers.queries import find_item
+from phoenixd.api.handlers.sending import typing_verdict
 from phoenixd.api.history import event_key
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago

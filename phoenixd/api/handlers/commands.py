@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import secrets
-import time
-from dataclasses import replace
 
-from phoenixd.api import exits, idempotency, problems, representation
+from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import chosen
-from phoenixd.api.history import event_key
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.times import ago
 from phoenixd.core.agent import Agent
@@ -19,27 +16,13 @@ from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.orders import BreakerReset, RestartRequested, SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import BreakerReset, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCancelRequested
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.handoff import letters
-from phoenixd.core.seat import finding
 from phoenixd.core.seat.finding import is_down, meant, shown
-from phoenixd.core.seat.names import seat_name
 from phoenixd.core.turn import due
-from phoenixd.ports.journal import Entry, StoredEntry
 
 REMOVE_WAIT = 60.0
-KEYS_REMEMBERED = 1000
-"""Rows of an agent's journal in which a key of an earlier daemon is looked for."""
-TYPING = 45.0
-"""Seconds after which a text that was begun in time has arrived or was given up, at the latest."""
-ORPHAN_WAIT = 5.0
-"""Seconds in which an agent's shim may still tell of a prompt that came while no daemon lived."""
-HEAD_COMPARED = 200
-VERDICTS = ("delivered", "notdelivered")
-"""Events that tell what became of a text."""
-
 
 WRITERS = {"cli": "auto", "plain": "deterministic"}
 """What the configuration calls the answers to who is to write the brief."""
@@ -78,7 +61,7 @@ async def start_agent(ask: Ask) -> Reply:
     columns, lines = ask.arguments.get("columns"), ask.arguments.get("lines")
     if columns is not None and lines is not None:
         ask.service.size_next(ask.name, columns, lines)
-    await _order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
+    await order(ask, StartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
     if isinstance(before.state, Running):
         return _outcome(ask, done=True, message=f"{ask.name} is running already")
     begun = 1 if isinstance(before.state, Starting) else 0
@@ -87,7 +70,7 @@ async def start_agent(ask: Ask) -> Reply:
 
 async def restart_agent(ask: Ask) -> Reply:
     before = ask.agent()
-    await _order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
+    await order(ask, RestartRequested(ask.name, bool(ask.arguments["fresh"]), ask.caller.name, act_of(ask)))
     seat = ask.service.fleet().seats.get(before.spec.seat)
     if seat is not None and seat.restart is not None:
         return _outcome(ask, done=False, message=f"{ask.name} is restarted once its seat has passed on")
@@ -97,7 +80,7 @@ async def restart_agent(ask: Ask) -> Reply:
 async def stop_agent(ask: Ask) -> Reply:
     before = ask.agent()
     later = bool(ask.arguments["after_iteration"])
-    await _order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
+    await order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
     if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
     if later or not ask.arguments["wait"]:
@@ -107,30 +90,6 @@ async def stop_agent(ask: Ask) -> Reply:
         return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
     message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
-
-
-async def send_text(ask: Ask) -> Reply:
-    ask.agent()
-    message_id, timeout = ask.key or secrets.token_hex(16), float(ask.arguments["timeout"])
-    if (kept := _kept(ask, message_id)) is not None:
-        return kept
-    if ask.key is not None and (earlier := await sent_before(ask, ask.key)) is not None:
-        return await _outcome_of(ask, earlier, timeout)
-    newest = await ask.service.journal.read(newest=True, limit=1)
-    after = newest[-1].seq if newest else 0
-    await _order(ask, SendRequested(ask.name, message_id, str(ask.arguments["text"]), ask.caller.name, timeout))
-    if (kept := _kept(ask, message_id)) is not None:
-        return kept
-    if not ask.arguments["wait"]:
-        return _sent(message_id, None, "", "it is being typed", exits.OK)
-    verdict = await typing_verdict(ask, ask.name, message_id, after, timeout + TYPING)
-    if verdict is None:
-        return _not_known(ask, message_id, timeout)
-    delivered, evidence = verdict
-    if delivered:
-        return _sent(message_id, True, evidence, f"delivered to {ask.name} ({evidence})", exits.OK)
-    words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
-    return _sent(message_id, False, evidence, words, exits.FAILED)
 
 
 ALL_DOWN = "every agent is stopped, and phoenixd ends"
@@ -151,7 +110,7 @@ async def down(ask: Ask) -> Reply:
             if name not in workers and (not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING)
         }
         # At once, so that they share a commit.
-        await asyncio.gather(*(_order(ask, StopRequested(name, ask.caller.name)) for name in up))
+        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name)) for name in up))
         timeout = float(ask.arguments["timeout"])
         if not await service.wait_for(lambda fleet: not _up(fleet), timeout):
             fleet = service.fleet()
@@ -186,14 +145,14 @@ async def heartbeat_simulate(ask: Ask) -> Reply:
         raise problems.Problem("conflict", f"{ask.name} is not running", f"phoenixctl start {ask.name} --wait")
     if why := due.untouched_by(agent.state.activity, agent.view(), age, ask.service.now()):
         return _message(f"a heartbeat of {ago(age)} ago has no effect on {ask.name}: {why}", done=True)
-    await _order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age, ordered=True))
+    await order(ask, EvidenceSeen(ask.name, agent.incarnation, f"simulated by {ask.caller.name}", age, ordered=True))
     what = f"{ask.name} now claims a heartbeat of {ago(age)} ago: it is ended as hung (124), and started again"
     return _message(f"{what}. See: phoenixctl explain {ask.name}", done=True)
 
 
 async def breaker_reset(ask: Ask) -> Reply:
     before = ask.agent()
-    await _order(ask, BreakerReset(ask.name, ask.caller.name))
+    await order(ask, BreakerReset(ask.name, ask.caller.name))
     words = f"the breaker of {ask.name} is CLOSED and counts from nothing"
     stopped = isinstance(before.state, Quarantined) and isinstance(before.breaker, Open)
     return _message(f"{words}. Start it: phoenixctl start {ask.name}" if stopped else words, done=True)
@@ -231,7 +190,8 @@ def act_of(ask: Ask) -> str:
     return str(ask.arguments.get("act") or secrets.token_hex(6))
 
 
-async def _order(ask: Ask, event: Event) -> None:
+async def order(ask: Ask, event: Event) -> None:
+    """Have an operator's event decided; raises Problem where it is refused."""
     refusal = await ask.service.order(event)
     if refusal is not None:
         raise problems.of_refusal(refusal)
@@ -258,91 +218,6 @@ async def _started(ask: Ask, previous: int) -> Reply:
     return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
 
 
-async def sent_before(ask: Ask, key: str) -> StoredEntry | None:
-    """The journal's row of a text that was sent under this key, be it by an earlier daemon: it is not typed again."""
-    rows = await ask.service.journal.read(agent=ask.written_by(ask.name), newest=True, limit=KEYS_REMEMBERED)
-    its = [row for row in rows if row.entry.detail.get("message_id") == key]
-    # A refusal typed nothing, and frees its key.
-    typed = next((row for row in its if any(action.startswith("deliver") for action in row.entry.actions)), None)
-    if typed is not None:
-        return typed
-    # What was kept over a handoff was typed by no row of its own, and may have taken several tries.
-    told = next((row for row in reversed(its) if event_key(row.entry.event) in VERDICTS), None)
-    return replace(told, seq=told.seq - 1) if told is not None else None
-
-
-def _kept(ask: Ask, message_id: str) -> Reply | None:
-    """The answer about a text that waits for who holds the seat afterwards: it is saved, and may wait for long."""
-    seat = finding.of(ask.service.fleet(), ask.name)
-    handoff = seat.handoff if seat is not None else None
-    waiting = letters.texts(handoff) if handoff is not None else ()
-    letter = next((one for one in waiting if one.message_id == message_id), None)
-    if seat is None or handoff is None or letter is None:
-        return None
-    if letter.text != str(ask.arguments["text"]):
-        raise idempotency.another_text(message_id)
-    words = f"kept for who holds {seat.name} after handoff {handoff.id}"
-    return _sent(message_id, None, "", words, exits.OK, kept=True)
-
-
-async def _outcome_of(ask: Ask, sent: StoredEntry, timeout: float) -> Reply:
-    """What became of a text that was sent before; an earlier daemon may have died before it could tell."""
-    key, text = str(sent.entry.detail["message_id"]), str(sent.entry.detail.get("text", ""))
-    is_orphan = sent.entry.wall < ask.service.facts().started_at
-    seconds = ORPHAN_WAIT if is_orphan else timeout + TYPING if ask.arguments["wait"] else 0.0
-    verdict = await typing_verdict(ask, ask.name, key, sent.seq, seconds, text if is_orphan else None)
-    if verdict is None and not ask.arguments["wait"] and not is_orphan:
-        return _sent(key, None, "", "it is being typed", exits.OK)
-    if verdict is None and not is_orphan:
-        return _not_known(ask, key, timeout)
-    if verdict is None:
-        verdict = False, "phoenixd was restarted while it was being typed, and nothing tells that it arrived"
-    delivered, evidence = verdict
-    if delivered:
-        return _sent(key, True, evidence, f"delivered to {ask.name} before ({evidence}); not sent again", exits.OK)
-    words = f"NOT delivered to {ask.name}: {evidence}. Look: phoenixctl attach {ask.name}"
-    return _sent(key, False, evidence, words, exits.FAILED)
-
-
-async def typing_verdict(
-    ask: Ask, agent: str, message_id: str, after: int, timeout: float, orphan: str | None = None
-) -> tuple[bool, str] | None:
-    """Whether a text arrived, with the evidence or the reason, as soon as the journal says so.
-
-    orphan: the text itself, where whoever typed it may not have lived to say so: the agent's own word counts then.
-    """
-    deadline = time.monotonic() + timeout
-    left = timeout
-    while await ask.service.wait_committed(after, left):
-        for stored in await ask.service.journal.read(after=after):
-            after, entry = stored.seq, stored.entry
-            is_its = entry.agent is not None and seat_name(entry.agent) == seat_name(agent)
-            if orphan and is_its and _submits(entry, orphan):
-                return True, "the agent took the prompt"
-            if not is_its or entry.detail.get("message_id") != message_id:
-                continue
-            match event_key(entry.event):
-                case "delivered":
-                    return True, str(entry.detail.get("evidence", ""))
-                case "notdelivered":
-                    return False, str(entry.detail.get("reason", ""))
-                case _:
-                    continue
-        if left <= 0:
-            return None
-        left = max(0.0, deadline - time.monotonic())
-    return None
-
-
-def _submits(entry: Entry, text: str) -> bool:
-    """Whether this row is the agent's word that it took the text; both may have been cut."""
-    if event_key(entry.event) != "hookseen" or entry.detail.get("kind") != "prompt-submit":
-        return False
-    told = str(entry.detail.get("text", ""))
-    length = min(len(told), len(text.rstrip()), HEAD_COMPARED)
-    return length > 0 and told[:length] == text[:length]
-
-
 def _runs_since(agent: Agent, previous: int) -> bool:
     return isinstance(agent.state, Running) and agent.incarnation > previous
 
@@ -358,20 +233,6 @@ def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Rep
     told = representation.agent(known, ask.service.loops(ask.name)) if known is not None else None
     body = {"agent": told, "done": done, "message": message}
     return Reply(body, said(message), code, 200 if done else 202)
-
-
-def _not_known(ask: Ask, message_id: str, timeout: float) -> Reply:
-    words = f"no word of it after {ago(timeout + TYPING)}. Look: phoenixctl attach {ask.name} --read-only"
-    return _sent(message_id, None, "", words, exits.TIMED_OUT)
-
-
-def _sent(
-    message_id: str, delivered: bool | None, evidence: str, message: str, code: int, *, kept: bool = False
-) -> Reply:
-    """The answer about a text. What is not known yet is asked for anew with the same key."""
-    body = {"message_id": message_id, "delivered": delivered, "kept": kept, "evidence": evidence, "message": message}
-    known = delivered is not None
-    return Reply(body, said(message), code, 200 if known else 202, is_final=known)
 
 
 def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> Reply:
