@@ -1,22 +1,25 @@
-"""The map of line -> tests, measured once for each state of the tree and kept outside it."""
+"""The map of line -> tests, measured once for each state of code and tests, and kept outside the tree."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache as cache_in_memory
+from math import inf
 from pathlib import Path
+from typing import Any
 
-import coverage
-
-from tests.proof.mutants.contexts import DIRECTORY, FILES
+from tests.proof.mutants.contexts import DIRECTORY, FILES, file_of
 from tests.proof.mutants.operators import Mutant
 
 # The tests that run the code in pytest's own process, where its lines can be seen.
@@ -74,73 +77,127 @@ def _in_a_body(mutant: Mutant) -> bool:
     return mutant.function.rpartition(".")[2].lstrip("_")[:1].islower()
 
 
-def measured(root: Path, files: Sequence[str], jobs: int) -> Lines:
-    """Return the map for this tree; the first time that takes as long as those tests under a tracer."""
-    place = cache_of(root, files)
-    if not place.exists():
-        print(f"measuring which test runs which line, once for this tree: {place}", flush=True)
-        place.parent.mkdir(parents=True, exist_ok=True)
+def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) -> Lines | None:
+    """Return the map for this tree, or None where that was not measured `until` then, by the monotonic clock.
+
+    What was measured of a file of tests counts until the code, that file, or what it imports of the tests changes.
+    """
+    places = parts_of(root, files)
+    lacking = [name for name, place in places.items() if not place.exists()]
+    if lacking:
+        print(f"measuring which test runs which line: {len(lacking)} of {len(places)} files of tests", flush=True)
         with tempfile.TemporaryDirectory(prefix="phx-") as directory:
-            _measure(root, files, jobs, Path(directory))
-            lines = _combined(root, Path(directory))
-        half = place.with_suffix(f".{os.getpid()}")
-        half.write_text(json.dumps({"tests": lines.tests, "lines": lines.lines, "imports": lines.imports}))
-        half.replace(place)
-    told = json.loads(place.read_text())
-    return Lines([(name, seconds) for name, seconds in told["tests"]], told["lines"], told["imports"])
+            is_whole = _measure(root, files, lacking, jobs, Path(directory), until)
+            for name in lacking:
+                part = Path(directory, name.replace("/", "+")).with_suffix(".json")
+                if part.exists() or is_whole:  # A file all of whose tests are left out has an empty part.
+                    _keep(places[name], part.read_text() if part.exists() else json.dumps({"tests": [], "lines": {}}))
+        if not is_whole:
+            return None
+    return combined(root, [json.loads(place.read_text()) for place in places.values()])
 
 
-def cache_of(root: Path, files: Iterable[str]) -> Path:
-    digest = hashlib.sha256(f"{sys.version} {sorted(files)} {MEASURED} {MARKS}".encode())
-    for path in sorted([*root.glob("phoenixd/**/*.py"), *root.glob("tests/**/*.py")]):
+def cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phoenixd-mutants"
+
+
+def digest_of(root: Path, paths: Iterable[Path], about: str = "") -> str:
+    digest = hashlib.sha256(f"{sys.version} {about}".encode())
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return caches / "phoenixd-mutants" / f"{digest.hexdigest()[:16]}.json"
+    return digest.hexdigest()[:16]
 
 
-def _measure(root: Path, files: Sequence[str], jobs: int, directory: Path) -> None:
+def parts_of(root: Path, files: Iterable[str]) -> dict[str, Path]:
+    """Return where the part of each file of tests is kept: by the code, and by that file with all that it imports."""
+    rooms = [path for room in MEASURED for path in root.glob(f"{room}/**/test_*.py")]
+    code = digest_of(root, root.glob("phoenixd/**/*.py"), f"{sorted(files)} {MARKS}")
+    used = {path: _used(root, path) for path in rooms}
+    return {
+        str(path.relative_to(root)): cache() / code / f"{path.stem}-{digest_of(root, used[path])}.json"
+        for path in sorted(rooms)
+    }
+
+
+def _used(root: Path, path: Path) -> set[Path]:
+    """A file of tests, the conftests above it, and what these import of the tests, by way of each other too."""
+    above = {folder / "conftest.py" for folder in path.parents if folder.is_relative_to(root / "tests")}
+    found = {path, *(one for one in above if one.is_file())}
+    left = list(found)
+    while left:
+        beside = {root / name for name in imported(root, str(left.pop().relative_to(root)), "tests.")}
+        left += beside - found
+        found |= beside
+    return found
+
+
+def _keep(place: Path, part: str) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    half = place.with_suffix(f".{os.getpid()}")
+    half.write_text(part)
+    half.replace(place)
+
+
+def _measure(
+    root: Path, files: Sequence[str], lacking: Sequence[str], jobs: int, directory: Path, until: float
+) -> bool:
+    """Run files of tests under a tracer; whether all were run in time."""
     paths = os.pathsep.join(str(root / name) for name in files)
     environment = {
         **os.environ, DIRECTORY: str(directory), FILES: paths, "HYPOTHESIS_PROFILE": "mutants",
         "COVERAGE_CORE": "ctrace",
     }  # fmt: skip
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]
-    argv += ["-n", str(jobs), "--dist", "loadfile", "--timeout", "900", "-m", MARKS]
-    rooms = [room for room in MEASURED if (root / room).exists()]
-    done = subprocess.run([*argv, *rooms], cwd=root, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"the tests could not be measured; pytest said:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    argv += ["-n", str(jobs), "--dist", "loadscope", "--timeout", "900", "-m", MARKS]
+    asked = subprocess.Popen(
+        [*argv, *lacking], cwd=root, env=environment, start_new_session=True, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        said, _ = asked.communicate(timeout=None if until == inf else max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        kill_session(asked)
+        asked.wait()
+    if asked.returncode not in (0, 1, 5):
+        raise SystemExit(f"the tests could not be measured; pytest said:\n{said[-4000:]}")
+    return True
 
 
-def _combined(root: Path, directory: Path) -> Lines:
-    seconds: dict[str, float] = {}
-    for times in directory.glob("times.*"):
-        seconds |= json.loads(times.read_text())
-    names = sorted(seconds)
-    number = {name: place for place, name in enumerate(names)}
+def kill_session(asked: subprocess.Popen[str]) -> None:
+    """End the session of pytest, unless it is over: its number may be another's then."""
+    if asked.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(asked.pid, 9)
+
+
+def combined(root: Path, parts: Iterable[dict[str, Any]]) -> Lines:
+    """Make one map of the parts of all files of tests."""
+    tests: list[tuple[str, float]] = []
     lines: dict[str, dict[str, list[int]]] = {}
-    for path in directory.glob("lines.*"):
-        data = coverage.CoverageData(str(path))
-        data.read()
-        for file in data.measured_files():
-            of_file = lines.setdefault(str(Path(file).relative_to(root)), {})
-            for line, contexts in data.contexts_by_lineno(file).items():
-                seen = of_file.setdefault(str(line), [])
-                seen += [number[context] for context in contexts if context in number]
-    return Lines([(name, round(seconds[name], 3)) for name in names], lines, _imports(root, names))
+    for part in parts:
+        before = len(tests)
+        tests += [(name, seconds) for name, seconds in part["tests"]]
+        for file, by_line in part["lines"].items():
+            of_file = lines.setdefault(file, {})
+            for line, numbers in by_line.items():
+                of_file.setdefault(line, []).extend(before + number for number in numbers)
+    return Lines(tests, lines, _imports(root, [name for name, _ in tests]))
 
 
 def _imports(root: Path, tests: Sequence[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    by_file = {name: imported(root, name) for name in {test.partition("::")[0] for test in tests}}
+    by_file = {name: imported(root, name) for name in {file_of(test) for test in tests}}
     for number, test in enumerate(tests):
-        for path in by_file[test.partition("::")[0]]:
+        for path in by_file[file_of(test)]:
             found.setdefault(path, []).append(number)
     return found
 
 
-def imported(root: Path, name: str) -> set[str]:
-    """Return the files of the package that a file of tests imports by name."""
+@cache_in_memory
+def imported(root: Path, name: str, package: str = "phoenixd.") -> set[str]:
+    """Return the files of a package that a file of tests imports by name."""
     source = root / name
     tree = ast.parse(source.read_bytes()) if source.is_file() else ast.Module([], [])
     modules = {
@@ -148,5 +205,5 @@ def imported(root: Path, name: str) -> set[str]:
         for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
         for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     }  # fmt: skip
-    paths = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith("phoenixd.")}
+    paths = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith(package)}
     return {path for path in paths if (root / path).is_file()}

@@ -8,12 +8,13 @@ import os
 import signal
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from tests.proof.mutants.__main__ import ROOT, draw, targets, told
-from tests.proof.mutants.lines import MOST, Lines, imported
+from tests.proof.mutants.__main__ import BUDGET, ROOT, Kept, draw, targets, told, within_budget
+from tests.proof.mutants.lines import MOST, Lines, combined, imported, parts_of
 from tests.proof.mutants.operators import Mutant, mutants
 from tests.proof.mutants.trials import Copy, Verdict
 from tests.waiting import eventually_sync
@@ -107,6 +108,110 @@ def test_each_place_of_the_table_holds_mutants() -> None:
         assert any(name.startswith(f"phoenixd/{place}") for name in targets(ROOT)), place
 
 
+A_TREE = """
+from functools import cache
+def plain(a, b=1):
+    return a < b
+@cache
+def kept(a):
+    return a + 1
+class A:
+    async def method(self, a):
+        def inner():
+            return a == 1
+        return inner()
+def unseen(a):
+    return not a
+def endless(a):
+    while a < 3:
+        a += 1
+    return a
+kept(1)
+"""
+ITS_TESTS = """
+import asyncio
+import a
+def test_all():
+    a.unseen(1)
+    assert (a.plain(0), a.plain(1), a.kept(1), asyncio.run(a.A().method(1)), a.endless(0)) == (True, False, 2, True, 3)
+"""
+
+
+def test_a_fork_tells_of_a_mutant_what_its_own_interpreter_would(tmp_path: Path) -> None:
+    """Also of what was called and kept before the fork; of a default, which was made before, it tells nothing."""
+    tree = tmp_path / "source"
+    tree.mkdir()
+    (tree / "a.py").write_text(A_TREE)
+    (tree / "test_a.py").write_text(ITS_TESTS)
+    (tree / "tests").symlink_to(ROOT / "tests")
+    every = mutants("a.py", A_TREE.encode())
+    copy = Copy(tree, tmp_path / "room", 60)
+    asked = [(-1, None, ["test_a.py::test_all"], 60.0)]
+    # Of those that end, none ends by its limit; of the others one second is enough.
+    limits = [1.0 if mutant.kind in ("dropped statement", "arithmetic") else 60.0 for mutant in every]
+    asked += [(number, every[number], ["test_a.py::test_all"], limit) for number, limit in enumerate(limits)]
+
+    found = {number: verdict.word for number, verdict in copy.forks(asked, 2)}
+
+    words = {(every[number].function, every[number].becomes): word for number, word in found.items() if number >= 0}
+    assert found[-1] == "survived"
+    assert {place for place, word in words.items() if word == "cold"} == {("plain", "2"), ("", "2"), ("", "pass")}
+    assert {place for place, word in words.items() if word == "survived"} == {("unseen", "(a)")}
+    assert (
+        {"endless"} <= {function for (function, _), word in words.items() if word == "timed out"} <= {"endless", "kept"}
+    )
+    assert {"plain", "kept", "A.method.inner", "endless"} == {
+        function for (function, _), word in words.items() if word in ("killed", "timed out")
+    }
+
+
+def test_what_was_measured_counts_until_the_code_or_what_the_tests_import_changes(tmp_path: Path) -> None:
+    files = {
+        "phoenixd/a.py": "", "tests/conftest.py": "", "tests/helping.py": "",
+        "tests/core/test_a.py": "from tests.helping import it\n", "tests/core/test_b.py": "",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+
+    def changed_by(name: str) -> set[str]:
+        before = parts_of(tmp_path, ["phoenixd/a.py"])
+        (tmp_path / name).write_text(f"{(tmp_path / name).read_text()}# changed\n")
+        after = parts_of(tmp_path, ["phoenixd/a.py"])
+        return {Path(test).stem for test in before if before[test] != after[test]}
+
+    assert changed_by("tests/core/test_b.py") == {"test_b"}
+    assert changed_by("tests/helping.py") == {"test_a"}
+    assert changed_by("tests/conftest.py") == changed_by("phoenixd/a.py") == {"test_a", "test_b"}
+
+
+def test_the_parts_of_the_map_make_one(tmp_path: Path) -> None:
+    parts = [
+        {"tests": [["t/test_a.py::one", 1.0], ["t/test_a.py::two", 2.0]], "lines": {"a.py": {"2": [0, 1], "3": [1]}}},
+        {"tests": [["t/test_b.py::one", 0.5]], "lines": {"a.py": {"3": [0]}, "b.py": {"1": [0]}}},
+    ]
+
+    lines = combined(tmp_path, parts)
+
+    assert lines.lines == {"a.py": {"2": [0, 1], "3": [1, 2]}, "b.py": {"1": [2]}}
+    assert lines.chosen(a_mutant()) == ["t/test_a.py::one", "t/test_a.py::two"]
+
+
+def test_a_verdict_outlives_the_run_that_gave_it(tmp_path: Path) -> None:
+    kept, mutant = Kept(tmp_path / "kept"), a_mutant()
+    kept.add(mutant, Verdict("killed", 1.5, "a test"))
+
+    assert Kept(tmp_path / "kept").verdict(mutant) == Verdict("killed", 1.5, "a test")
+    assert Kept(tmp_path / "kept").verdict(a_mutant(path="b.py")) is None
+
+
+def test_the_tests_of_a_mutant_are_the_quickest_that_fit_into_its_time() -> None:
+    lines = Lines([("slow", BUDGET), ("quick", 1.0), ("other", 2.0)], {"a.py": {"2": [0, 1, 2], "3": [0]}})
+
+    assert within_budget(lines, a_mutant()) == ["quick", "other"]
+    assert within_budget(lines, replace(a_mutant(), line=3)) == ["slow"]
+
+
 def a_mutant(function: str = "f", path: str = "a.py") -> Mutant:
     return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)")
 
@@ -184,15 +289,16 @@ from tests.proof.mutants import __main__ as program
 from tests.proof.mutants.lines import Lines
 from tests.proof.mutants.operators import mutants
 program.ROOT = Path(sys.argv[1])
-program.control = lambda *_: None
-Lines.chosen = lambda self, mutant: ["test_a.py"]
+program.CONTROLS = 0
+Lines.chosen = lambda self, mutant: [sys.argv[3]]
 for number in (signal.SIGINT, signal.SIGTERM):  # Ignored, as in a background job, they would be inherited so.
     signal.signal(number, signal.default_int_handler)
 drawn = mutants("a.py", (program.ROOT / "a.py").read_bytes()) * 3
-program.try_all(drawn, Lines([], {}), Path(sys.argv[2]), 2)
+program.try_all(drawn, Lines([], {}), Path(sys.argv[2]), 2, program.Kept(Path(sys.argv[2], "kept")))
 """
 ENDLESS = """
 import os, subprocess, sys, time
+import a
 def test_it():
     place = os.environ["SEEN"]
     child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "trial-of", place])
@@ -201,15 +307,21 @@ def test_it():
 """
 
 
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_proof_leaves_no_process_of_its_trials(tmp_path: Path, number: signal.Signals) -> None:
+@pytest.mark.parametrize(
+    ("number", "chosen"),
+    [(signal.SIGINT, "test_a.py"), (signal.SIGTERM, "test_a.py"), (signal.SIGTERM, "test_a.py::test_it")],
+)
+def test_an_interrupted_proof_leaves_no_process_of_its_trials(
+    tmp_path: Path, number: signal.Signals, chosen: str
+) -> None:
     tree, seen = tmp_path / "source", tmp_path / "seen"
     tree.mkdir()
     seen.mkdir()
     (tree / "a.py").write_text("def f(a, b):\n    return a == b\n")
     (tree / "test_a.py").write_text(ENDLESS)
+    (tree / "tests").symlink_to(ROOT / "tests")
     proof = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, str(tree), str(tmp_path / "room")], cwd=ROOT,
+        [sys.executable, "-c", INTERRUPTED, str(tree), str(tmp_path / "room"), chosen], cwd=ROOT,
         env={**os.environ, "SEEN": str(seen)}, stderr=subprocess.DEVNULL, start_new_session=True,
     )  # fmt: skip
     try:
