@@ -34,6 +34,9 @@ APART = {
         "tests/shim/test_unswept.py",
     ),
 }  # fmt: skip
+Part = dict[str, Any]
+"""What was measured of one file of tests: its `tests`, the `lines` that they run, and the `code` as it was then."""
+EMPTY: Part = {"tests": [], "lines": {}}
 MOST = 200
 """Tests that are asked about a file of which no test runs a line."""
 
@@ -80,10 +83,11 @@ def _in_a_body(mutant: Mutant) -> bool:
 def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) -> Lines | None:
     """Return the map for this tree, or None where that was not measured `until` then, by the monotonic clock.
 
-    What was measured of a file of tests counts until the code, that file, or what it imports of the tests changes.
+    What was measured of a file of tests counts until that file changes, or what it imports of the tests, or a file of
+    the code of which it runs a line.
     """
     places = parts_of(root, files)
-    lacking = [name for name, place in places.items() if not place.exists()]
+    lacking = [name for name, place in places.items() if known_part(root, place) is None]
     if lacking:
         print(f"measuring which test runs which line: {len(lacking)} of {len(places)} files of tests", flush=True)
         with tempfile.TemporaryDirectory(prefix="phx-") as directory:
@@ -91,10 +95,20 @@ def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) ->
             for name in lacking:
                 part = Path(directory, name.replace("/", "+")).with_suffix(".json")
                 if part.exists() or is_whole:  # A file all of whose tests are left out has an empty part.
-                    _keep(places[name], part.read_text() if part.exists() else json.dumps({"tests": [], "lines": {}}))
+                    keep(root, places[name], json.loads(part.read_text()) if part.exists() else EMPTY)
         if not is_whole:
             return None
     return combined(root, [json.loads(place.read_text()) for place in places.values()])
+
+
+def known_part(root: Path, place: Path) -> Part | None:
+    """Return what was measured of a file of tests, as long as it counts."""
+    part: Part | None = json.loads(place.read_text()) if place.exists() else None
+    return (
+        part
+        if part is not None and all(digest_of_file(root, name) == one for name, one in part["code"].items())
+        else None
+    )
 
 
 def cache() -> Path:
@@ -109,12 +123,11 @@ def digest_of(root: Path, paths: Iterable[Path], about: str = "") -> str:
 
 
 def parts_of(root: Path, files: Iterable[str]) -> dict[str, Path]:
-    """Return where the part of each file of tests is kept: by the code, and by that file with all that it imports."""
+    """Return where the part of each file of tests is kept: by that file and all that it imports of the tests."""
     rooms = [path for room in MEASURED for path in root.glob(f"{room}/**/test_*.py")]
-    code = digest_of(root, root.glob("phoenixd/**/*.py"), f"{sorted(files)} {MARKS}")
-    used = {path: _used(root, path) for path in rooms}
+    about = f"{sorted(files)} {MARKS}"
     return {
-        str(path.relative_to(root)): cache() / code / f"{path.stem}-{digest_of(root, used[path])}.json"
+        str(path.relative_to(root)): cache() / f"{path.stem}-{digest_of(root, _used(root, path), about)}.json"
         for path in sorted(rooms)
     }
 
@@ -131,11 +144,17 @@ def _used(root: Path, path: Path) -> set[Path]:
     return found
 
 
-def _keep(place: Path, part: str) -> None:
+def keep(root: Path, place: Path, part: Part) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     half = place.with_suffix(f".{os.getpid()}")
-    half.write_text(part)
+    half.write_text(json.dumps({**part, "code": {name: digest_of_file(root, name) for name in part["lines"]}}))
     half.replace(place)
+
+
+@cache_in_memory
+def digest_of_file(root: Path, name: str) -> str:
+    path = root / name
+    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def _measure(
@@ -172,7 +191,7 @@ def kill_session(asked: subprocess.Popen[str]) -> None:
             os.killpg(asked.pid, 9)
 
 
-def combined(root: Path, parts: Iterable[dict[str, Any]]) -> Lines:
+def combined(root: Path, parts: Iterable[Part]) -> Lines:
     """Make one map of the parts of all files of tests."""
     tests: list[tuple[str, float]] = []
     lines: dict[str, dict[str, list[int]]] = {}
