@@ -216,7 +216,7 @@ def _imports(root: Path, tests: Sequence[str]) -> dict[str, list[int]]:
 
 @cache_in_memory
 def imported(root: Path, name: str, package: str = "phoenixd.") -> set[str]:
-    """Return the files of a package that a file of tests imports by name."""
+    """Return the files of a package that a file of tests imports by name: of `import a.b` all in that folder."""
     source = root / name
     tree = ast.parse(source.read_bytes()) if source.is_file() else ast.Module([], [])
     modules = {
@@ -225,4 +225,10 @@ def imported(root: Path, name: str, package: str = "phoenixd.") -> set[str]:
         for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     }  # fmt: skip
     paths = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith(package)}
-    return {path for path in paths if (root / path).is_file()}
+    whole = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    beneath = {
+        str(path.relative_to(root))
+        for module in whole if module.startswith(package)
+        for path in (root / module.replace(".", "/")).glob("**/*.py")
+    }  # fmt: skip
+    return {path for path in paths if (root / path).is_file()} | beneath

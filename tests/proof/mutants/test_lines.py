@@ -90,6 +90,9 @@ def test_a_default_is_tried_by_the_tests_that_import_its_file_too(tmp_path: Path
     assert lines.chosen(a_mutant("Settings")) == ["a", "b"]
     assert lines.chosen(a_mutant("f")) == []
 
+    (tmp_path / "test_c.py").write_text("import phoenixd.core\n")
+    assert imported(tmp_path, "test_c.py") == {"phoenixd/core/spec.py"}
+
 
 def test_a_default_in_a_file_of_shapes_is_tried_by_the_tests_that_run_most_of_its_folder() -> None:
     tests = [("much", 2.0), ("elsewhere", 0.0), *((f"little {number}", 1.0) for number in range(MOST))]
