@@ -14,6 +14,7 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
 from functools import cache as cache_in_memory
 from math import inf
 from pathlib import Path
@@ -36,6 +37,8 @@ APART = {
 }  # fmt: skip
 Part = dict[str, Any]
 """What was measured of one file of tests: its `tests`, the `lines` that they run, and the `code` as it was then."""
+Way = tuple[str, int, int, int, int]
+"""A step from one text to the next, as difflib tells it."""
 EMPTY: Part = {"tests": [], "lines": {}}
 MOST = 200
 """Tests that are asked about a file of which no test runs a line."""
@@ -83,11 +86,12 @@ def _in_a_body(mutant: Mutant) -> bool:
 def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) -> Lines | None:
     """Return the map for this tree, or None where that was not measured `until` then, by the monotonic clock.
 
-    What was measured of a file of tests counts until that file changes, or what it imports of the tests, or a file of
-    the code of which it runs a line.
+    What was measured of a file of tests counts until that file changes, or what it imports of the tests. Where the code
+    changes, its lines move: a test that began to run a line is not asked about it, so that a mutant may seem to survive
+    and none seems killed. Without the cache all is measured anew.
     """
     places = parts_of(root, files)
-    lacking = [name for name, place in places.items() if known_part(root, place) is None]
+    lacking = [name for name, place in places.items() if not place.exists()]
     if lacking:
         print(f"measuring which test runs which line: {len(lacking)} of {len(places)} files of tests", flush=True)
         with tempfile.TemporaryDirectory(prefix="phx-") as directory:
@@ -98,17 +102,42 @@ def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) ->
                     keep(root, places[name], json.loads(part.read_text()) if part.exists() else EMPTY)
         if not is_whole:
             return None
-    return combined(root, [json.loads(place.read_text()) for place in places.values()])
+    return combined(root, [part for place in places.values() if (part := known_part(root, place)) is not None])
 
 
 def known_part(root: Path, place: Path) -> Part | None:
-    """Return what was measured of a file of tests, as long as it counts."""
-    part: Part | None = json.loads(place.read_text()) if place.exists() else None
-    return (
-        part
-        if part is not None and all(digest_of_file(root, name) == one for name, one in part["code"].items())
-        else None
-    )
+    """Return what was measured of a file of tests, with the numbers that its lines have now."""
+    if not place.exists():
+        return None
+    part: Part = json.loads(place.read_text())
+    lines = {name: moved(by_line, *ways_of(root, name, part["code"][name])) for name, by_line in part["lines"].items()}
+    return {**part, "lines": lines}
+
+
+def moved(by_line: dict[str, list[int]], old: int, ways: Sequence[Way]) -> dict[str, list[int]]:
+    """Return the tests of each line now: of a changed line those of what stood there, of a new one its neighbours'."""
+    found: dict[str, list[int]] = {}
+    for tag, i1, i2, j1, j2 in ways:
+        if tag == "equal":
+            found |= {str(j1 + k + 1): by_line[str(i1 + k + 1)] for k in range(i2 - i1) if str(i1 + k + 1) in by_line}
+        else:
+            beside = range(i1 + 1, i2 + 1) if tag == "replace" else range(max(1, i1), min(old, i1 + 1) + 1)
+            tests = sorted({number for line in beside for number in by_line.get(str(line), ())})
+            found |= {str(line): tests for line in range(j1 + 1, j2 + 1) if tests}
+    return found
+
+
+@cache_in_memory
+def ways_of(root: Path, name: str, digest: str) -> tuple[int, list[Way]]:
+    """How many lines a file had when it had this digest, and how it came from there to what it is."""
+    kept, path = _source(digest), root / name
+    old = kept.read_text().splitlines() if kept.is_file() else []
+    new = path.read_text().splitlines() if path.is_file() else []
+    return len(old), SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+
+def _source(digest: str) -> Path:
+    return cache() / "sources" / digest
 
 
 def cache() -> Path:
@@ -145,16 +174,21 @@ def _used(root: Path, path: Path) -> set[Path]:
 
 
 def keep(root: Path, place: Path, part: Part) -> None:
+    """Keep what was measured of a file of tests, and the sources whose lines it names."""
+    code = {}
+    for name in part["lines"]:
+        text = (root / name).read_bytes()
+        code[name] = hashlib.sha256(text).hexdigest()[:16]
+        if not _source(code[name]).exists():
+            _write(_source(code[name]), text)
+    _write(place, json.dumps({**part, "code": code}).encode())
+
+
+def _write(place: Path, text: bytes) -> None:
     place.parent.mkdir(parents=True, exist_ok=True)
     half = place.with_suffix(f".{os.getpid()}")
-    half.write_text(json.dumps({**part, "code": {name: digest_of_file(root, name) for name in part["lines"]}}))
+    half.write_bytes(text)
     half.replace(place)
-
-
-@cache_in_memory
-def digest_of_file(root: Path, name: str) -> str:
-    path = root / name
-    return hashlib.sha256(path.read_bytes()).hexdigest()[:16] if path.is_file() else ""
 
 
 def _measure(

@@ -5,8 +5,10 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
 from tests.proof.mutants.__main__ import BUDGET, within_budget
-from tests.proof.mutants.lines import MOST, Lines, combined, digest_of_file, imported, keep, known_part, parts_of
+from tests.proof.mutants.lines import MOST, Lines, combined, imported, keep, known_part, parts_of, ways_of
 from tests.proof.mutants.operators import Mutant
 
 
@@ -14,35 +16,43 @@ def a_mutant(function: str = "f", path: str = "a.py") -> Mutant:
     return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)")
 
 
-def test_what_was_measured_counts_until_what_was_run_or_imported_changes(tmp_path: Path) -> None:
+def test_what_was_measured_counts_until_the_tests_change_or_what_they_import(tmp_path: Path) -> None:
     files = {
-        "phoenixd/a.py": "", "phoenixd/b.py": "", "tests/conftest.py": "", "tests/helping.py": "",
-        "tests/core/test_a.py": "from tests.helping import it\n", "tests/core/test_b.py": "",
+        "tests/conftest.py": "", "tests/helping.py": "", "tests/core/test_b.py": "",
+        "tests/core/test_a.py": "from tests.helping import it\n",
     }  # fmt: skip
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    runs = {
-        "tests/core/test_a.py": {"phoenixd/a.py": {"1": [0]}},
-        "tests/core/test_b.py": {"phoenixd/b.py": {"1": [0]}},
-    }
 
-    def lacking_after(name: str) -> set[str]:
-        for cached in (imported, digest_of_file):
-            cached.cache_clear()
-        for test, place in parts_of(tmp_path, []).items():
-            keep(tmp_path, tmp_path / "kept" / place.name, {"tests": [[test, 1.0]], "lines": runs[test]})
+    def changed_by(name: str) -> set[str]:
+        before = parts_of(tmp_path, [])
         (tmp_path / name).write_text(f"{(tmp_path / name).read_text()}# changed\n")
-        digest_of_file.cache_clear()
-        return {
-            Path(test).stem for test, place in parts_of(tmp_path, []).items()
-            if known_part(tmp_path, tmp_path / "kept" / place.name) is None
-        }  # fmt: skip
+        imported.cache_clear()
+        after = parts_of(tmp_path, [])
+        return {Path(test).stem for test in before if before[test] != after[test]}
 
-    assert lacking_after("tests/core/test_b.py") == {"test_b"}
-    assert lacking_after("tests/helping.py") == {"test_a"}
-    assert lacking_after("tests/conftest.py") == {"test_a", "test_b"}
-    assert lacking_after("phoenixd/a.py") == {"test_a"}
+    assert changed_by("tests/core/test_b.py") == {"test_b"}
+    assert changed_by("tests/helping.py") == {"test_a"}
+    assert changed_by("tests/conftest.py") == {"test_a", "test_b"}
+
+
+def test_what_was_measured_follows_the_lines_of_the_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    (tmp_path / "a.py").write_text("one\ntwo\nthree\nfour\nfive\n")
+    place = tmp_path / "kept" / "part.json"
+    keep(tmp_path, place, {"tests": [], "lines": {"a.py": {"1": [0], "2": [1], "4": [2], "5": [0]}}})
+
+    (tmp_path / "a.py").write_text("zero\none\n2\nthree\nfour\nand\n")
+
+    part = known_part(tmp_path, place)
+    assert part is not None
+    assert part["lines"] == {"a.py": {"1": [0], "2": [0], "3": [1], "5": [2], "6": [0]}}
+    (tmp_path / "a.py").unlink()
+    ways_of.cache_clear()
+    part = known_part(tmp_path, place)
+    assert part is not None
+    assert part["lines"] == {"a.py": {}}
 
 
 def test_the_parts_of_the_map_make_one(tmp_path: Path) -> None:
