@@ -225,6 +225,21 @@ def test_a_start_without_a_run_is_a_failed_start_unless_its_session_was_refused(
 
 
 @pytest.mark.parametrize(
+    ("cause", "ran", "occasion"),
+    [
+        ("hung", True, "hung"), ("overtime", True, "overtime"), ("exit", True, "crash"),
+        ("terminal_lost", True, "crash"), ("not started", False, "failed_start"), ("exit", False, "failed_start"),
+    ],
+)  # fmt: skip
+def test_c4_the_end_of_a_run_is_a_crash_only_where_its_command_ran_and_nobody_ended_it(
+    cause: EndCause, ran: bool, occasion: str
+) -> None:
+    agent = Story(claude()).works().agent
+
+    assert gather.of_end(agent, agent, LastExit(1, 1, None, cause, 3.0, 0.0, ran=ran), None).occasion == occasion
+
+
+@pytest.mark.parametrize(
     ("harness", "code", "cause", "told"),
     [
         ("gemini", 41, "exit", "login"),

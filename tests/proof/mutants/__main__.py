@@ -39,7 +39,8 @@ AIM = 90
 LIMIT = 900.0
 BUDGET = 60.0
 """Seconds that the tests of one mutant may take by themselves: the quickest are asked, the others are not."""
-PATIENCE = 5
+PATIENCE, SHORTEST = 5, 5.0
+"""How many times longer than alone the tests of a mutant may take, and what they take at least."""
 CONTROL, CONTROLS = -1, 3
 """The number of the trial without a mutant, and how many tests of each mutant it runs."""
 STOPPED = 3
@@ -62,7 +63,8 @@ def main(arguments: list[str]) -> int:
         parser.error(f"no mutant stands in {given.only!r}; files that may hold one: {' '.join(files)}")
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     lines = measured(ROOT, files, given.jobs, until)
-    kept = Kept(cache() / f"tried-{digest_of(ROOT, [*ROOT.glob('phoenixd/**/*.py'), *ROOT.glob('tests/**/*.py')])}")
+    tree = [*ROOT.glob("phoenixd/**/*.py"), *(path for path in ROOT.glob("tests/**/*.py") if "proof" not in path.parts)]
+    kept = Kept(cache() / f"tried-{digest_of(ROOT, tree)}")
     left = [mutant for mutant in drawn if kept.verdict(mutant) is None]
     if lines is not None and left:
         with tempfile.TemporaryDirectory(prefix="phx-") as room:
@@ -170,7 +172,11 @@ def in_forks(
     # Without a mutant the tests pass in a fork; else each mutant would count as killed.
     first = sorted({test for tests in forkable.values() for test in tests[:CONTROLS]})
     asked: list[tuple[int, Mutant | None, Sequence[str], float]] = [(CONTROL, None, first, LIMIT)] if first else []
-    asked += [(number, drawn[number], tests, PATIENCE * BUDGET) for number, tests in forkable.items()]
+    seconds = dict(lines.tests)
+    asked += [
+        (number, drawn[number], tests, PATIENCE * (SHORTEST + sum(seconds.get(name, 0.0) for name in tests)))
+        for number, tests in forkable.items()
+    ]
     left = set(range(len(drawn)))
     for number, verdict in copy.forks(asked, jobs) if asked else ():
         if number == CONTROL and verdict.word != "survived":
