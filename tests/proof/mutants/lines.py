@@ -59,7 +59,7 @@ class Lines:
             if mutant.path.startswith(place):
                 return list(files)
         by_line = self.lines.get(mutant.path, {})
-        numbers = set(by_line.get(str(mutant.line), ()))
+        numbers = set(by_line.get(str(mutant.seen_at), ()))
         if not numbers and not _in_a_body(mutant):
             # What runs only while the file is imported is seen by all that use the file.
             numbers = {n for found in by_line.values() for n in found} or self._beside(mutant.path)

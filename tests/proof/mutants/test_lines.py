@@ -13,7 +13,7 @@ from tests.proof.mutants.operators import Mutant
 
 
 def a_mutant(function: str = "f", path: str = "a.py") -> Mutant:
-    return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)")
+    return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)", 2)
 
 
 def test_what_was_measured_counts_until_the_tests_change_or_what_they_import(tmp_path: Path) -> None:
@@ -71,7 +71,7 @@ def test_the_tests_of_a_mutant_are_the_quickest_that_fit_into_its_time() -> None
     lines = Lines([("slow", BUDGET), ("quick", 1.0), ("other", 2.0)], {"a.py": {"2": [0, 1, 2], "3": [0]}})
 
     assert within_budget(lines, a_mutant()) == ["quick", "other"]
-    assert within_budget(lines, replace(a_mutant(), line=3)) == ["slow"]
+    assert within_budget(lines, replace(a_mutant(), seen_at=3)) == ["slow"]
 
 
 def test_the_quickest_tests_of_the_line_are_asked_first() -> None:

@@ -70,6 +70,14 @@ def test_annotations_and_decorators_are_left_alone_and_defaults_are_not() -> Non
     assert [mutant.becomes for mutant in mutants("a.py", source)] == ["2", "3"]
 
 
+def test_a_default_of_a_parameter_is_seen_by_the_tests_that_run_the_body() -> None:
+    source = b'def f(\n    a=1,\n    *, b=2\n):\n    """What."""\n    return 3\n'
+
+    assert [(mutant.becomes, mutant.line, mutant.seen_at) for mutant in mutants("a.py", source)] == [
+        ("2", 2, 6), ("3", 3, 6), ("4", 6, 6)
+    ]  # fmt: skip
+
+
 def test_places_are_counted_in_bytes() -> None:
     """A column of the parser's is no character: what follows a sign of another script would be cut in the middle."""
     assert becomes("return 'é', a == b") == {"return 'é', (a != b)"}
@@ -109,7 +117,7 @@ def test_a_verdict_outlives_the_run_that_gave_it(tmp_path: Path) -> None:
 
 
 def a_mutant(function: str = "f", path: str = "a.py") -> Mutant:
-    return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)")
+    return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)", 2)
 
 
 def test_survivors_are_listed_and_those_that_change_nothing_do_not_count(tmp_path: Path) -> None:
