@@ -115,7 +115,8 @@ async def test_a_journal_that_fails_for_days_fills_no_memory(monkeypatch: pytest
         disk.room = 100
         await eventually(lambda: told.held == ["the disk is full", ""])
         assert [seq for ticket in tickets for seq in ticket.seqs or ()] == [
-            *(0 for _ in range(3000 - len(disk.committed) + 1)), *range(2, len(disk.committed) + 1)
+            *(0 for _ in range(3000 - len(disk.committed) + 1)),
+            *range(2, len(disk.committed) + 1),
         ], "a row that was given up has no number, and each other its own"
     gap, *kept = disk.committed
     assert gap.event == "entries_given_up"
