@@ -101,7 +101,7 @@ def _is_left_alone(node: ast.AST) -> bool:
     match node:
         case ast.Assert() | ast.JoinedStr() | ast.arg() | ast.Import() | ast.ImportFrom():
             return True
-        case ast.If(test=ast.Name("TYPE_CHECKING")):
+        case ast.If(test=ast.Name("TYPE_CHECKING")) | ast.Expr(value=ast.Call(func=ast.Name("assert_never"))):
             return True
         case ast.keyword(arg=name):
             return name in TEXTS

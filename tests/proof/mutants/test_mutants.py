@@ -52,6 +52,7 @@ def test_what_decides_is_changed(line: str, mutated: set[str]) -> None:
         "log.info(a, n=1)",
         "self._log.info(a, n=1)",
         "assert a is not None",
+        "assert_never(a)",
         "c: int | None = a",
         "return keep(a, why=a + b)",
         "return (a, 'text') + b",

@@ -1,0 +1,113 @@
+"""Rules of a few lines that no story brings to all of their ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from phoenixd.core.agent.activity import Activity, Waiting
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined
+from phoenixd.core.breaker import Signals
+from phoenixd.core.fleet import Step
+from phoenixd.core.moment import Moment
+from phoenixd.core.signals import at_end
+from phoenixd.core.tasks import queue, steps
+from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
+from phoenixd.core.treatment import effects
+from phoenixd.core.treatment.case import Case
+from phoenixd.core.turn.liveness import settled
+from tests.core.story import EPOCH, Story, claude
+from tests.core.workers import Works
+
+NOW = Moment(100.0, EPOCH, 0.5)
+FIRST, SECOND, THIRD = (Waiting("permission", f"{n}", EPOCH, hold=n, since=float(10 * n)) for n in (1, 2, 3))
+ASKS = Activity(True, 50.0, EPOCH, waiting=FIRST, also_asked=(SECOND, THIRD))
+
+
+def test_a_held_question_that_is_settled_makes_way_for_those_that_it_covered() -> None:
+    after = settled(ASKS, 1, NOW)
+    assert (after.waiting, after.also_asked) == (replace(SECOND, since=FIRST.since), (THIRD,))
+    assert settled(ASKS, 3, NOW) == replace(ASKS, also_asked=(SECOND,)), "a covered one is settled where it stands"
+    assert settled(ASKS, 9, NOW) == ASKS
+    alone = settled(replace(ASKS, also_asked=()), 1, NOW)
+    assert (alone.waiting, alone.turn_open) == (None, True)
+    nobody = replace(ASKS, waiting=None, also_asked=())
+    assert settled(nobody, 1, NOW) == nobody
+
+
+@pytest.mark.parametrize(
+    ("before", "end", "asks", "after"),
+    [
+        (Signals(), {"limited": True}, True, Signals(excuse="it met a limit", error="exit 1")),
+        (Signals(excuse="refused"), {"limited": True}, True, Signals(excuse="refused", error="exit 1")),
+        (Signals(), {}, True, Signals(excuse="it waited for a person (permission)", error="exit 1")),
+        (Signals(), {}, False, Signals(error="exit 1")),
+        (Signals(error="its own"), {}, False, Signals(error="its own")),
+        (Signals(), {"code": 0}, False, Signals()),
+    ],
+)
+def test_what_an_end_says_of_an_iteration_adds_to_what_was_said_and_replaces_nothing(
+    before: Signals, end: dict[str, Any], asks: bool, after: Signals
+) -> None:
+    ended = LastExit(
+        **{"incarnation": 1, "code": 1, "signal": None, "cause": "exit", "lived": 60.0, "at_wall": EPOCH, **end}
+    )
+    activity = ASKS if asks else replace(ASKS, waiting=None)
+
+    assert at_end(before, claude(), activity, ended) == after
+    assert at_end(before, claude(), None, ended).error == after.error
+
+
+def test_a_task_waits_for_those_that_it_follows_and_for_none_that_is_forgotten() -> None:
+    jobs = JobRules(at_once=1)
+    done, failed = Task("t1", "a-t1", state="done"), Task("t2", "a-t2", state="failed", why="it crashed")
+    waits = Task("t3", "a-t3", workspace="/srv")
+
+    def held(*after: str, busy: tuple[Task, ...] = (), **changes: Any) -> queue.Held | None:
+        tasks = Tasks(open=(*busy, waits), ended=(done, failed))
+        return queue.held(replace(waits, after=after, **changes), queue.others(tasks, jobs), NOW)
+
+    assert held("t1") is None
+    assert held("gone", "t1") is None
+    found = held("gone", "t2")
+    assert found is not None
+    assert found.hopeless
+    found = held("t3")
+    assert found is not None
+    assert not found.hopeless
+    assert held(due=NOW.at) is None
+    assert held(due=NOW.at + 0.1) is not None
+    assert held(busy=(Task("t4", "a-t4", state="running"),)) is not None
+
+
+@pytest.mark.parametrize(("kind", "state"), [("timeout", "failed"), ("canceled", "canceled")])
+def test_a_task_whose_worker_is_gone_ends_by_what_cut_it_off(kind: Any, state: str) -> None:
+    works = Works()
+    works.ask()
+    task = replace(works.task("t1"), cut=Cut(kind, "45 min are over"))
+    agents = {name: agent for name, agent in works.fleet.agents.items() if name != task.agent}
+
+    found = steps.cut_off(Step(replace(works.fleet, agents=agents)), task, works.now)
+
+    ended = found.fleet.tasks.find("t1")
+    assert ended is not None
+    assert (ended.state, ended.why) == (state, "45 min are over")
+
+
+def test_c42_giving_up_starts_no_more_and_calls_a_person_where_a_start_was_due() -> None:
+    case = cast(Case, SimpleNamespace(id="c1", rule="it crashed"))
+    runs = Story(claude()).works().agent
+
+    given_up = effects.give_up(runs, case, "nothing helped", NOW).agent
+    assert given_up is not None
+    assert (given_up.desired, given_up.state) == (Desired.STOPPED, runs.state)
+    due = replace(runs, state=BackingOff(5.0, *(getattr(runs.run, name) for name in ("mode", "prompt"))))
+    decision = effects.give_up(due, case, "nothing helped", NOW)
+    assert decision.agent is not None
+    assert isinstance(decision.agent.state, Quarantined)
+    assert [item.kind for item in decision.agent.items] == ["quarantined"]
+    assert len(decision.actions) == 1
