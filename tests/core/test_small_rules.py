@@ -8,18 +8,26 @@ from typing import Any, cast
 
 import pytest
 
+from phoenixd.core import workplaces
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, Waiting
 from phoenixd.core.agent.run import LastExit
-from phoenixd.core.agent.state import BackingOff, Desired, Quarantined
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import BackingOff, Desired, Outage, Quarantined, Running
 from phoenixd.core.breaker import Signals
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.fleet import Step
+from phoenixd.core.iteration import Turn
+from phoenixd.core.limits import outage
 from phoenixd.core.moment import Moment
 from phoenixd.core.signals import at_end
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
-from phoenixd.core.treatment import effects
-from phoenixd.core.treatment.case import Case
+from phoenixd.core.treatment import casebook, effects
+from phoenixd.core.treatment.case import Case, Cases, Patient, Treated
+from phoenixd.core.treatment.opening import Book
 from phoenixd.core.turn.liveness import settled
+from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude
 from tests.core.workers import Works
 
@@ -111,3 +119,89 @@ def test_c42_giving_up_starts_no_more_and_calls_a_person_where_a_start_was_due()
     assert isinstance(decision.agent.state, Quarantined)
     assert [item.kind for item in decision.agent.items] == ["quarantined"]
     assert len(decision.actions) == 1
+
+
+def test_a_person_who_is_asked_about_a_case_reads_what_was_tried_with_this_agent() -> None:
+    done = [SimpleNamespace(agent=name, treatment=what) for name, what in (
+        ("a", "resume"), ("b", "park"), ("a", "fresh"), ("a", "resume"),
+    )]  # fmt: skip
+    case = cast(Case, SimpleNamespace(id="c1", rule="it crashed", incidents=4, treated=done))
+    agent = Story(claude()).agent
+
+    asked = effects.question(agent, case)
+    assert asked == "it crashed, noticed 4 times in Case c1; tried so far: resume, fresh"
+    other = effects.question(replace(agent, spec=claude("c")), case)
+    assert other == "it crashed, noticed 4 times in Case c1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "hung", "in_outage", "harness", "told"),
+    [
+        ("hung", 0, 0, "claude", False), ("hung", 1, 0, "claude", False), ("hung", 2, 0, "claude", True),
+        ("hung", 2, 0, "codex", False), ("hung", 0, 1, "claude", True), ("hung", 0, 1, "codex", False),
+        ("outage", 1, 0, "claude", False), ("crashes", 2, 1, "claude", False),
+    ],
+)  # fmt: skip
+def test_what_one_cause_does_to_many_is_told_once(
+    kind: str, hung: int, in_outage: int, harness: str, told: bool
+) -> None:
+    fleet = Story(claude("me", harness=harness), *(claude(f"b{number}") for number in range(3))).fleet
+    alert = StandingAlert(7, "hung", "it hangs", EPOCH)
+    agents = dict(fleet.agents)
+    for number in range(hung):
+        agents[f"b{number}"] = replace(agents[f"b{number}"], alerts=(alert,))
+    for number in range(in_outage):
+        agents[f"b{number}"] = replace(agents[f"b{number}"], outage=Outage("harness claude", EPOCH))
+    fleet = replace(fleet, agents={**agents, "me": replace(agents["me"], alerts=(alert,))})
+
+    assert outage.is_told(fleet.roster, fleet.agents["me"], kind) is told
+
+
+def treated(number: int, treatment: Any, by: Any, **changes: Any) -> Treated:
+    return Treated(number, "a", 1, treatment, by, 0.0, 0.0, **changes)
+
+
+def test_a_run_that_begins_is_the_one_that_shows_what_came_of_what_was_done_before() -> None:
+    """Of what waited for it: a parking, and all that the clinic did; the start itself is the next treatment."""
+    before = (
+        treated(1, "park", "limits"), treated(2, "summarise", "clinic"), treated(3, "resume", "restart"),
+        treated(4, "park", "clinic", run=2), treated(5, "park", "limits", outcome="held"),
+    )  # fmt: skip
+    case = Case("c1", "agent a", "k", None, "crash", "r", 0.3, "claude", 0.0, 0.0, ("a",), 1, before, 5)
+    cases = Cases(cases=(case,), patients=(Patient("a", 1, "c1", 0.0),))
+
+    after = casebook._with_next_run(Book(cases), "a", 3, "resume", NOW).cases
+
+    assert {one.number: one.run for one in after.cases[0].treated} == {1: 3, 2: 3, 3: 0, 4: 2, 5: 0}
+    assert after.patients == ()
+    advised = replace(case, treated=(treated(1, "advise", "clinic"),))
+    after = casebook._with_next_run(Book(replace(cases, cases=(advised,))), "a", 3, "resume", NOW).cases
+    assert [(one.treatment, one.by, one.run) for one in after.cases[0].treated] == [
+        ("advise", "clinic", 3), ("resume", "restart", 3)
+    ]  # fmt: skip
+
+
+def test_a_directory_counts_for_work_that_is_measured_and_is_noted_once() -> None:
+    agent = Story(claude()).works().agent
+    agent = replace(
+        agent, spec=replace(agent.spec, breaker=replace(agent.spec.breaker, per_turn=True)), turns=(Turn(1, False),)
+    )
+
+    def places(of: Agent, seq: int, cwd: str | None = "/srv/side", *, heard: int = 5) -> tuple[str, ...]:
+        assert isinstance(of.state, Running)
+        of = replace(of, state=replace(of.state, run=replace(of.state.run, hook_seq=heard)))
+        event = replace(hook_of("a", 1, "tool-end", tool_name="Bash", cwd=cwd), seq=seq)
+        after = workplaces.hear(of, event, Seen(of, Decision(of)), NOW).agent
+        assert after is not None
+        return after.workplaces
+
+    assert places(agent, 6) == ("/srv/side",)
+    assert places(agent, 0) == ("/srv/side",), "an older shim counts no hooks"
+    assert places(agent, 5) == (), "heard before"
+    assert places(replace(agent, turns=()), 6) == ()
+    assert places(replace(agent, spec=claude()), 6) == ()
+    for cwd in (None, "side", agent.spec.cwd, "/srv/\0"):
+        assert places(agent, 6, cwd) == ()
+    assert places(replace(agent, workplaces=("/srv/side",)), 6) == ("/srv/side",)
+    many = tuple(f"/srv/{number}" for number in range(workplaces.MOST_WORKPLACES))
+    assert places(replace(agent, workplaces=many), 6) == (*many[1:], "/srv/side")
