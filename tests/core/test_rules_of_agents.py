@@ -12,8 +12,9 @@ import os
 import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import replace
-from typing import Any
+from dataclasses import dataclass, replace
+from operator import attrgetter
+from typing import Any, cast
 
 import phoenixd.core
 from phoenixd.core.agent import Agent
@@ -134,28 +135,32 @@ def situations() -> Iterator[tuple[str, Agent, Moment]]:
     yield "its start is due", replace(works, state=due), now
 
 
-Rule = Callable[[Agent, Moment], Any]
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A function that asks an agent, or an agent and the time; some are asked also where there is none."""
+
+    asks: Callable[..., Any]
+    many: int = 1
+    may_be_none: bool = False
+
+    def __call__(self, agent: Agent, now: Moment) -> Any:
+        return self.asks(*(agent, now)[: self.many])
 
 
 def rules() -> dict[str, Rule]:
     """Every function and property of the core that asks an agent, or an agent and the time."""
-    found: dict[str, Rule] = {}
+    found = {f"Agent.{name}": Rule(attrgetter(name)) for name, one in vars(Agent).items() if isinstance(one, property)}
     for info in pkgutil.walk_packages(phoenixd.core.__path__, "phoenixd.core."):
         for name, one in vars(importlib.import_module(info.name)).items():
             if not inspect.isfunction(one) or one.__module__ != info.name:
                 continue
             signature = inspect.signature(one)
             asks = [parameter.annotation for parameter in signature.parameters.values()]
-            if asks in (["Agent"], ["Agent | None"]) and signature.return_annotation not in NOT_ASKED:
-                found[f"{info.name[14:]}.{name}"] = lambda agent, now, one=one: one(agent)  # type: ignore[misc]
-            if (
-                asks in (["Agent", "Moment"], ["Agent | None", "Moment"])
-                and signature.return_annotation not in NOT_ASKED
-            ):
-                found[f"{info.name[14:]}.{name}"] = lambda agent, now, one=one: one(agent, now)  # type: ignore[misc]
-    for name, one in vars(Agent).items():
-        if isinstance(one, property):
-            found[f"Agent.{name}"] = lambda agent, now, name=name: getattr(agent, name)  # type: ignore[misc]
+            if not asks or asks[0] not in ("Agent", "Agent | None") or signature.return_annotation in NOT_ASKED:
+                continue
+            if asks[1:] in ([], ["Moment"]):
+                short = f"{info.name.removeprefix('phoenixd.core.')}.{name}"
+                found[short] = Rule(one, len(asks), asks[0] != "Agent")
     return found
 
 
@@ -173,6 +178,7 @@ def answers() -> dict[str, list[str]]:
     known, told = list(situations()), dict[str, list[str]]()
     for name, rule in sorted(rules().items()):
         each = [(said(rule, agent, now), situation) for situation, agent, now in known]
+        each += [(said(rule, cast(Agent, None), known[0][2]), "there is none")] * rule.may_be_none
         most, _ = Counter(answer for answer, _ in each).most_common(1)[0]
         others = {answer for answer, _ in each} - {most}
         if max(map(len, (most, *others))) <= LONGEST:

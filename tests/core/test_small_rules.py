@@ -17,9 +17,10 @@ from phoenixd.core.agent.state import BackingOff, Desired, Outage, Quarantined, 
 from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.fleet import Step
-from phoenixd.core.iteration import Turn
+from phoenixd.core.iteration import Passing, Turn
 from phoenixd.core.limits import outage
 from phoenixd.core.moment import Moment
+from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
@@ -205,3 +206,15 @@ def test_a_directory_counts_for_work_that_is_measured_and_is_noted_once() -> Non
     assert places(replace(agent, workplaces=("/srv/side",)), 6) == ("/srv/side",)
     many = tuple(f"/srv/{number}" for number in range(workplaces.MOST_WORKPLACES))
     assert places(replace(agent, workplaces=many), 6) == (*many[1:], "/srv/side")
+
+
+def test_what_a_member_waited_for_is_over_once_the_turn_is_its_own_or_the_next_ones() -> None:
+    waited = Passing(
+        1, None, Signals(), "", turn=2, awaits="file", since=4, due=500.0, asked=3, heard=Signals(denials=1)
+    )
+
+    member = rules._to_member(waited)
+    assert (member.awaits, member.turn, member.since, member.due, member.heard) == ("member", 2, -1, None, waited.heard)
+    following = rules._to_next(waited)
+    assert (following.awaits, following.turn, following.since, following.due) == ("nothing", 3, -1, None)
+    assert following.heard == Signals()
