@@ -21,6 +21,7 @@ RETRY = 1.0
 MERGE_AT = 64
 MOST_ENTRIES = 20_000
 """Entries that wait for a failing journal; of more the oldest are given up, and that is an entry too."""
+GIVEN_UP = "entries_given_up"
 MOST_INCIDENTS = 200
 """Incidents that wait likewise; each stands in its file all the same."""
 MOST_TREATMENTS = 2000
@@ -148,8 +149,9 @@ class Saver:
     async def _commit(self) -> None:
         taken = list(self._backlog)
         self._learn_of(self.known.begun)
+        merged = _merge([batch for batch, _ in taken])
         try:
-            seqs = await self._journal.commit(_merge([batch for batch, _ in taken]))
+            seqs = await self._journal.commit(merged)
         except JournalFailed as failure:
             why = failure.message
             self._learn_of(lambda now: self.known.failed(why, now))
@@ -160,6 +162,8 @@ class Saver:
             return
         del self._backlog[: len(taken)]
         newest = max(seqs, default=0)
+        if merged.entries and merged.entries[0].event == GIVEN_UP:
+            seqs = seqs[1:]  # Of no ticket: it tells of those that were given up.
         # From the newest back: where entries were given up, those that are left are the last ones.
         for ticket in (one for _, tickets in reversed(taken) for one in reversed(tickets)):
             first = max(0, len(seqs) - ticket.entries)
@@ -248,7 +252,7 @@ def _merge(batches: list[Batch]) -> Batch:
 def _without_oldest(entries: tuple[Entry, ...], surplus: int) -> tuple[Entry, ...]:
     """The newest entries, behind one that says how many were given up."""
     first, given_up = entries[0], surplus + 1
-    if first.event == "entries_given_up":
+    if first.event == GIVEN_UP:
         given_up += int(first.detail["count"]) - 1
-    gap = Entry(first.at, first.wall, None, 0, "entries_given_up", {"count": given_up}, weight="story")
+    gap = Entry(first.at, first.wall, None, 0, GIVEN_UP, {"count": given_up}, weight="story")
     return (gap, *entries[surplus + 1 :])

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from phoenixd import clis
-from phoenixd.core.spec import AgentSpec
-from phoenixd.core.traits import UNKNOWN, Traits, learn, traits_of
+from phoenixd.core.traits import traits_of
 from phoenixd.harness import HARNESSES
 
 PACKAGE = Path(__file__).resolve().parents[2] / "phoenixd"
@@ -57,20 +54,3 @@ def test_the_names_that_phoenixctl_knows_are_those_of_the_harnesses() -> None:
 
 def test_each_harness_has_told_its_traits() -> None:
     assert {name: traits_of(name) for name in HARNESSES} == {name: one.traits for name, one in HARNESSES.items()}
-
-
-def test_traits_are_told_once() -> None:
-    with pytest.raises(ValueError, match="known already"):
-        learn("codex", Traits(has_hooks=False))
-
-
-def test_an_older_journal_may_name_a_cli_that_nobody_knows_any_more() -> None:
-    assert traits_of("gone") == UNKNOWN
-    assert AgentSpec("a", ("gone",), "/", harness="gone").has_hooks
-
-
-def test_a_decision_before_any_harness_is_known_is_no_wrong_decision() -> None:
-    script = "from phoenixd.core.spec import AgentSpec; AgentSpec('a', ('x',), '/').has_hooks"
-    ended = subprocess.run([sys.executable, "-c", script], cwd=PACKAGE.parent, capture_output=True, text=True)
-
-    assert "import phoenixd.harness before the first decision" in ended.stderr

@@ -88,6 +88,16 @@ CASES = [
     ("its wish is older than the journal", agent(2, R), Trace("a", Wish("stopped", 12), "idle", None, OLD, 2), "keep",
      BackingOff, R),
     ("its shim is silent", agent(2, R), Trace("a", Wish("stopped", 18), "silent", None, OLD, 2), "keep", BackingOff, S),
+    ("its shim is silent, and nobody knows it", None, Trace("a", Wish("running", 18), "silent", None, OLD, 2), "wait",
+     Stopping, S),
+    ("a silent shim, and it is to end", agent(2, R), Trace("a", Wish("ending", 18), "silent", None, OLD, 2), "keep",
+     BackingOff, S),
+    ("a silent shim, and it is wanted", agent(2, R), Trace("a", Wish("running", 18), "silent", None, OLD, 2), "keep",
+     BackingOff, R),
+    ("its shim is silent, and no wish is known", agent(2, R), Trace("a", None, "silent", None, OLD, 2), "wait",
+     Stopping, S),
+    ("it lives, after an older stop", agent(), Trace("a", Wish("stopped", 12), "runs", NEW, NEW, 3), "adopt",
+     Running, R),
     ("the whole directory went back", agent(2, R), Trace("a", Wish("running", 18), "idle", None, OLD, 2, told=30),
      "wait", Stopped, S),
 ]  # fmt: skip
@@ -107,6 +117,48 @@ def test_promise_3_what_becomes_of_an_agent(
     assert after.incarnation >= trace.incarnation
     assert after.found == judged.finding
     assert judged.finding.reason
+
+
+def alive(known: Agent, wish: Wish | None) -> tuple[str, Agent]:
+    trace = Trace("a", wish, "runs", NEW, NEW, 3)
+    judged = judge(world(trace), trace, known, SPEC, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    return judged.finding.verdict, judged.agent
+
+
+def test_promise_3_a_run_that_journal_and_world_know_goes_on_as_it_is_wanted() -> None:
+    """Also where it is being stopped, which a start that the journal lost takes back."""
+    _, runs = alive(agent(), None)
+    _, stops = alive(agent(), Wish("stopped", 21))
+    assert isinstance(stops.state, Stopping)
+
+    verdict, kept = alive(runs, Wish("running", 18))
+    assert (verdict, kept.state, kept.desired) == ("keep", runs.state, R)
+    verdict, kept = alive(runs, Wish("ending", 18))
+    assert (verdict, kept.state, kept.desired) == ("keep", runs.state, S)
+    verdict, kept = alive(stops, Wish("stopped", 21))
+    assert (verdict, kept.state, kept.desired) == ("keep", stops.state, S)
+    verdict, kept = alive(stops, Wish("ending", 21))
+    assert (verdict, kept.state, kept.desired) == ("keep", stops.state, S)
+    verdict, kept = alive(stops, Wish("running", 21))
+    assert (verdict, type(kept.state), kept.desired, kept.run) == ("adopt", Running, R, stops.run)
+    verdict, kept = alive(runs, Wish("stopped", 21))
+    assert (verdict, type(kept.state), kept.run) == ("stop", Stopping, runs.run)
+
+
+def test_promise_9_a_session_that_the_journal_knows_is_as_new_as_its_newest_run() -> None:
+    _, runs = alive(agent(), None)
+    assert runs.session is not None
+    for began, newest in ((NOW.wall - 50.0, NOW.wall - 50.0), (NOW.wall - 150.0, NOW.wall - 100.0)):
+        known = replace(agent(), session=replace(runs.session, active_wall=NOW.wall - 100.0))
+        run = replace(NEW, session_id=runs.session.session_id, began_wall=began)
+        trace = Trace("a", None, "runs", run, run, 3)
+        judged = judge(world(trace), trace, known, SPEC, NOW)
+        assert judged is not None
+        assert judged.agent is not None
+        assert judged.agent.session is not None
+        assert judged.agent.session.active_wall == newest
 
 
 def test_what_nobody_declares_is_left_alone_and_what_was_removed_is_forgotten() -> None:

@@ -353,6 +353,21 @@ def test_codes_that_never_come_for_the_new_session_are_an_escalation() -> None:
     assert isinstance(told.state, Quarantined)
 
 
+def test_a_limit_in_the_new_session_is_waited_out_before_its_codes_are_given_up() -> None:
+    told = forgetful()
+    told.papers = "never"
+    ended(told)
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.hook("stop-failure", error="rate_limit", reset_wall=told.wall + 1500)
+    told.wait(1200)
+
+    assert told.steps == [1, 2, 3, 4]
+    assert (told.known.lost, told.agent.parking is not None) == ("", True)
+    told.wait(2000)
+    assert told.steps[-1] == 7, "the limit is over"
+
+
 def test_where_it_is_switched_off_a_loss_is_told_and_the_agent_is_left_alone() -> None:
     told = forgetful(restore=False)
 

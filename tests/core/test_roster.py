@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.core import ranked as ranks
 from phoenixd.core.agent import Agent
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import AgentDeclared
@@ -35,10 +37,17 @@ def bounds(mark: Mark) -> list[tuple[int | str | float, ...]]:
     return [(what,), (what, group), (what, group, at), (what, group, at, END), (what, group, END, END), (what + 1,)]
 
 
-@given(st.sets(marks), st.sets(marks), st.data())
+@given(st.sets(marks), st.sets(marks), st.sampled_from([2, 3, 8, ranks.BLOCK]), st.data())
 def test_marks_in_order_are_a_sorted_list_whatever_is_put_in_and_taken_out(
-    first: set[Mark], second: set[Mark], data: st.DataObject
+    first: set[Mark], second: set[Mark], longest: int, data: st.DataObject
 ) -> None:
+    """However short the blocks are in which they lie, and none is longer than the longest."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(ranks, "BLOCK", longest)
+        check_order(first, second, longest, data)
+
+
+def check_order(first: set[Mark], second: set[Mark], longest: int, data: st.DataObject) -> None:
     ranked = Ranked.of(first)
     kept = list(ranked)
     for mark in sorted(second):
@@ -46,6 +55,7 @@ def test_marks_in_order_are_a_sorted_list_whatever_is_put_in_and_taken_out(
     gone = data.draw(st.sets(st.sampled_from(sorted(first | second)))) if first | second else set()
     for mark in gone:
         ranked = ranked.changed([mark], ())
+    assert all(0 < len(block) <= longest for block in ranked._blocks)
     left = sorted((first | second) - gone)
     assert list(ranked) == left
     assert kept == sorted(first)

@@ -18,7 +18,7 @@ from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
-from phoenixd.core.events.fleet import Rebooted, TroubleSeen
+from phoenixd.core.events.fleet import JournalBehind, Rebooted, TroubleSeen
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -33,9 +33,9 @@ from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.inbox import inbox
 from phoenixd.core.projection import project, row_of
 from phoenixd.core.seat import finding, names, succession
-from phoenixd.core.seat.lost import generations
+from phoenixd.core.seat.lost import found_again, generations
 from phoenixd.core.seat.orders import NAME_TOO_LONG
-from phoenixd.core.seat.state import Seat
+from phoenixd.core.seat.state import HeldRestart, Seat
 from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
 from phoenixd.core.starts import release
 from phoenixd.documents.codec import decode, encode
@@ -477,6 +477,48 @@ def test_a_salvaged_journal_finds_the_holder_by_what_is_wanted() -> None:
     assert restore(Saved(agents=tuple(story.fleet.agents.values())), {}, story.fleet.limits).seats == {
         "boss": Seat("boss", "boss", 2, 1)
     }
+
+
+def test_an_orchestrator_that_is_declared_as_another_kind_gives_its_seat_up() -> None:
+    story = Seats(BOSS, spec("lead", kind=Kind.ORCHESTRATOR))
+
+    assert story.tell(AgentDeclared(replace(BOSS, kind=Kind.RESIDENT))) is None
+
+    assert list(story.fleet.seats) == ["lead"]
+    assert (story.of("boss").spec.kind, story.of("boss").spec.seat) == (Kind.RESIDENT, "")
+
+
+def test_a_seat_that_has_passed_on_is_kept_whatever_its_holder_is_declared_as() -> None:
+    """Its name is still the way to the generation that works."""
+    story = Seats().succeeded()
+
+    assert story.tell(AgentDeclared(replace(BOSS, kind=Kind.RESIDENT))) is None
+
+    assert story.seat == Seat("boss", "boss", 2, 1)
+    assert story.of("boss-g2").spec.kind is Kind.RESIDENT
+
+
+def test_a_declaration_as_another_kind_waits_as_well_while_the_seat_passes_on() -> None:
+    story = Seats().handing_over()
+
+    story.tell(AgentDeclared(replace(BOSS, kind=Kind.RESIDENT)))
+
+    assert story.seat.declared is not None
+    assert story.of("boss").spec.kind is Kind.ORCHESTRATOR
+
+
+def test_promise_9_an_old_journal_keeps_what_it_knows_of_a_seat_whose_holder_is_the_one_that_is_wanted() -> None:
+    story = Seats().succeeded()
+    waits = replace(story.seat, restart=HeldRestart("operator", False))
+    behind = JournalBehind("it is old", World("boot", 0, 1))
+
+    def again(seats: dict[str, Seat]) -> dict[str, Seat]:
+        return dict(found_again(story.fleet, Step(replace(story.fleet, seats=seats)), behind, story.now).fleet.seats)
+
+    assert again({"boss": waits}) == {"boss": waits}
+    assert again({"boss": Seat("boss", "boss")}) == {"boss": Seat("boss", "boss", 2, 1)}, "it knew of no fence"
+    assert again({}) == {"boss": Seat("boss", "boss", 2, 1)}
+    assert again({"boss": waits, "gone": Seat("gone", "gone")}) == {"boss": waits}
 
 
 def test_status_and_inbox_show_one_row_under_the_seats_name() -> None:

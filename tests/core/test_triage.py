@@ -11,9 +11,11 @@ import pytest
 
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.causes import EndCause
+from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.treatment import fine, gather, rules
+from phoenixd.core.treatment.case import Patient
 from phoenixd.core.treatment.evidence import Evidence, known
 from phoenixd.core.treatment.fine import FINE
 from phoenixd.core.treatment.rules import RULES
@@ -223,11 +225,52 @@ def test_c4_what_fails_in_a_living_run_is_told_as_such() -> None:
     assert (cut.occasion, cut.is_alive) == ("cut_answer", True)
 
 
+def test_c4_all_that_is_known_of_a_failed_turn_is_evidence() -> None:
+    agent = replace(Story(claude()).works().agent, crashes=(1.0, 2.0))
+    event = TurnFailed(
+        "a", 1, error="strange", text="x" * 10, failure="request", named="limit", status=413, reset_wall=5.0,
+        full_disks=("/", "/home"),
+    )  # fmt: skip
+    found = gather.of_failed_turn(agent, event)
+    assert (found.failure, found.word, found.named, found.status) == ("request", "strange", "limit", 413)
+    assert (found.reset, found.said, found.disk_full, found.disks) == (True, "x" * 10, True, "/, /home")
+    assert (found.mode, found.session_seen, found.worked, found.turn_open) == ("fresh", True, True, True)
+    assert (found.call, found.fill, found.crashes) == ("", None, 2)
+
+    patient = Patient("a", 1, "c1", 0.0, failure="limit", word="w", named="service", said="it said", disks="/srv")
+    later = gather.of_status(agent, patient, FailureStatusSeen("a", 1, status=529))
+    assert (later.failure, later.word, later.named, later.status) == ("limit", "w", "service", 529)
+    assert (later.said, later.disk_full, later.disks, later.turn_open, later.is_alive) == (
+        "it said", True, "/srv", True, True
+    )  # fmt: skip
+    end = LastExit(1, 1, None, "exit", 3.0, 0.0, note="its note", full_disks=("/",), oom="host")
+    ended = gather.of_end(agent, agent, end, replace(patient, status=500))
+    assert (ended.failure, ended.status, ended.said, ended.lived) == ("limit", 500, "it said", 3.0)
+    other = gather.of_end(agent, agent, end, replace(patient, incarnation=2))
+    assert (other.failure, other.said, other.disks, other.oom, other.code) == ("", "its note", "/", "host", 1)
+    assert gather.of_end(agent, agent, end, replace(patient, said="")).said == "its note"
+
+
 def test_a_start_without_a_run_is_a_failed_start_unless_its_session_was_refused() -> None:
     agent = Story(claude()).agent
     refused = gather.of_start(agent, StartFailed("a", 1, 0, "no such session", "resume refused"))
     failed = gather.of_start(agent, StartFailed("a", 1, 0, "no room", "disk full"))
     assert (refused.occasion, failed.occasion) == ("refused_resume", "failed_start")
+
+
+@pytest.mark.parametrize(
+    ("cause", "ran", "occasion"),
+    [
+        ("hung", True, "hung"), ("overtime", True, "overtime"), ("exit", True, "crash"),
+        ("terminal_lost", True, "crash"), ("not started", False, "failed_start"), ("exit", False, "failed_start"),
+    ],
+)  # fmt: skip
+def test_c4_the_end_of_a_run_is_a_crash_only_where_its_command_ran_and_nobody_ended_it(
+    cause: EndCause, ran: bool, occasion: str
+) -> None:
+    agent = Story(claude()).works().agent
+
+    assert gather.of_end(agent, agent, LastExit(1, 1, None, cause, 3.0, 0.0, ran=ran), None).occasion == occasion
 
 
 @pytest.mark.parametrize(

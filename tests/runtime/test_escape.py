@@ -11,13 +11,14 @@ import pytest
 import phoenixd.harness  # noqa: F401  # Traits are known once it is imported.
 from phoenixd.core.actions import DismissDialog, InterruptTurn, LookAtScreen
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.typing.escaping import ENDS_WITHIN
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, RecordKind
 from phoenixd.errors import TerminalFailed
-from phoenixd.runtime.screening import REFUSAL_LATE, Screening
+from phoenixd.runtime.screening import REFUSAL_LATE, REFUSAL_NEWS, Screening
 from tests.core.story import Story, claude
 
 
@@ -166,13 +167,16 @@ class Transcripts:
         return self.facts_of.pop(0) if len(self.facts_of) > 1 else self.facts_of[0]
 
 
-async def looked(*facts: SessionFacts) -> tuple[list[object], float]:
-    """What is told where the screen is idle in an open turn, and how long that took."""
-    agent = Story(claude("o")).works().agent
+async def looked(
+    *facts: SessionFacts, agent: Agent | None = None, shows: str = "idle", at: float = 0.0
+) -> tuple[list[object], float]:
+    """What is told where the screen is idle in an open turn, or as said, and how long that took."""
+    agent = agent if agent is not None else Story(claude("o")).works().agent
     told: list[object] = []
     outside = SimpleNamespace(
-        terminal=Terminal(), screens=Screens(("idle",)), clock=Clock(), transcripts=Transcripts(*facts)
+        terminal=Terminal(), screens=Screens((shows,)), clock=Clock(), transcripts=Transcripts(*facts)
     )
+    outside.clock.at = at
     await Screening(cast(Any, outside), lambda name: agent, told.append).look(LookAtScreen("o", 1))
     return told, outside.clock.at
 
@@ -194,3 +198,25 @@ async def test_a_refusal_is_waited_for_where_a_prompt_is_the_newest_and_not_for_
     told, took = await looked(SessionFacts(newest_kind=newest))
     assert told == [IDLE]
     assert waits <= took <= 1.2 * waits
+
+
+@pytest.mark.parametrize(
+    ("turn_open", "shows", "age", "is_told"),
+    [
+        (True, "idle", 1000.0, True), (True, "working", 1.0, False),
+        (False, "idle", REFUSAL_NEWS, True), (False, "working", REFUSAL_NEWS, True),
+        (False, "idle", REFUSAL_NEWS + 0.1, False),
+    ],
+)  # fmt: skip
+async def test_a_refusal_is_looked_for_at_the_end_of_an_open_turn_and_for_a_while_after_it(
+    turn_open: bool, shows: str, age: float, is_told: bool
+) -> None:
+    story = Story(claude("o")).works()
+    if not turn_open:
+        story.hook("stop")
+    assert isinstance(story.agent.state, Running)
+    at = story.agent.state.activity.evidence_at + age
+
+    told, _ = await looked(REFUSED, agent=story.agent, shows=shows, at=at)
+
+    assert (TurnFailed("o", 1, error="invalid_request") in told) is is_told

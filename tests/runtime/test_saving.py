@@ -32,9 +32,9 @@ class SmallDisk:
         if self.room == 0:
             raise JournalFailed("the disk is full")
         self.room -= 1
-        first = len(self.committed)
+        first = len(self.committed) + 1
         self.committed += batch.entries
-        return tuple(range(first, len(self.committed)))
+        return tuple(range(first, len(self.committed) + 1))
 
     def release_reserve(self) -> bool:
         self.room, self.held_back = self.room + self.held_back, 0
@@ -81,14 +81,14 @@ def numbers(disk: SmallDisk) -> list[int]:
 async def test_what_a_full_disk_did_not_take_is_saved_in_order_once_there_is_room() -> None:
     disk, told = SmallDisk(room=1), Told()
     async with running(disk, told) as saver:
-        assert (await saver.save(batch(1, 2))).seqs == (0, 1)
+        assert (await saver.save(batch(1, 2))).seqs == (1, 2)
         for number in range(3, 300):
             assert (await saver.save(batch(number))).seqs is None
         assert told.held == ["the disk is full"]
         disk.room = 100
         await eventually(lambda: told.held == ["the disk is full", ""])
         assert numbers(disk) == list(range(1, 300))
-        assert (await saver.save(batch(300))).seqs == (299,)
+        assert (await saver.save(batch(300))).seqs == (300,)
 
 
 async def test_an_order_that_ends_something_is_saved_on_the_space_held_back_and_starts_go_on_waiting() -> None:
@@ -96,7 +96,7 @@ async def test_an_order_that_ends_something_is_saved_on_the_space_held_back_and_
     async with running(disk, told) as saver:
         assert (await saver.save(batch(1))).seqs is None
         assert disk.held_back == 1, "not spent on what nobody waits for"
-        assert (await saver.save(batch(2), is_order=True)).seqs == (1,)
+        assert (await saver.save(batch(2), is_order=True)).seqs == (2,)
         assert numbers(disk) == [1, 2]
         assert saver.known.withholds == "nearly full"
         assert (await saver.save(batch(3), is_order=True)).seqs is None
@@ -110,10 +110,14 @@ async def test_a_journal_that_fails_for_days_fills_no_memory(monkeypatch: pytest
     monkeypatch.setattr(saving, "MOST_ENTRIES", 500)
     disk, told = SmallDisk(room=0), Told()
     async with running(disk, told) as saver:
-        for number in range(3000):
-            assert (await saver.save(batch(number))).seqs is None
+        tickets = [await saver.save(batch(number)) for number in range(3000)]
+        assert all(ticket.seqs is None for ticket in tickets)
         disk.room = 100
         await eventually(lambda: told.held == ["the disk is full", ""])
+        assert [seq for ticket in tickets for seq in ticket.seqs or ()] == [
+            *(0 for _ in range(3000 - len(disk.committed) + 1)),
+            *range(2, len(disk.committed) + 1),
+        ], "a row that was given up has no number, and each other its own"
     gap, *kept = disk.committed
     assert gap.event == "entries_given_up"
     assert [entry.detail["n"] for entry in kept] == list(range(3000 - len(kept), 3000))

@@ -63,6 +63,29 @@ class House:
         return self.sights.of(self.agent)
 
 
+def test_a_turn_that_ends_ends_its_calls_and_a_session_tells_another_model_once() -> None:
+    house = House()
+    house.begins("Bash", command="make")
+    assert house.seen().doing is not None
+    house.changes.clear()
+
+    house.hook("stop")
+    assert (house.seen().doing, house.changes) == (None, ["a"])
+    house.hook("stop")
+    assert house.changes == ["a"], "nothing changed"
+    house.hook("session-start", model="opus")
+    assert len(house.changes) == 2
+    for quiet in ({"model": "opus"}, {}, {"model": 7}):
+        house.hook("session-start", **quiet)
+        assert len(house.changes) == 2
+    house.begins("Bash", command="make")
+    house.hook("session-start", model=7)
+    assert (house.seen().model, house.seen().doing) == ("opus", None)
+    house.changes[:] = house.changes[:2]
+    house.hook("stop", model="haiku")
+    assert len(house.changes) == 2, "which model it is, its session's start says"
+
+
 @pytest.mark.parametrize(
     ("tool", "given", "argument"),
     [

@@ -136,7 +136,8 @@ def _not_ready(agent: Agent, state: Starting, now: Moment) -> Decision:
     if overdue is not None and overdue.at <= now.at:
         return _end_overdue(agent, state, overdue, now)
     since = now.at - (state.run.exec_at if state.run.exec_at is not None else state.run.began)
-    wait = min(window, max(SILENT_START_LOOK, since)) if silent else window
+    # Of a start that hooks tell of, the window is over by then: the next look comes after as long again.
+    wait = min(window, max(SILENT_START_LOOK, since))
     ready_by = now.at + wait if overdue is None else min(now.at + wait, overdue.at)
     waiting = Starting(state.run, state.activity, ready_by, overdue=True)
     return Decision(

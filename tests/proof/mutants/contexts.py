@@ -1,4 +1,7 @@
-"""A pytest plugin, `-p tests.proof.mutants.contexts`: which test runs which lines, and how long each test takes."""
+"""A pytest plugin, `-p tests.proof.mutants.contexts`: which test runs which lines, and how long each test takes.
+
+Each file of tests leaves its part of the map once its last test is over, so what was measured outlives an interruption.
+"""
 
 from __future__ import annotations
 
@@ -9,28 +12,38 @@ from pathlib import Path
 
 import coverage
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler.loadscope import LoadScopeScheduling
 
 DIRECTORY = "PHOENIX_MUTANTS_MAP"
 FILES = "PHOENIX_MUTANTS_FILES"
 
 
 class Contexts:
-    """Coverage in this process, with the running test as its context."""
+    """Coverage in this process, file by file, with the running test as its context."""
 
     def __init__(self, directory: Path, files: list[str]) -> None:
-        self._times = directory / f"times.{os.getpid()}"
+        self._directory = directory
+        self._files = files
         self._seconds: dict[str, float] = {}
         self._failed: set[str] = set()
-        self._coverage = coverage.Coverage(
-            data_file=str(directory / "lines"), data_suffix=True, include=files, branch=False, config_file=False
-        )
-        self._coverage.start()
+        self._coverage: coverage.Coverage | None = None
 
     @pytest.hookimpl(wrapper=True)
-    def pytest_runtest_protocol(self, item: pytest.Item) -> Generator[None, object, object]:
+    def pytest_runtest_protocol(
+        self, item: pytest.Item, nextitem: pytest.Item | None
+    ) -> Generator[None, object, object]:
+        if self._coverage is None:
+            self._coverage = coverage.Coverage(data_file=None, include=self._files, branch=False, config_file=False)
+            self._coverage.set_option("run:disable_warnings", ["no-data-collected"])
+            self._coverage.start()
         self._coverage.switch_context(item.nodeid)
         result = yield
         self._coverage.switch_context("")
+        if nextitem is None or nextitem.path != item.path:
+            self._coverage.stop()
+            self._write(file_of(item.nodeid), item.config.rootpath, self._coverage.get_data())
+            self._coverage = None
         return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
@@ -38,11 +51,34 @@ class Contexts:
         if report.outcome != "passed":
             self._failed.add(report.nodeid)
 
-    def pytest_sessionfinish(self) -> None:
-        self._coverage.stop()
-        self._coverage.save()
-        passed = {name: seconds for name, seconds in self._seconds.items() if name not in self._failed}
-        self._times.write_text(json.dumps(passed))
+    def _write(self, file: str, root: Path, data: coverage.CoverageData) -> None:
+        names = sorted(name for name in self._seconds if name not in self._failed and file_of(name) == file)
+        number = {name: place for place, name in enumerate(names)}
+        lines = {
+            str(Path(path).relative_to(root)): {
+                str(line): sorted(number[context] for context in contexts if context in number)
+                for line, contexts in data.contexts_by_lineno(path).items()
+            }
+            for path in data.measured_files()
+        }
+        part = {"tests": [(name, round(self._seconds[name], 3)) for name in names], "lines": lines}
+        (self._directory / file.replace("/", "+")).with_suffix(".json").write_text(json.dumps(part))
+
+
+class ByFile(LoadScopeScheduling):
+    """A file's tests stay with one worker, classes and all."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        return file_of(nodeid)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
+    return ByFile(config, log)
+
+
+def file_of(test: str) -> str:
+    return test.partition("::")[0]
 
 
 def pytest_configure(config: pytest.Config) -> None:

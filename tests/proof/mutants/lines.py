@@ -1,22 +1,26 @@
-"""The map of line -> tests, measured once for each state of the tree and kept outside it."""
+"""The map of line -> tests, measured once for each state of code and tests, and kept outside the tree."""
 
 from __future__ import annotations
 
 import ast
+import contextlib
 import hashlib
 import json
 import os
 import subprocess
 import sys
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import SequenceMatcher
+from functools import cache as cache_in_memory
+from math import inf
 from pathlib import Path
+from typing import Any
 
-import coverage
-
-from tests.proof.mutants.contexts import DIRECTORY, FILES
+from tests.proof.mutants.contexts import DIRECTORY, FILES, file_of
 from tests.proof.mutants.operators import Mutant
 
 # The tests that run the code in pytest's own process, where its lines can be seen.
@@ -31,6 +35,11 @@ APART = {
         "tests/shim/test_unswept.py",
     ),
 }  # fmt: skip
+Part = dict[str, Any]
+"""What was measured of one file of tests: its `tests`, the `lines` that they run, and the `code` as it was then."""
+Way = tuple[str, int, int, int, int]
+"""A step from one text to the next, as difflib tells it."""
+EMPTY: Part = {"tests": [], "lines": {}}
 MOST = 200
 """Tests that are asked about a file of which no test runs a line."""
 
@@ -50,7 +59,7 @@ class Lines:
             if mutant.path.startswith(place):
                 return list(files)
         by_line = self.lines.get(mutant.path, {})
-        numbers = set(by_line.get(str(mutant.line), ()))
+        numbers = set(by_line.get(str(mutant.seen_at), ()))
         if not numbers and not _in_a_body(mutant):
             # What runs only while the file is imported is seen by all that use the file.
             numbers = {n for found in by_line.values() for n in found} or self._beside(mutant.path)
@@ -74,73 +83,174 @@ def _in_a_body(mutant: Mutant) -> bool:
     return mutant.function.rpartition(".")[2].lstrip("_")[:1].islower()
 
 
-def measured(root: Path, files: Sequence[str], jobs: int) -> Lines:
-    """Return the map for this tree; the first time that takes as long as those tests under a tracer."""
-    place = cache_of(root, files)
-    if not place.exists():
-        print(f"measuring which test runs which line, once for this tree: {place}", flush=True)
-        place.parent.mkdir(parents=True, exist_ok=True)
+def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) -> Lines | None:
+    """Return the map for this tree, or None where that was not measured `until` then, by the monotonic clock.
+
+    What was measured of a file of tests counts until that file changes, or what it imports of the tests. Where the code
+    changes, its lines move: a test that began to run a line is not asked about it, so that a mutant may seem to survive
+    and none seems killed. Without the cache all is measured anew.
+    """
+    places = parts_of(root, files)
+    lacking = [name for name, place in places.items() if not place.exists()]
+    if lacking:
+        print(f"measuring which test runs which line: {len(lacking)} of {len(places)} files of tests", flush=True)
         with tempfile.TemporaryDirectory(prefix="phx-") as directory:
-            _measure(root, files, jobs, Path(directory))
-            lines = _combined(root, Path(directory))
-        half = place.with_suffix(f".{os.getpid()}")
-        half.write_text(json.dumps({"tests": lines.tests, "lines": lines.lines, "imports": lines.imports}))
-        half.replace(place)
-    told = json.loads(place.read_text())
-    return Lines([(name, seconds) for name, seconds in told["tests"]], told["lines"], told["imports"])
+            is_whole = _measure(root, files, lacking, jobs, Path(directory), until)
+            for name in lacking:
+                part = Path(directory, name.replace("/", "+")).with_suffix(".json")
+                if part.exists() or is_whole:  # A file all of whose tests are left out has an empty part.
+                    keep(root, places[name], json.loads(part.read_text()) if part.exists() else EMPTY)
+        if not is_whole:
+            return None
+    return combined(root, [part for place in places.values() if (part := known_part(root, place)) is not None])
 
 
-def cache_of(root: Path, files: Iterable[str]) -> Path:
-    digest = hashlib.sha256(f"{sys.version} {sorted(files)} {MEASURED} {MARKS}".encode())
-    for path in sorted([*root.glob("phoenixd/**/*.py"), *root.glob("tests/**/*.py")]):
+def known_part(root: Path, place: Path) -> Part | None:
+    """Return what was measured of a file of tests, with the numbers that its lines have now."""
+    if not place.exists():
+        return None
+    part: Part = json.loads(place.read_text())
+    lines = {name: moved(by_line, *ways_of(root, name, part["code"][name])) for name, by_line in part["lines"].items()}
+    return {**part, "lines": lines}
+
+
+def moved(by_line: dict[str, list[int]], old: int, ways: Sequence[Way]) -> dict[str, list[int]]:
+    """Return the tests of each line now: of a changed line those of what stood there, of a new one its neighbours'."""
+    found: dict[str, list[int]] = {}
+    for tag, i1, i2, j1, j2 in ways:
+        if tag == "equal":
+            found |= {str(j1 + k + 1): by_line[str(i1 + k + 1)] for k in range(i2 - i1) if str(i1 + k + 1) in by_line}
+        else:
+            beside = range(i1 + 1, i2 + 1) if tag == "replace" else range(max(1, i1), min(old, i1 + 1) + 1)
+            tests = sorted({number for line in beside for number in by_line.get(str(line), ())})
+            found |= {str(line): tests for line in range(j1 + 1, j2 + 1) if tests}
+    return found
+
+
+@cache_in_memory
+def ways_of(root: Path, name: str, digest: str) -> tuple[int, list[Way]]:
+    """How many lines a file had when it had this digest, and how it came from there to what it is."""
+    kept, path = _source(digest), root / name
+    old = kept.read_text().splitlines() if kept.is_file() else []
+    new = path.read_text().splitlines() if path.is_file() else []
+    return len(old), SequenceMatcher(None, old, new, autojunk=False).get_opcodes()
+
+
+def _source(digest: str) -> Path:
+    return cache() / "sources" / digest
+
+
+def cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "phoenixd-mutants"
+
+
+def digest_of(root: Path, paths: Iterable[Path], about: str = "") -> str:
+    digest = hashlib.sha256(f"{sys.version} {about}".encode())
+    for path in sorted(paths):
         digest.update(f"{path.relative_to(root)}\0".encode() + path.read_bytes())
-    caches = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
-    return caches / "phoenixd-mutants" / f"{digest.hexdigest()[:16]}.json"
+    return digest.hexdigest()[:16]
 
 
-def _measure(root: Path, files: Sequence[str], jobs: int, directory: Path) -> None:
+def parts_of(root: Path, files: Iterable[str]) -> dict[str, Path]:
+    """Return where the part of each file of tests is kept: by that file and all that it imports of the tests."""
+    rooms = [path for room in MEASURED for path in root.glob(f"{room}/**/test_*.py")]
+    about = f"{sorted(files)} {MARKS}"
+    return {
+        str(path.relative_to(root)): cache() / f"{path.stem}-{digest_of(root, _used(root, path), about)}.json"
+        for path in sorted(rooms)
+    }
+
+
+def _used(root: Path, path: Path) -> set[Path]:
+    """A file of tests, the conftests above it, and what these import of the tests, by way of each other too."""
+    above = {folder / "conftest.py" for folder in path.parents if folder.is_relative_to(root / "tests")}
+    found = {path, *(one for one in above if one.is_file())}
+    left = list(found)
+    while left:
+        beside = {root / name for name in imported(root, str(left.pop().relative_to(root)), "tests.")}
+        left += beside - found
+        found |= beside
+    return found
+
+
+def keep(root: Path, place: Path, part: Part) -> None:
+    """Keep what was measured of a file of tests, and the sources whose lines it names."""
+    code = {}
+    for name in part["lines"]:
+        text = (root / name).read_bytes()
+        code[name] = hashlib.sha256(text).hexdigest()[:16]
+        if not _source(code[name]).exists():
+            _write(_source(code[name]), text)
+    _write(place, json.dumps({**part, "code": code}).encode())
+
+
+def _write(place: Path, text: bytes) -> None:
+    place.parent.mkdir(parents=True, exist_ok=True)
+    half = place.with_suffix(f".{os.getpid()}")
+    half.write_bytes(text)
+    half.replace(place)
+
+
+def _measure(
+    root: Path, files: Sequence[str], lacking: Sequence[str], jobs: int, directory: Path, until: float
+) -> bool:
+    """Run files of tests under a tracer; whether all were run in time."""
     paths = os.pathsep.join(str(root / name) for name in files)
     environment = {
         **os.environ, DIRECTORY: str(directory), FILES: paths, "HYPOTHESIS_PROFILE": "mutants",
         "COVERAGE_CORE": "ctrace",
     }  # fmt: skip
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]
-    argv += ["-n", str(jobs), "--dist", "loadfile", "--timeout", "900", "-m", MARKS]
-    rooms = [room for room in MEASURED if (root / room).exists()]
-    done = subprocess.run([*argv, *rooms], cwd=root, env=environment, capture_output=True, text=True, check=False)
-    if done.returncode not in (0, 1):
-        raise SystemExit(f"the tests could not be measured; pytest said:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
+    argv += ["-n", str(jobs), "--dist", "loadscope", "--timeout", "900", "-m", MARKS]
+    asked = subprocess.Popen(
+        [*argv, *lacking], cwd=root, env=environment, start_new_session=True, text=True, stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    try:
+        said, _ = asked.communicate(timeout=None if until == inf else max(0.0, until - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return False
+    finally:
+        kill_session(asked)
+        asked.wait()
+    if asked.returncode not in (0, 1, 5):
+        raise SystemExit(f"the tests could not be measured; pytest said:\n{said[-4000:]}")
+    return True
 
 
-def _combined(root: Path, directory: Path) -> Lines:
-    seconds: dict[str, float] = {}
-    for times in directory.glob("times.*"):
-        seconds |= json.loads(times.read_text())
-    names = sorted(seconds)
-    number = {name: place for place, name in enumerate(names)}
+def kill_session(asked: subprocess.Popen[str]) -> None:
+    """End the session of pytest, unless it is over: its number may be another's then."""
+    if asked.poll() is None:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(asked.pid, 9)
+
+
+def combined(root: Path, parts: Iterable[Part]) -> Lines:
+    """Make one map of the parts of all files of tests."""
+    tests: list[tuple[str, float]] = []
     lines: dict[str, dict[str, list[int]]] = {}
-    for path in directory.glob("lines.*"):
-        data = coverage.CoverageData(str(path))
-        data.read()
-        for file in data.measured_files():
-            of_file = lines.setdefault(str(Path(file).relative_to(root)), {})
-            for line, contexts in data.contexts_by_lineno(file).items():
-                seen = of_file.setdefault(str(line), [])
-                seen += [number[context] for context in contexts if context in number]
-    return Lines([(name, round(seconds[name], 3)) for name in names], lines, _imports(root, names))
+    for part in parts:
+        before = len(tests)
+        tests += [(name, seconds) for name, seconds in part["tests"]]
+        for file, by_line in part["lines"].items():
+            of_file = lines.setdefault(file, {})
+            for line, numbers in by_line.items():
+                of_file.setdefault(line, []).extend(before + number for number in numbers)
+    return Lines(tests, lines, _imports(root, [name for name, _ in tests]))
 
 
 def _imports(root: Path, tests: Sequence[str]) -> dict[str, list[int]]:
     found: dict[str, list[int]] = {}
-    by_file = {name: imported(root, name) for name in {test.partition("::")[0] for test in tests}}
+    by_file = {name: imported(root, name) for name in {file_of(test) for test in tests}}
     for number, test in enumerate(tests):
-        for path in by_file[test.partition("::")[0]]:
+        for path in by_file[file_of(test)]:
             found.setdefault(path, []).append(number)
     return found
 
 
-def imported(root: Path, name: str) -> set[str]:
-    """Return the files of the package that a file of tests imports by name."""
+@cache_in_memory
+def imported(root: Path, name: str, package: str = "phoenixd.") -> set[str]:
+    """Return the files of a package that a file of tests imports by name: of `import a.b` all in that folder."""
     source = root / name
     tree = ast.parse(source.read_bytes()) if source.is_file() else ast.Module([], [])
     modules = {
@@ -148,5 +258,11 @@ def imported(root: Path, name: str) -> set[str]:
         for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.module
         for module in (node.module, *(f"{node.module}.{alias.name}" for alias in node.names))
     }  # fmt: skip
-    paths = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith("phoenixd.")}
-    return {path for path in paths if (root / path).is_file()}
+    paths = {f"{module.replace('.', '/')}.py" for module in modules if module.startswith(package)}
+    whole = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
+    beneath = {
+        str(path.relative_to(root))
+        for module in whole if module.startswith(package)
+        for path in (root / module.replace(".", "/")).glob("**/*.py")
+    }  # fmt: skip
+    return {path for path in paths if (root / path).is_file()} | beneath

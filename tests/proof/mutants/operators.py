@@ -37,6 +37,8 @@ class Mutant:
     start: int
     end: int
     becomes: str
+    seen_at: int
+    """The line whose tests see it: its own, and for a default of a parameter the first line of the body."""
 
     def applied(self, source: bytes) -> bytes:
         return source[: self.start] + self.becomes.encode() + source[self.end :]
@@ -66,12 +68,19 @@ def mutants(path: str, source: bytes) -> list[Mutant]:
     for line in source.splitlines(keepends=True):
         starts.append(starts[-1] + len(line))
     found = []
-    for function, node, kind, becomes in _walk(ast.parse(source), ""):
+    tree = ast.parse(source)
+    bodies = {
+        id(default): _first(node)
+        for node in ast.walk(tree) if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
+        for default in _defaults(node)
+    }  # fmt: skip
+    for function, node, kind, becomes in _walk(tree, ""):
         assert node.end_lineno is not None
         assert node.end_col_offset is not None
         start = starts[node.lineno - 1] + node.col_offset
         end = starts[node.end_lineno - 1] + node.end_col_offset
-        found.append(Mutant(path, node.lineno, kind, function, start, end, becomes))
+        seen_at = bodies.get(id(node), node.lineno)
+        found.append(Mutant(path, node.lineno, kind, function, start, end, becomes, seen_at))
     return sorted(found, key=lambda mutant: (mutant.start, mutant.end, mutant.kind, mutant.becomes))
 
 
@@ -92,7 +101,7 @@ def _is_left_alone(node: ast.AST) -> bool:
     match node:
         case ast.Assert() | ast.JoinedStr() | ast.arg() | ast.Import() | ast.ImportFrom():
             return True
-        case ast.If(test=ast.Name("TYPE_CHECKING")):
+        case ast.If(test=ast.Name("TYPE_CHECKING")) | ast.Expr(value=ast.Call(func=ast.Name("assert_never"))):
             return True
         case ast.keyword(arg=name):
             return name in TEXTS
@@ -106,13 +115,22 @@ def _is_left_alone(node: ast.AST) -> bool:
 def _children(node: ast.AST) -> list[ast.AST]:
     match node:
         case ast.FunctionDef() | ast.AsyncFunctionDef():
-            defaults = [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
-            return [*defaults, *node.body]
+            return [*_defaults(node), *node.body]
         case ast.ClassDef():
             return list(node.body)
         case ast.AnnAssign():
             return [node.value] if node.value is not None else []
     return list(ast.iter_child_nodes(node))
+
+
+def _defaults(node: ast.FunctionDef | ast.AsyncFunctionDef) -> list[ast.expr]:
+    return [default for default in (*node.args.defaults, *node.args.kw_defaults) if default is not None]
+
+
+def _first(node: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """The line of the first statement that runs: a docstring is none."""
+    told = ast.get_docstring(node, clean=False) is not None and len(node.body) > 1
+    return node.body[told].lineno
 
 
 def _changes(node: ast.AST, in_function: bool) -> Iterator[tuple[ast.expr | ast.stmt, str, str]]:

@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 import ast
-import contextlib
-import os
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
-from tests.proof.mutants.__main__ import ROOT, draw, targets, told
-from tests.proof.mutants.lines import MOST, Lines, imported
+from tests.proof.mutants.__main__ import ROOT, Kept, draw, targets, told
 from tests.proof.mutants.operators import Mutant, mutants
-from tests.proof.mutants.trials import Copy, Verdict
-from tests.waiting import eventually_sync
+from tests.proof.mutants.trials import Verdict
 
 ONE = "def f(a, b):\n    "
 
@@ -59,6 +52,7 @@ def test_what_decides_is_changed(line: str, mutated: set[str]) -> None:
         "log.info(a, n=1)",
         "self._log.info(a, n=1)",
         "assert a is not None",
+        "assert_never(a)",
         "c: int | None = a",
         "return keep(a, why=a + b)",
         "return (a, 'text') + b",
@@ -75,6 +69,14 @@ def test_annotations_and_decorators_are_left_alone_and_defaults_are_not() -> Non
     source = b"@dataclass(frozen=True)\nclass A:\n    x: int | None = 1\n    def f(self, y: A | B = 2) -> C | D: ...\n"
 
     assert [mutant.becomes for mutant in mutants("a.py", source)] == ["2", "3"]
+
+
+def test_a_default_of_a_parameter_is_seen_by_the_tests_that_run_the_body() -> None:
+    source = b'def f(\n    a=1,\n    *, b=2\n):\n    """What."""\n    return 3\n'
+
+    assert [(mutant.becomes, mutant.line, mutant.seen_at) for mutant in mutants("a.py", source)] == [
+        ("2", 2, 6), ("3", 3, 6), ("4", 6, 6)
+    ]  # fmt: skip
 
 
 def test_places_are_counted_in_bytes() -> None:
@@ -107,46 +109,16 @@ def test_each_place_of_the_table_holds_mutants() -> None:
         assert any(name.startswith(f"phoenixd/{place}") for name in targets(ROOT)), place
 
 
+def test_a_verdict_outlives_the_run_that_gave_it(tmp_path: Path) -> None:
+    kept, mutant = Kept(tmp_path / "kept"), a_mutant()
+    kept.add(mutant, Verdict("killed", 1.5, "a test"))
+
+    assert Kept(tmp_path / "kept").verdict(mutant) == Verdict("killed", 1.5, "a test")
+    assert Kept(tmp_path / "kept").verdict(a_mutant(path="b.py")) is None
+
+
 def a_mutant(function: str = "f", path: str = "a.py") -> Mutant:
-    return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)")
-
-
-def test_the_quickest_tests_of_the_line_are_asked_first() -> None:
-    lines = Lines([("slow", 2.0), ("quick", 0.1), ("elsewhere", 0.0)], {"a.py": {"2": [0, 1], "9": [2]}})
-
-    assert lines.chosen(a_mutant()) == ["quick", "slow"]
-
-
-def test_a_line_that_runs_at_import_is_seen_by_all_tests_of_the_file() -> None:
-    lines = Lines([("slow", 2.0), ("quick", 0.1)], {"a.py": {"7": [0], "9": [1]}})
-
-    assert lines.chosen(a_mutant(function="")) == ["quick", "slow"]
-    assert lines.chosen(a_mutant(function="Settings")) == ["quick", "slow"]
-    assert lines.chosen(a_mutant(function="f")) == []
-
-
-def test_a_default_is_tried_by_the_tests_that_import_its_file_too(tmp_path: Path) -> None:
-    """They may compare it and run no line of the file."""
-    (tmp_path / "phoenixd" / "core").mkdir(parents=True)
-    (tmp_path / "phoenixd" / "core" / "spec.py").touch()
-    (tmp_path / "test_a.py").write_text("from phoenixd.core.spec import A\nfrom phoenixd.core import gone\n")
-    (tmp_path / "test_b.py").write_text("from phoenixd.core import spec\nfrom spec import b\nimport ast\n")
-    lines = Lines([("a", 1.0), ("b", 2.0)], {"a.py": {"9": [1]}}, {"a.py": [0]})
-
-    assert imported(tmp_path, "test_a.py") == imported(tmp_path, "test_b.py") == {"phoenixd/core/spec.py"}
-    assert lines.chosen(a_mutant("Settings")) == ["a", "b"]
-    assert lines.chosen(a_mutant("f")) == []
-
-
-def test_a_default_in_a_file_of_shapes_is_tried_by_the_tests_that_run_most_of_its_folder() -> None:
-    tests = [("much", 2.0), ("elsewhere", 0.0), *((f"little {number}", 1.0) for number in range(MOST))]
-    lines = Lines(tests, {
-        "core/a.py": {"1": []}, "core/b.py": {"2": [*range(2, MOST + 2), 0], "3": [0]}, "shim/c.py": {"1": [1]},
-    })  # fmt: skip
-
-    chosen = lines.chosen(a_mutant("Limits", "core/a.py"))
-    assert ("much" in chosen, "elsewhere" in chosen, len(chosen)) == (True, False, MOST)
-    assert lines.chosen(a_mutant("f", "core/a.py")) == []
+    return Mutant(path, 2, "comparison", function, 24, 30, "(a != b)", 2)
 
 
 def test_survivors_are_listed_and_those_that_change_nothing_do_not_count(tmp_path: Path) -> None:
@@ -175,90 +147,3 @@ def test_a_trial_that_ran_no_test_counts_as_a_survivor(tmp_path: Path) -> None:
     _, well = told([(a_mutant(), Verdict("not run", 1.0))], {}, tmp_path)
 
     assert not well
-
-
-INTERRUPTED = """
-import signal, sys
-from pathlib import Path
-from tests.proof.mutants import __main__ as program
-from tests.proof.mutants.lines import Lines
-from tests.proof.mutants.operators import mutants
-program.ROOT = Path(sys.argv[1])
-program.control = lambda *_: None
-Lines.chosen = lambda self, mutant: ["test_a.py"]
-for number in (signal.SIGINT, signal.SIGTERM):  # Ignored, as in a background job, they would be inherited so.
-    signal.signal(number, signal.default_int_handler)
-drawn = mutants("a.py", (program.ROOT / "a.py").read_bytes()) * 3
-program.try_all(drawn, Lines([], {}), Path(sys.argv[2]), 2)
-"""
-ENDLESS = """
-import os, subprocess, sys, time
-def test_it():
-    place = os.environ["SEEN"]
-    child = subprocess.Popen([sys.executable, "-c", "import time; time.sleep(1000)", "trial-of", place])
-    open(f"{place}/{os.getpid()}-{time.monotonic_ns()}", "w").close()
-    child.wait()
-"""
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_an_interrupted_proof_leaves_no_process_of_its_trials(tmp_path: Path, number: signal.Signals) -> None:
-    tree, seen = tmp_path / "source", tmp_path / "seen"
-    tree.mkdir()
-    seen.mkdir()
-    (tree / "a.py").write_text("def f(a, b):\n    return a == b\n")
-    (tree / "test_a.py").write_text(ENDLESS)
-    proof = subprocess.Popen(
-        [sys.executable, "-c", INTERRUPTED, str(tree), str(tmp_path / "room")], cwd=ROOT,
-        env={**os.environ, "SEEN": str(seen)}, stderr=subprocess.DEVNULL, start_new_session=True,
-    )  # fmt: skip
-    try:
-        eventually_sync(lambda: len(list(seen.iterdir())) == 2, 60, "both trials run")
-        proof.send_signal(number)
-        assert proof.wait(60) != 0
-        assert living(str(seen)) == []
-        assert len(list(seen.iterdir())) == 2, "none begins any more"
-    finally:
-        proof.kill()
-        proof.wait()
-        for pid in living(str(seen)):
-            os.kill(pid, signal.SIGKILL)
-
-
-def test_no_trial_begins_in_a_copy_whose_trials_were_ended(tmp_path: Path) -> None:
-    """One may have been about to."""
-    (tmp_path / "source").mkdir()
-    copy = Copy(tmp_path / "source", tmp_path / "room", 60)
-    copy.end()
-
-    assert copy.ask(["test_a.py"]) == ("not run", "interrupted")
-
-
-def test_a_proof_ends_with_the_program_that_runs_it(tmp_path: Path) -> None:
-    place = tmp_path / "begun"
-    proof = f"open({str(place)!r}, 'w').close(); import time; time.sleep(1000)"
-    script = (
-        "import sys; from tests.proof import __main__ as program; "
-        "program.PROOFS = (program.Proof('one', 'it', (sys.executable, '-c', sys.argv[1])),); program.main([])"
-    )
-    runner = subprocess.Popen([sys.executable, "-c", script, proof], cwd=ROOT, stderr=subprocess.DEVNULL)
-    try:
-        eventually_sync(place.exists, 60, "the proof runs")
-        runner.send_signal(signal.SIGTERM)
-        assert runner.wait(60) != 0
-        assert living(str(place)) == []
-    finally:
-        runner.kill()
-        runner.wait()
-        for pid in living(str(place)):
-            os.kill(pid, signal.SIGKILL)
-
-
-def living(word: str) -> list[int]:
-    """Processes with this word in their command line, or in their environment."""
-    found = []
-    for place in Path("/proc").glob("[0-9]*"):
-        with contextlib.suppress(OSError):
-            if word.encode() in (place / "cmdline").read_bytes() + (place / "environ").read_bytes():
-                found.append(int(place.name))
-    return found

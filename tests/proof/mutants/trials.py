@@ -1,19 +1,23 @@
-"""One mutant's trial: planted in a copy of the tree, and the tests that run its line are asked."""
+"""Trials of mutants in a copy of the tree: many in forks of one pytest, or one planted in its file."""
 
 from __future__ import annotations
 
-import contextlib
+import json
 import os
 import shutil
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import astuple, dataclass
 from pathlib import Path
 
 from tests.proof.mutants.chosen import LIST
+from tests.proof.mutants.contexts import file_of
+from tests.proof.mutants.forked import JOBS
+from tests.proof.mutants.forked import LIST as FORKED
+from tests.proof.mutants.lines import kill_session
 from tests.proof.mutants.operators import Mutant
 
 NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "node_modules", ".hypothesis")
@@ -35,6 +39,9 @@ class Verdict:
     @property
     def is_killed(self) -> bool:
         return self.word in ("killed", "timed out")
+
+
+Told = tuple[int, Verdict]
 
 
 class Copy:
@@ -68,32 +75,48 @@ class Copy:
             path.write_bytes(source)
         return Verdict(word, time.monotonic() - began, by)
 
+    def forks(self, asked: Sequence[tuple[int, Mutant | None, Sequence[str], float]], jobs: int) -> Iterator[Told]:
+        """Try many, each in a fork of one pytest; yield what became of each, `cold` where a fork cannot tell."""
+        files = sorted({file_of(name) for _, _, tests, _ in asked for name in tests})
+        rows = [(number, astuple(mutant) if mutant else None, tests, limit) for number, mutant, tests, limit in asked]
+        self._list.write_text("\n".join(json.dumps(row) for row in rows))
+        argv = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--timeout", "120"]
+        running = self._begin(
+            [*argv, "-p", "tests.proof.mutants.forked"], files, {FORKED: str(self._list), JOBS: str(jobs)}
+        )
+        if running is None:
+            return
+        assert running.stdout is not None
+        other: list[str] = []
+        with running.stdout:
+            for line in running.stdout:
+                mark, _, row = line.partition(" ")
+                if mark == FORKED:
+                    number, word, seconds, by = json.loads(row)
+                    yield number, Verdict(word, seconds, by)
+                else:
+                    other.append(line)
+        if running.wait() not in (0, 5) and not self._is_over:
+            raise SystemExit(f"the forks could not be tried; pytest said:\n{''.join(other)[-4000:]}")
+
     def ask(self, tests: Sequence[str]) -> tuple[str, str]:
         """Run tests, or whole files, until one fails; return the verdict and what gave it."""
-        files = sorted({name.partition("::")[0] for name in tests})
+        files = sorted({file_of(name) for name in tests})
         argv = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", "--timeout", "120"]
         if any("::" in name for name in tests):
             self._list.write_text("\n".join(tests))
             argv += ["-p", "tests.proof.mutants.chosen"]
-        environment = {
-            **os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1", LIST: str(self._list),
-            "HYPOTHESIS_PROFILE": "mutants",
-        }  # fmt: skip
-        # The shell stays: the first process of a world has no parent, and the tests want one.
-        bounded = ["sh", "-c", f'ulimit -v {MEMORY}; "$@"; exit $?', "sh", *argv, *files]
-        with self._lock:
-            if self._is_over:
-                return "not run", "interrupted"
-            asked = self._asked = subprocess.Popen(
-                [*self._world, *bounded], cwd=self.tree, env=environment, start_new_session=True, text=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-            )  # fmt: skip
+        asked = self._begin(argv, files, {})
+        if asked is None:
+            return "interrupted", ""
         try:
             said, _ = asked.communicate(timeout=self._limit)
         except subprocess.TimeoutExpired:
-            _kill(asked)
+            kill_session(asked)
             asked.communicate()
             return "timed out", f"after {self._limit:.0f} s"
+        if self._is_over:
+            return "interrupted", ""
         lines = said.strip().splitlines() or ["pytest said nothing"]
         match asked.returncode:
             case 0:
@@ -104,19 +127,28 @@ class Copy:
                 failed = [line for line in lines if line.startswith(("FAILED ", "ERROR "))]
                 return "killed", (failed or lines)[-1][:160]
 
+    def _begin(self, argv: Sequence[str], files: Sequence[str], more: dict[str, str]) -> subprocess.Popen[str] | None:
+        environment = {
+            **os.environ, "PYTHONPATH": str(self.tree), "PYTHONDONTWRITEBYTECODE": "1", LIST: str(self._list),
+            "HYPOTHESIS_PROFILE": "mutants", **more,
+        }  # fmt: skip
+        # The shell stays: the first process of a world has no parent, and the tests want one.
+        bounded = ["sh", "-c", f'ulimit -v {MEMORY}; "$@"; exit $?', "sh", *argv, *files]
+        with self._lock:
+            if self._is_over:
+                return None
+            self._asked = subprocess.Popen(
+                [*self._world, *bounded], cwd=self.tree, env=environment, start_new_session=True, text=True,
+                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+            )  # fmt: skip
+            return self._asked
+
     def end(self) -> None:
         """End the trial that goes on; none begins any more."""
         with self._lock:
             self._is_over = True
             if self._asked is not None:
-                _kill(self._asked)
-
-
-def _kill(asked: subprocess.Popen[str]) -> None:
-    """End the session of a trial, unless it is over: its number may be another's then."""
-    if asked.poll() is None:
-        with contextlib.suppress(ProcessLookupError):
-            os.killpg(asked.pid, 9)
+                kill_session(self._asked)
 
 
 def _can_make_a_world() -> bool:

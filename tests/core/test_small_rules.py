@@ -1,0 +1,220 @@
+"""Rules of a few lines that no story brings to all of their ends."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from phoenixd.core import workplaces
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, Waiting
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import BackingOff, Desired, Outage, Quarantined, Running
+from phoenixd.core.breaker import Signals
+from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.fleet import Step
+from phoenixd.core.iteration import Passing, Turn
+from phoenixd.core.limits import outage
+from phoenixd.core.moment import Moment
+from phoenixd.core.sequence import rules
+from phoenixd.core.signals import at_end
+from phoenixd.core.tasks import queue, steps
+from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
+from phoenixd.core.treatment import casebook, effects
+from phoenixd.core.treatment.case import Case, Cases, Patient, Treated
+from phoenixd.core.treatment.opening import Book
+from phoenixd.core.turn.liveness import settled
+from phoenixd.documents.hooks import hook_of
+from tests.core.story import EPOCH, Story, claude
+from tests.core.workers import Works
+
+NOW = Moment(100.0, EPOCH, 0.5)
+FIRST, SECOND, THIRD = (Waiting("permission", f"{n}", EPOCH, hold=n, since=float(10 * n)) for n in (1, 2, 3))
+ASKS = Activity(True, 50.0, EPOCH, waiting=FIRST, also_asked=(SECOND, THIRD))
+
+
+def test_a_held_question_that_is_settled_makes_way_for_those_that_it_covered() -> None:
+    after = settled(ASKS, 1, NOW)
+    assert (after.waiting, after.also_asked) == (replace(SECOND, since=FIRST.since), (THIRD,))
+    assert settled(ASKS, 3, NOW) == replace(ASKS, also_asked=(SECOND,)), "a covered one is settled where it stands"
+    assert settled(ASKS, 9, NOW) == ASKS
+    alone = settled(replace(ASKS, also_asked=()), 1, NOW)
+    assert (alone.waiting, alone.turn_open) == (None, True)
+    nobody = replace(ASKS, waiting=None, also_asked=())
+    assert settled(nobody, 1, NOW) == nobody
+
+
+@pytest.mark.parametrize(
+    ("before", "end", "asks", "after"),
+    [
+        (Signals(), {"limited": True}, True, Signals(excuse="it met a limit", error="exit 1")),
+        (Signals(excuse="refused"), {"limited": True}, True, Signals(excuse="refused", error="exit 1")),
+        (Signals(), {}, True, Signals(excuse="it waited for a person (permission)", error="exit 1")),
+        (Signals(), {}, False, Signals(error="exit 1")),
+        (Signals(error="its own"), {}, False, Signals(error="its own")),
+        (Signals(), {"code": 0}, False, Signals()),
+    ],
+)
+def test_what_an_end_says_of_an_iteration_adds_to_what_was_said_and_replaces_nothing(
+    before: Signals, end: dict[str, Any], asks: bool, after: Signals
+) -> None:
+    ended = LastExit(
+        **{"incarnation": 1, "code": 1, "signal": None, "cause": "exit", "lived": 60.0, "at_wall": EPOCH, **end}
+    )
+    activity = ASKS if asks else replace(ASKS, waiting=None)
+
+    assert at_end(before, claude(), activity, ended) == after
+    assert at_end(before, claude(), None, ended).error == after.error
+
+
+def test_a_task_waits_for_those_that_it_follows_and_for_none_that_is_forgotten() -> None:
+    jobs = JobRules(at_once=1)
+    done, failed = Task("t1", "a-t1", state="done"), Task("t2", "a-t2", state="failed", why="it crashed")
+    waits = Task("t3", "a-t3", workspace="/srv")
+
+    def held(*after: str, busy: tuple[Task, ...] = (), **changes: Any) -> queue.Held | None:
+        tasks = Tasks(open=(*busy, waits), ended=(done, failed))
+        return queue.held(replace(waits, after=after, **changes), queue.others(tasks, jobs), NOW)
+
+    assert held("t1") is None
+    assert held("gone", "t1") is None
+    found = held("gone", "t2")
+    assert found is not None
+    assert found.hopeless
+    found = held("t3")
+    assert found is not None
+    assert not found.hopeless
+    assert held(due=NOW.at) is None
+    assert held(due=NOW.at + 0.1) is not None
+    assert held(busy=(Task("t4", "a-t4", state="running"),)) is not None
+
+
+@pytest.mark.parametrize(("kind", "state"), [("timeout", "failed"), ("canceled", "canceled")])
+def test_a_task_whose_worker_is_gone_ends_by_what_cut_it_off(kind: Any, state: str) -> None:
+    works = Works()
+    works.ask()
+    task = replace(works.task("t1"), cut=Cut(kind, "45 min are over"))
+    agents = {name: agent for name, agent in works.fleet.agents.items() if name != task.agent}
+
+    found = steps.cut_off(Step(replace(works.fleet, agents=agents)), task, works.now)
+
+    ended = found.fleet.tasks.find("t1")
+    assert ended is not None
+    assert (ended.state, ended.why) == (state, "45 min are over")
+
+
+def test_c42_giving_up_starts_no_more_and_calls_a_person_where_a_start_was_due() -> None:
+    case = cast(Case, SimpleNamespace(id="c1", rule="it crashed"))
+    runs = Story(claude()).works().agent
+
+    given_up = effects.give_up(runs, case, "nothing helped", NOW).agent
+    assert given_up is not None
+    assert (given_up.desired, given_up.state) == (Desired.STOPPED, runs.state)
+    due = replace(runs, state=BackingOff(5.0, *(getattr(runs.run, name) for name in ("mode", "prompt"))))
+    decision = effects.give_up(due, case, "nothing helped", NOW)
+    assert decision.agent is not None
+    assert isinstance(decision.agent.state, Quarantined)
+    assert [item.kind for item in decision.agent.items] == ["quarantined"]
+    assert len(decision.actions) == 1
+
+
+def test_a_person_who_is_asked_about_a_case_reads_what_was_tried_with_this_agent() -> None:
+    done = [SimpleNamespace(agent=name, treatment=what) for name, what in (
+        ("a", "resume"), ("b", "park"), ("a", "fresh"), ("a", "resume"),
+    )]  # fmt: skip
+    case = cast(Case, SimpleNamespace(id="c1", rule="it crashed", incidents=4, treated=done))
+    agent = Story(claude()).agent
+
+    asked = effects.question(agent, case)
+    assert asked == "it crashed, noticed 4 times in Case c1; tried so far: resume, fresh"
+    other = effects.question(replace(agent, spec=claude("c")), case)
+    assert other == "it crashed, noticed 4 times in Case c1"
+
+
+@pytest.mark.parametrize(
+    ("kind", "hung", "in_outage", "harness", "told"),
+    [
+        ("hung", 0, 0, "claude", False), ("hung", 1, 0, "claude", False), ("hung", 2, 0, "claude", True),
+        ("hung", 2, 0, "codex", False), ("hung", 0, 1, "claude", True), ("hung", 0, 1, "codex", False),
+        ("outage", 1, 0, "claude", False), ("crashes", 2, 1, "claude", False),
+    ],
+)  # fmt: skip
+def test_what_one_cause_does_to_many_is_told_once(
+    kind: str, hung: int, in_outage: int, harness: str, told: bool
+) -> None:
+    fleet = Story(claude("me", harness=harness), *(claude(f"b{number}") for number in range(3))).fleet
+    alert = StandingAlert(7, "hung", "it hangs", EPOCH)
+    agents = dict(fleet.agents)
+    for number in range(hung):
+        agents[f"b{number}"] = replace(agents[f"b{number}"], alerts=(alert,))
+    for number in range(in_outage):
+        agents[f"b{number}"] = replace(agents[f"b{number}"], outage=Outage("harness claude", EPOCH))
+    fleet = replace(fleet, agents={**agents, "me": replace(agents["me"], alerts=(alert,))})
+
+    assert outage.is_told(fleet.roster, fleet.agents["me"], kind) is told
+
+
+def treated(number: int, treatment: Any, by: Any, **changes: Any) -> Treated:
+    return Treated(number, "a", 1, treatment, by, 0.0, 0.0, **changes)
+
+
+def test_a_run_that_begins_is_the_one_that_shows_what_came_of_what_was_done_before() -> None:
+    """Of what waited for it: a parking, and all that the clinic did; the start itself is the next treatment."""
+    before = (
+        treated(1, "park", "limits"), treated(2, "summarise", "clinic"), treated(3, "resume", "restart"),
+        treated(4, "park", "clinic", run=2), treated(5, "park", "limits", outcome="held"),
+    )  # fmt: skip
+    case = Case("c1", "agent a", "k", None, "crash", "r", 0.3, "claude", 0.0, 0.0, ("a",), 1, before, 5)
+    cases = Cases(cases=(case,), patients=(Patient("a", 1, "c1", 0.0),))
+
+    after = casebook._with_next_run(Book(cases), "a", 3, "resume", NOW).cases
+
+    assert {one.number: one.run for one in after.cases[0].treated} == {1: 3, 2: 3, 3: 0, 4: 2, 5: 0}
+    assert after.patients == ()
+    advised = replace(case, treated=(treated(1, "advise", "clinic"),))
+    after = casebook._with_next_run(Book(replace(cases, cases=(advised,))), "a", 3, "resume", NOW).cases
+    assert [(one.treatment, one.by, one.run) for one in after.cases[0].treated] == [
+        ("advise", "clinic", 3), ("resume", "restart", 3)
+    ]  # fmt: skip
+
+
+def test_a_directory_counts_for_work_that_is_measured_and_is_noted_once() -> None:
+    agent = Story(claude()).works().agent
+    agent = replace(
+        agent, spec=replace(agent.spec, breaker=replace(agent.spec.breaker, per_turn=True)), turns=(Turn(1, False),)
+    )
+
+    def places(of: Agent, seq: int, cwd: str | None = "/srv/side", *, heard: int = 5) -> tuple[str, ...]:
+        assert isinstance(of.state, Running)
+        of = replace(of, state=replace(of.state, run=replace(of.state.run, hook_seq=heard)))
+        event = replace(hook_of("a", 1, "tool-end", tool_name="Bash", cwd=cwd), seq=seq)
+        after = workplaces.hear(of, event, Seen(of, Decision(of)), NOW).agent
+        assert after is not None
+        return after.workplaces
+
+    assert places(agent, 6) == ("/srv/side",)
+    assert places(agent, 0) == ("/srv/side",), "an older shim counts no hooks"
+    assert places(agent, 5) == (), "heard before"
+    assert places(replace(agent, turns=()), 6) == ()
+    assert places(replace(agent, spec=claude()), 6) == ()
+    for cwd in (None, "side", agent.spec.cwd, "/srv/\0"):
+        assert places(agent, 6, cwd) == ()
+    assert places(replace(agent, workplaces=("/srv/side",)), 6) == ("/srv/side",)
+    many = tuple(f"/srv/{number}" for number in range(workplaces.MOST_WORKPLACES))
+    assert places(replace(agent, workplaces=many), 6) == (*many[1:], "/srv/side")
+
+
+def test_what_a_member_waited_for_is_over_once_the_turn_is_its_own_or_the_next_ones() -> None:
+    waited = Passing(
+        1, None, Signals(), "", turn=2, awaits="file", since=4, due=500.0, asked=3, heard=Signals(denials=1)
+    )
+
+    member = rules._to_member(waited)
+    assert (member.awaits, member.turn, member.since, member.due, member.heard) == ("member", 2, -1, None, waited.heard)
+    following = rules._to_next(waited)
+    assert (following.awaits, following.turn, following.since, following.due) == ("nothing", 3, -1, None)
+    assert following.heard == Signals()
