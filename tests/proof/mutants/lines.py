@@ -105,7 +105,7 @@ def _measure(root: Path, files: Sequence[str], jobs: int, directory: Path) -> No
         "COVERAGE_CORE": "ctrace",
     }  # fmt: skip
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]
-    argv += ["-n", str(jobs), "--dist", "loadfile", "--timeout", "900", "-m", MARKS]
+    argv += ["-n", str(jobs), "--timeout", "900", "-m", MARKS]
     rooms = [room for room in MEASURED if (root / room).exists()]
     done = subprocess.run([*argv, *rooms], cwd=root, env=environment, capture_output=True, text=True, check=False)
     if done.returncode not in (0, 1):
