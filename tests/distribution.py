@@ -15,6 +15,8 @@ WAITING = ("systemd/", "e2e/", "real/", "ctl/", "start/", "memory/", "shim/", "b
 LONG_MARKS = ("faults", "real_claude", "slow")
 # One fixture serves the whole file: were its tests apart, each worker would make the fixture again.
 TOGETHER = ("systemd/test_live.py", "e2e/test_answers.py", "e2e/test_installed.py", "memory/brief/")
+# These look for processes with their session's id, which is that of all of them: at once they would find each other's.
+ROOMS_TOGETHER = ("start/",)
 COMPUTING = 0
 """The number of the worker that computes while the others wait."""
 
@@ -28,8 +30,11 @@ def units(items: Sequence[pytest.Item]) -> list[list[int]]:
 
 
 def unit(nodeid: str) -> str:
-    """Return what one worker runs without a break: the test, or its file."""
+    """Return what one worker runs without a break: the test, its file, or its room."""
     place = nodeid.removeprefix("tests/")
+    for room in ROOMS_TOGETHER:
+        if place.startswith(room):
+            return room
     if place.startswith(WAITING) and not place.startswith(TOGETHER):
         return nodeid
     return nodeid.split("::", 1)[0]

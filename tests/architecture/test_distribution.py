@@ -8,12 +8,12 @@ from unittest.mock import Mock
 
 import pytest
 
-from tests.distribution import TOGETHER, WAITING, unit, units
+from tests.distribution import ROOMS_TOGETHER, TOGETHER, WAITING, unit, units
 
 TESTS = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("place", [*WAITING, *TOGETHER])
+@pytest.mark.parametrize("place", [*WAITING, *TOGETHER, *ROOMS_TOGETHER])
 def test_each_place_of_the_table_is_there(place: str) -> None:
     assert (TESTS / place).exists()
 
@@ -29,6 +29,7 @@ def test_no_test_is_apart_from_another_that_shares_a_fixture_with_it() -> None:
 def test_what_waits_is_apart_and_what_computes_is_together() -> None:
     assert unit("tests/e2e/test_lifecycle.py::test_a[b::c]") == "tests/e2e/test_lifecycle.py::test_a[b::c]"
     assert unit("tests/core/test_boot.py::TestA::test_b") == "tests/core/test_boot.py"
+    assert unit("tests/start/test_ahead.py::test_a") == unit("tests/start/test_orders.py::test_b")
 
 
 def test_what_is_long_comes_first_and_a_file_stays_whole() -> None:
