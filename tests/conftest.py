@@ -36,6 +36,7 @@ gc.disable()
 
 # An import of phoenixd for each of hundreds of daemons is a third of what the suite costs.
 Stage.popen = staticmethod(warm.popen)
+Stage.run = staticmethod(warm.run)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ from typing import Any
 
 import pytest
 
+from tests import warm
 from tests.distribution import COMPUTING, units
 
 
@@ -59,6 +60,7 @@ class Foreman:
     def run(self) -> None:
         if threading.active_count() > 1:
             raise pytest.UsageError(f"-n: a module that was collected has begun a thread: {threading.enumerate()}")
+        warm.prepare()
         for number in range(self.count):
             self._begin(number)
         try:

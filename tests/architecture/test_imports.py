@@ -139,7 +139,9 @@ print(len(names))
 
 def test_every_module_can_be_imported_by_this_python() -> None:
     """./dev test asks this of the newest Python too, which is not given every room."""
-    done = subprocess.run([sys.executable, "-W", "error", "-c", EVERY_MODULE], capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        [sys.executable, "-W", "error", "-c", EVERY_MODULE], capture_output=True, text=True, check=False
+    )
 
     assert done.returncode == 0, done.stderr
     assert int(done.stdout) > 300

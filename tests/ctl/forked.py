@@ -52,7 +52,7 @@ def _become(files: tuple[int, int, int], arguments: tuple[str, ...], env: Mappin
     try:
         for number, file in enumerate(files):
             os.dup2(file, number)
-        sys.stdin, sys.stdout, sys.stderr = (open(number, "r" if number == 0 else "w") for number in range(3))  # noqa: SIM115
+        sys.stdin, sys.stdout, sys.stderr = (open(number, "r" if number == 0 else "w") for number in range(3))
         os.environ.clear()
         os.environ.update(env)
         os.chdir(cwd or Path.cwd())
@@ -60,9 +60,9 @@ def _become(files: tuple[int, int, int], arguments: tuple[str, ...], env: Mappin
         code = main(list(arguments))
     except SystemExit as end:
         code = end.code
-    except BaseException:
-        traceback.print_exc()
     finally:
+        if sys.exc_info()[0] is not None:
+            traceback.print_exc()
         sys.stdout.flush()
         sys.stderr.flush()
         os._exit(code if isinstance(code, int) else 0 if code is None else 1)
