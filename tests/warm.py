@@ -2,9 +2,9 @@
 
 `popen` takes the place of subprocess.Popen for `Stage`, and `run` that of subprocess.run, for phoenixctl. A process so
 begun has its own session, directory, umask, environment (but in /proc, where its parent's stands), files and command
-line, and runs its module as `python -m` does. What only an interpreter's start reads cannot be given to a fork: where it
-differs, the process begins cold. Run as a program, this is the process that forks. Where the tests have workers, it is
-begun before them, and each worker has a fork of it.
+line, and runs its module as `python -m` does. What only an interpreter's start reads cannot be given to a fork: where
+it differs, the process begins cold. Run as a program, this is the process that forks. Where the tests have workers, it
+is begun before them, and each worker has a fork of it.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def popen(
     env: Mapping[str, str],
     cwd: Path | None = None,
 ) -> subprocess.Popen[bytes] | Forked:
-    """Start `python -m MODULE ...` in a session of its own, warm where that makes no difference; stdin: DEVNULL or a file."""
+    """Start `python -m MODULE ...` in a session of its own, warm where that makes no difference; stdin: also a file."""
     assert start_new_session
     is_plain = list(argv[:2]) == [sys.executable, "-m"] and len("\0".join(argv).encode()) < ROOM
     forker = _forker()
@@ -285,7 +285,7 @@ def _tell(link: socket.socket, **told: int) -> None:
         return  # The tests are over: the next look at the link says so.
 
 
-def become(order: dict[str, object], files: list[int]) -> list[str]:
+def become(order: Mapping[str, object], files: Sequence[int]) -> list[str]:
     """Make this fork the process that was ordered; return its argv."""
     os.setsid()
     for number, file in zip((1, 2, 0), files, strict=False):

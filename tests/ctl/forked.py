@@ -31,12 +31,11 @@ async def run_forked(*arguments: str, env: Mapping[str, str], stdin: bytes = b""
 
 async def _ended(pid: int) -> int:
     """Return the status with which a child ended; no thread waits, for the next fork would lack it."""
-    loop, pidfd = asyncio.get_running_loop(), os.pidfd_open(pid)
-    ended = loop.create_future()
-    loop.add_reader(pidfd, lambda: ended.done() or ended.set_result(None))
+    loop, pidfd, ended = asyncio.get_running_loop(), os.pidfd_open(pid), asyncio.Event()
+    loop.add_reader(pidfd, ended.set)
     try:
         async with asyncio.timeout(100):
-            await ended
+            await ended.wait()
     except BaseException:
         os.kill(pid, signal.SIGKILL)
         raise
