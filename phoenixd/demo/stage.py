@@ -38,7 +38,7 @@ class Stage:
 
     popen: ClassVar[Callable[..., subprocess.Popen[bytes]]] = subprocess.Popen
     """How the daemon's process begins."""
-    run: ClassVar[Callable[..., subprocess.CompletedProcess[str]]] = subprocess.run
+    run: ClassVar[Callable[..., subprocess.CompletedProcess[str]]] = staticmethod(subprocess.run)
     """How phoenixctl runs."""
 
     def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
