@@ -1,4 +1,4 @@
-"""phoenixctl in a fork of the test's own process: verbs whose imports take ten times as long as what they do."""
+"""phoenixctl in a fork of the test's own process, for an interpreter's start takes ten times as long as most verbs."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from phoenixd.ctl.__main__ import main
-from tests.ctl.conftest import Ran
+from tests.ctl.ran import Ran
 
 
 async def run_forked(*arguments: str, env: Mapping[str, str], stdin: bytes = b"", cwd: Path | None = None) -> Ran:

@@ -1,4 +1,4 @@
-"""`phase` and `schema export`: without a daemon, in a process of its own, as an operator types them."""
+"""`phase` and `schema export`: without a daemon, as an operator types them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,6 @@ def files(workspace: Path) -> dict[str, bytes]:
 
 
 @pytest.fixture
-def forked(runtime: Path, home: Path) -> Ctl:
-    """phoenixctl without any daemon, begun warm."""
-
-    async def run(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Ran:
-        environ = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(runtime), **env)
-        return await run_forked(*arguments, env=environ, stdin=stdin, cwd=cwd)
-
-    return run
-
-
-@pytest.fixture
 def workspace(tmp_path: Path) -> Path:
     (tmp_path / "work").mkdir()
     return tmp_path / "work"
@@ -61,24 +50,24 @@ async def test_e61_a_standard_project_is_made_listed_and_in_order(alone: Ctl, wo
     assert files(workspace) == before
 
 
-async def test_what_is_told_to_be_done_next_names_the_same_place(forked: Ctl, tmp_path: Path) -> None:
+async def test_what_is_told_to_be_done_next_names_the_same_place(alone: Ctl, tmp_path: Path) -> None:
     odd = tmp_path / "my shop's; work"
     odd.mkdir()
     where = ("--workspace", str(odd))
 
-    made = await forked("phase", "init", PHASE, "--project", "shop", *where)
-    await obeyed(forked, made.out, "see: ", 0)
+    made = await alone("phase", "init", PHASE, "--project", "shop", *where)
+    await obeyed(alone, made.out, "see: ", 0)
     plan = odd / layout.PROJECTS / "shop" / PHASE / "plan.md"
     plan.write_bytes(plan_of(("1", "completed"), ("2", "pending")) * 200)
-    await obeyed(forked, (await forked("phase", "list", *where)).out, "what is wrong with it: ", 3)
+    await obeyed(alone, (await alone("phase", "list", *where)).out, "what is wrong with it: ", 3)
     plan.write_bytes(plan_of(("1", "completed"), ("2", "pending")))
-    shown = await forked("phase", "split", PHASE, *where)
-    done = await obeyed(forked, shown.out, "do it: ", 0)
-    undone = await obeyed(forked, done.out, "to take it back: ", 0)
+    shown = await alone("phase", "split", PHASE, *where)
+    done = await obeyed(alone, shown.out, "do it: ", 0)
+    undone = await obeyed(alone, done.out, "to take it back: ", 0)
     assert undone.err == ""
-    refused = await forked("phase", "split", PHASE, "--undo", "--project", "shop", *where)
-    await obeyed(forked, refused.err, "do: ", 0)
-    assert "--workspace" not in (await forked("phase", "list", cwd=odd)).out
+    refused = await alone("phase", "split", PHASE, "--undo", "--project", "shop", *where)
+    await obeyed(alone, refused.err, "do: ", 0)
+    assert "--workspace" not in (await alone("phase", "list", cwd=odd)).out
 
 
 async def test_what_the_daemon_tells_to_be_done_names_the_same_place(
@@ -110,25 +99,25 @@ async def obeyed(ctl: Ctl, told: str, before: str, code: int) -> Ran:
     return answer
 
 
-async def test_e64_a_split_is_shown_done_and_undone_to_the_same_bytes(forked: Ctl, workspace: Path) -> None:
+async def test_e64_a_split_is_shown_done_and_undone_to_the_same_bytes(alone: Ctl, workspace: Path) -> None:
     where = ("--workspace", str(workspace))
-    await forked("phase", "init", PHASE, "--project", "shop", *where)
+    await alone("phase", "init", PHASE, "--project", "shop", *where)
     plan = workspace / layout.PROJECTS / "shop" / PHASE / "plan.md"
     plan.write_bytes(plan_of(("1", "completed"), ("2", "pending")).replace(b"\n", b"\r\n"))
     before = files(workspace)
 
-    shown = await forked("phase", "split", PHASE, *where)
+    shown = await alone("phase", "split", PHASE, *where)
     assert shown.code == 0
     assert f"nothing was changed yet; do it: phoenixctl phase split {PHASE} --yes" in shown.out
     assert files(workspace) == before
-    done = await forked("phase", "split", PHASE, "--yes", *where, "--json")
+    done = await alone("phase", "split", PHASE, "--yes", *where, "--json")
     assert (done.code, done.json["done"], done.json["kind"]) == (0, True, "split")
     assert (plan.parent.parent / f"{PHASE}-part2").is_dir()
-    checked = await forked("phase", "check", *where, "--json")
+    checked = await alone("phase", "check", *where, "--json")
     assert checked.json["findings"] == []
-    await forked("phase", "split", PHASE, "--undo", *where)
+    await alone("phase", "split", PHASE, "--undo", *where)
     assert (plan.parent.parent / f"{PHASE}-part2").is_dir()
-    undone = await forked("phase", "split", PHASE, "--undo", "--yes", *where)
+    undone = await alone("phase", "split", PHASE, "--undo", "--yes", *where)
     assert undone.code == 0, undone.err
     assert files(workspace) == before
     assert not (plan.parent.parent / f"{PHASE}-part2").exists()
@@ -136,14 +125,14 @@ async def test_e64_a_split_is_shown_done_and_undone_to_the_same_bytes(forked: Ct
 
 @pytest.mark.parametrize("verb", [("split", PHASE), ("list",)])
 async def test_a_project_that_is_not_there_is_named_with_those_that_are(
-    forked: Ctl, workspace: Path, verb: tuple[str, ...]
+    alone: Ctl, workspace: Path, verb: tuple[str, ...]
 ) -> None:
     where = ("--workspace", str(workspace))
     for project in ("mall", "shop"):
-        await forked("phase", "init", PHASE, "--project", project, *where)
+        await alone("phase", "init", PHASE, "--project", project, *where)
     before = files(workspace)
 
-    refused = await forked("phase", *verb, "--project", "shp", *where)
+    refused = await alone("phase", *verb, "--project", "shp", *where)
 
     assert (refused.code, refused.out) == (4, "")
     assert "has no project shp; there are mall, shop" in " ".join(refused.err.split())
@@ -152,37 +141,37 @@ async def test_a_project_that_is_not_there_is_named_with_those_that_are(
     assert files(workspace) == before
 
 
-async def test_e77_archive_and_summarise(forked: Ctl, workspace: Path) -> None:
+async def test_e77_archive_and_summarise(alone: Ctl, workspace: Path) -> None:
     where = ("--workspace", str(workspace))
-    await forked("phase", "init", PHASE, "--project", "shop", *where)
+    await alone("phase", "init", PHASE, "--project", "shop", *where)
     root = workspace / layout.PROJECTS / "shop" / PHASE
     root.joinpath("plan.md").write_bytes(plan_of(("1", "completed"), ("2", "pending")) + b"\nwords\n" * 9)
     root.joinpath("plan.md").write_bytes(b"## Task 1: a\n- **Status**: done\n\n" + b"words\n\n" * 9 + b"## Task 2: b\n")
     root.joinpath("claude.md").write_bytes(b"# C\n\n" + b"words\n\n" * 30)
 
-    archived = await forked("phase", "archive", PHASE, "--yes", *where)
+    archived = await alone("phase", "archive", PHASE, "--yes", *where)
     assert (archived.code, archived.err) == (0, "")
     assert b"archive/001-archive/plan.md" in root.joinpath("plan.md").read_bytes()
-    summarised = await forked("phase", "summarise", PHASE, "--yes", *where)
+    summarised = await alone("phase", "summarise", PHASE, "--yes", *where)
     assert (summarised.code, summarised.err) == (0, "")
     assert b"Shortened" in root.joinpath("claude.md").read_bytes()
-    nothing = await forked("phase", "split", PHASE, "--undo", "--yes", *where)
+    nothing = await alone("phase", "split", PHASE, "--undo", "--yes", *where)
     assert nothing.code == 0
     assert root.joinpath("claude.md").read_bytes() == b"# C\n\n" + b"words\n\n" * 30
 
 
-async def test_e91_a_long_plan_is_taken_apart(forked: Ctl, workspace: Path, tmp_path: Path) -> None:
+async def test_e91_a_long_plan_is_taken_apart(alone: Ctl, workspace: Path, tmp_path: Path) -> None:
     plan = tmp_path / "old.md"
     plan.write_bytes(b"# Phase 1: One\n\n## Task 1: a\n\n# Phase 2: Two\n\n## Task 2: b\n")
     where = ("--project", "shop", "--workspace", str(workspace))
 
-    shown = await forked("phase", "import", str(plan), *where)
+    shown = await alone("phase", "import", str(plan), *where)
     assert "nothing was made yet" in shown.out
     assert files(workspace) == {}
-    assert (await forked("phase", "import", str(plan), "--yes", *where)).code == 0
-    listed = await forked("phase", "list", *where, "--json")
+    assert (await alone("phase", "import", str(plan), "--yes", *where)).code == 0
+    listed = await alone("phase", "list", *where, "--json")
     assert [one["phase"] for one in listed.json["phases"]] == ["phase-01-one", "phase-02-two"]
-    again = await forked("phase", "import", str(plan), "--yes", *where)
+    again = await alone("phase", "import", str(plan), "--yes", *where)
     assert (again.code, "is there already" in again.err) == (6, True)
 
 
@@ -194,35 +183,35 @@ async def test_e91_a_long_plan_is_taken_apart(forked: Ctl, workspace: Path, tmp_
      (("import", "/nonexistent", "--project", "p"), 1)],
 )  # fmt: skip
 async def test_what_cannot_be_done_is_refused_with_a_remedy_and_nothing_is_made(
-    forked: Ctl, workspace: Path, words: tuple[str, ...], code: int
+    alone: Ctl, workspace: Path, words: tuple[str, ...], code: int
 ) -> None:
-    ran = await forked("phase", *words, "--workspace", str(workspace))
+    ran = await alone("phase", *words, "--workspace", str(workspace))
 
     assert (ran.code, ran.out) == (code, "")
     assert "\ndo: " in ran.err
     assert files(workspace) == {}
 
 
-async def test_a_link_in_the_projects_place_is_refused_by_name(forked: Ctl, workspace: Path, tmp_path: Path) -> None:
+async def test_a_link_in_the_projects_place_is_refused_by_name(alone: Ctl, workspace: Path, tmp_path: Path) -> None:
     (tmp_path / "elsewhere").mkdir()
     (workspace / ".claude").symlink_to(tmp_path / "elsewhere")
 
-    ran = await forked("phase", "init", "--standard", "--project", "p", "--workspace", str(workspace))
+    ran = await alone("phase", "init", "--standard", "--project", "p", "--workspace", str(workspace))
     assert (ran.code, ".claude was not entered" in ran.err) == (6, True)
     assert os.listdir(tmp_path / "elsewhere") == []
 
 
-async def test_e69_and_e70_the_schemas_are_exported(forked: Ctl, tmp_path: Path) -> None:
-    exported = (await forked("schema", "export")).json
+async def test_e69_and_e70_the_schemas_are_exported(alone: Ctl, tmp_path: Path) -> None:
+    exported = (await alone("schema", "export")).json
     jsonschema.validate(SEED_PACKAGE, exported["handoff-package"])
     jsonschema.validate(SEED_STATE, exported["orchestrator-state"])
     assert "phase-plan" in exported
 
-    written = await forked("schema", "export", "--to", str(tmp_path), "--json")
+    written = await alone("schema", "export", "--to", str(tmp_path), "--json")
     assert len(written.json["written"]) == len(exported)
     path = tmp_path / "orchestrator-state.schema.json"
     assert json.loads(path.read_text()) == exported["orchestrator-state"]
-    assert (await forked("schema", "export", "--to", str(tmp_path / "none"))).code == 2
+    assert (await alone("schema", "export", "--to", str(tmp_path / "none"))).code == 2
 
 
 @pytest.mark.parametrize("page", ["reference/projects.md", "explanation/everlasting.md"])
