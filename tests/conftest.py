@@ -11,10 +11,9 @@ from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from xdist.remote import Producer
 
 from phoenixd.demo.stage import Stage
-from tests import distribution, warm
+from tests import warm, workers
 
 # A busy machine is slow, not wrong: no property test has a deadline. HYPOTHESIS_PROFILE chooses how long they look.
 # "gate" is for the whole suite, and `./dev proof properties` looks longer. "again" is for what has already passed
@@ -37,6 +36,7 @@ gc.disable()
 
 # An import of phoenixd for each of hundreds of daemons is a third of what the suite costs.
 Stage.popen = staticmethod(warm.popen)
+Stage.run = staticmethod(warm.run)
 
 
 @pytest.fixture
@@ -47,19 +47,18 @@ def short_tmp() -> Iterator[Path]:
     shutil.rmtree(path, ignore_errors=True)
 
 
-@pytest.hookimpl(optionalhook=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> distribution.LongestFirst | None:
-    """Share the tests as tests/distribution.py says where `--dist loadfile` is asked for."""
-    if config.getvalue("dist") != "loadfile":
-        return None
-    config.option.loadscopereorder = False
-    return distribution.LongestFirst(config, log)
+def pytest_addoption(parser: pytest.Parser) -> None:
+    workers.add_option(parser)
 
 
-def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put what takes longest first, for several workers; one alone keeps the order of the files."""
-    if hasattr(config, "workerinput"):
-        items.sort(key=distribution.rank)
+def pytest_addhooks(pluginmanager: pytest.PytestPluginManager) -> None:
+    pluginmanager.add_hookspecs(workers.Hooks)
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Share the tests among processes where -n asks for it."""
+    return workers.share(session)
 
 
 def pytest_collection_finish() -> None:

@@ -1,4 +1,4 @@
-"""How the workers of pytest-xdist share the tests: what waits goes first and test by test, computation beside it.
+"""How several workers share the tests: what waits goes first and test by test, computation beside it.
 
 A test that drives real processes mostly waits, so it is a unit of its own, and more of them run than there are cores.
 The others stay together by file. One worker takes from the other end of the queue: it computes while the rest wait.
@@ -6,40 +6,42 @@ The others stay together by file. One worker takes from the other end of the que
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import pytest
-from xdist.scheduler.loadscope import LoadScopeScheduling
-from xdist.workermanage import WorkerController
 
 # Rooms of real processes, those with the longest tests first.
 WAITING = ("systemd/", "e2e/", "real/", "ctl/", "start/", "memory/", "shim/", "blind/")
 LONG_MARKS = ("faults", "real_claude", "slow")
 # One fixture serves the whole file: were its tests apart, each worker would make the fixture again.
 TOGETHER = ("systemd/test_live.py", "e2e/test_answers.py", "e2e/test_installed.py", "memory/brief/")
-COMPUTING = "gw0"
+# These look for processes with their session's id, which is that of all of them: at once they would find each other's.
+ROOMS_TOGETHER = ("start/",)
+COMPUTING = 0
+"""The number of the worker that computes while the others wait."""
 
 
-class LongestFirst(LoadScopeScheduling):
-    """Hand out the queue from the front, and to one worker from the back."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return unit(nodeid)
-
-    def _assign_work_unit(self, node: WorkerController) -> None:
-        if node.gateway.id == COMPUTING and len(self.nodes) > 1:
-            self.workqueue.move_to_end(next(reversed(self.workqueue)), last=False)
-        super()._assign_work_unit(node)
+def units(items: Sequence[pytest.Item]) -> list[list[int]]:
+    """Return the places of the items, unit by unit: what takes longest first, and equals in the order of the files."""
+    shared: dict[str, list[int]] = {}
+    for place in sorted(range(len(items)), key=lambda place: rank(items[place])):
+        shared.setdefault(unit(items[place].nodeid), []).append(place)
+    return list(shared.values())
 
 
 def unit(nodeid: str) -> str:
-    """Return what one worker runs without a break: the test, or its file."""
+    """Return what one worker runs without a break: the test, its file, or its room."""
     place = nodeid.removeprefix("tests/")
+    for room in ROOMS_TOGETHER:
+        if place.startswith(room):
+            return room
     if place.startswith(WAITING) and not place.startswith(TOGETHER):
         return nodeid
     return nodeid.split("::", 1)[0]
 
 
 def rank(item: pytest.Item) -> tuple[bool, int]:
-    """Return the place of a test in the queue; equal ranks keep the order in which pytest found them."""
+    """Return the place of a test in the queue."""
     is_short = not any(item.get_closest_marker(mark) for mark in LONG_MARKS)
     place = item.nodeid.removeprefix("tests/")
     rooms = [number for number, room in enumerate(WAITING) if place.startswith(room)]

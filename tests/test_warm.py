@@ -99,3 +99,38 @@ def test_two_at_once_are_told_apart(module: Path) -> None:
     finally:
         waits.terminate()
     assert waits.wait(60) == -signal.SIGTERM
+
+
+def test_what_runs_to_its_end_gives_the_code_and_the_words_of_a_cold_one(
+    module: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(module)
+    given: dict[str, Any] = {
+        "capture_output": True,
+        "text": True,
+        "check": False,
+        "input": "héllo\n",
+        "env": {**os.environ},
+    }
+    cold, hot = (run([sys.executable, "-m", "says", "a"], **given) for run in (subprocess.run, warm.run))
+
+    assert (hot.returncode, hot.stderr) == (cold.returncode, cold.stderr) == (7, "")
+    told = [json.loads(done.stdout) for done in (cold, hot)]
+    assert told[0]["input"] == told[1]["input"] == "héllo\n"
+    assert [one["line"] for one in told[1:]] == [one["line"] for one in told[:1]]
+
+
+def test_a_worker_has_a_fork_of_what_its_parent_has_begun(module: Path) -> None:
+    warm.prepare()
+    ours = {one._process.pid for one in warm._both if one._process is not None}
+    pid = os.fork()
+    if pid == 0:
+        try:
+            codes = [begin(warm.popen, module).wait(60) for _ in range(3)]
+            own = [one._process for one in warm._both]
+            os._exit(0 if (codes, own) == ([7, 7, 7], [None, None]) else 1)
+        finally:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+    assert begin(warm.popen, module).wait(60) == 7, "its parent's still forks for its parent"
+    assert ours == {one._process.pid for one in warm._both if one._process is not None}

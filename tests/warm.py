@@ -1,9 +1,10 @@
 """Daemons that begin warm: forked from one process that has imported phoenixd, which is nine tenths of a start's cost.
 
-`popen` takes the place of subprocess.Popen for `Stage`. A daemon so begun has its own session, directory, umask,
-environment (but in /proc, where its parent's stands), files and command line, and runs its module as `python -m` does.
-What only an interpreter's start reads cannot be given to a fork: where it differs, the daemon begins cold. Run as a
-program, this is the process that forks.
+`popen` takes the place of subprocess.Popen for `Stage`, and `run` that of subprocess.run, for phoenixctl. A process so
+begun has its own session, directory, umask, environment (but in /proc, where its parent's stands), files and command
+line, and runs its module as `python -m` does. What only an interpreter's start reads cannot be given to a fork: where
+it differs, the process begins cold. Run as a program, this is the process that forks. Where the tests have workers, it
+is begun before them, and each worker has a fork of it.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
@@ -31,8 +33,14 @@ READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_")
 ROOM = 4096
 """Bytes for a command line, which a fork writes over its parent's."""
 MESSAGE = 1 << 20
-SOON_IMPORTED = ("anyio._backends._asyncio", "anyio._core._signals", "libtmux", "uvicorn.lifespan.off")
-"""What every daemon imports in its first second."""
+SOON_IMPORTED = (
+    "phoenixd.ctl.command_line",
+    "anyio._backends._asyncio",
+    "anyio._core._signals",
+    "libtmux",
+    "uvicorn.lifespan.off",
+)
+"""What every daemon imports in its first second, and phoenixctl before its verb."""
 PAUSE = 0.05
 """Seconds for which one that waits keeps the link from the others."""
 
@@ -40,15 +48,14 @@ PAUSE = 0.05
 def popen(
     argv: Sequence[str],
     *,
-    stdin: int,
+    stdin: int | IO[bytes],
     stdout: IO[bytes],
     stderr: IO[bytes],
     start_new_session: bool,
     env: Mapping[str, str],
     cwd: Path | None = None,
 ) -> subprocess.Popen[bytes] | Forked:
-    """Start `python -m MODULE ...`, warm where that makes no difference; stdin is DEVNULL, and the session its own."""
-    assert stdin == subprocess.DEVNULL
+    """Start `python -m MODULE ...` in a session of its own, warm where that makes no difference; stdin: also a file."""
     assert start_new_session
     is_plain = list(argv[:2]) == [sys.executable, "-m"] and len("\0".join(argv).encode()) < ROOM
     forker = _forker()
@@ -56,7 +63,33 @@ def popen(
         return subprocess.Popen(
             argv, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, env=env, cwd=cwd
         )
-    return forker.fork(argv, stdout.fileno(), stderr.fileno(), dict(env), os.fspath(cwd or Path.cwd()))
+    files = [stdout.fileno(), stderr.fileno(), *([] if isinstance(stdin, int) else [stdin.fileno()])]
+    return forker.fork(argv, files, dict(env), os.fspath(cwd or Path.cwd()))
+
+
+def run(
+    argv: Sequence[str], *, capture_output: bool, text: bool, check: bool, input: str | None, env: Mapping[str, str]
+) -> subprocess.CompletedProcess[str]:
+    """Run `python -m MODULE ...` to its end, warm where that makes no difference."""
+    assert capture_output
+    assert text
+    assert not check
+    if any(name.startswith("PHOENIX_") for name in env):  # Whom it speaks for, the daemon may read in /proc.
+        return subprocess.run(argv, capture_output=True, text=True, check=False, input=input, env=env)
+    with tempfile.TemporaryFile() as given, tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
+        given.write((input or "").encode())
+        given.seek(0)
+        process = popen(argv, stdin=given, stdout=out, stderr=err, start_new_session=True, env=env)
+        code = process.wait()
+        out.seek(0)
+        err.seek(0)
+        return subprocess.CompletedProcess(argv, code, out.read().decode(), err.read().decode())
+
+
+def prepare() -> None:
+    """Begin the two that fork before the workers are, for an import in each of them would cost as much again."""
+    while len(_both) < 2:
+        _both.append(Forker())
 
 
 def _read_at_start(environ: Mapping[str, str]) -> dict[str, str]:
@@ -109,27 +142,38 @@ class Forked:
 class Forker:
     """The test's end of the process that forks. `ended` has the exit codes that nobody has asked for yet."""
 
-    def __init__(self) -> None:
+    def __init__(self, trunk: Forker | None = None) -> None:
         self.owner = os.getpid()
-        self.begun_with = _read_at_start(os.environ)
         self.ended: dict[int, int] = {}
         self._born: list[int] = []
         self._lock = threading.RLock()
+        self._process: subprocess.Popen[bytes] | None = None
         self._link, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-        # None of a test's own variables: what looks for a test's processes would find this one.
-        env = {**self.begun_with, "PATH": os.environ.get("PATH", os.defpath)}
         with theirs:
-            self._process = subprocess.Popen(
-                [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM],
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=env,
-                cwd=Path(__file__).parents[1], start_new_session=True,
-            )  # fmt: skip
+            if trunk is None:
+                self.begun_with = _read_at_start(os.environ)
+                self._process = self._begin(theirs)
+                self._pidfd = os.pidfd_open(self._process.pid)
+            else:
+                self.begun_with = trunk.begun_with
+                socket.send_fds(trunk._link, [b"{}"], [theirs.fileno()])
+        if trunk is not None:
+            self._pidfd = os.pidfd_open(json.loads(self._link.recv(MESSAGE))["pid"])
         atexit.register(self.close)
 
-    def fork(self, argv: Sequence[str], out: int, err: int, env: dict[str, str], cwd: str) -> Forked:
+    def _begin(self, theirs: socket.socket) -> subprocess.Popen[bytes]:
+        # None of a test's own variables: what looks for a test's processes would find this one.
+        env = {**self.begun_with, "PATH": os.environ.get("PATH", os.defpath)}
+        return subprocess.Popen(
+            [sys.executable, "-m", "tests.warm", str(theirs.fileno()), "-" * ROOM],
+            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, pass_fds=[theirs.fileno()], env=env,
+            cwd=Path(__file__).parents[1], start_new_session=True,
+        )  # fmt: skip
+
+    def fork(self, argv: Sequence[str], files: list[int], env: dict[str, str], cwd: str) -> Forked:
         order = {"argv": list(argv), "env": env, "cwd": cwd, "umask": _umask()}
         with self._lock:
-            socket.send_fds(self._link, [json.dumps(order).encode()], [out, err])
+            socket.send_fds(self._link, [json.dumps(order).encode()], files)
             while not self._born:
                 self.hear(None)
             pid = self._born.pop()
@@ -158,12 +202,15 @@ class Forker:
 
     @property
     def lives(self) -> bool:
-        return self._process.poll() is None
+        return not select.select([self._pidfd], [], [], 0)[0]
 
     def close(self) -> None:
         if os.getpid() == self.owner:
             self._link.close()
-            self._process.wait()
+            select.select([self._pidfd], [], [])
+            os.close(self._pidfd)
+            if self._process is not None:
+                self._process.wait()
 
 
 _both: list[Forker] = []
@@ -171,8 +218,10 @@ _both: list[Forker] = []
 
 
 def _forker() -> Forker:
-    """One of two for each process of tests; none is inherited by a fork, or used once it is gone."""
+    """One of two for each process of tests; a worker has a fork of those that it inherits, and none that is gone."""
+    trunks = [one for one in _both if one.owner != os.getpid()]
     _both[:] = [one for one in _both if one.owner == os.getpid() and one.lives]
+    _both.extend(Forker(trunk) for trunk in trunks if trunk.lives)
     _both.append(Forker() if len(_both) < 2 else _both.pop(0))
     return _both[-1]
 
@@ -188,16 +237,22 @@ def _umask() -> int:
 def serve(link: socket.socket) -> list[str] | None:
     """Fork as it is told, and tell how each ends; return its argv in each fork, and None when the tests are over."""
     children: dict[int, int] = {}
+    branches: list[int] = []
     while True:
         for ready in select.select([link, *children], [], [])[0]:
             if ready is not link:
                 _, status = os.waitpid(children[ready], 0)
-                _tell(link, pid=children.pop(ready), code=os.waitstatus_to_exitcode(status))
+                pid = children.pop(ready)
                 os.close(ready)
+                if pid in branches:
+                    branches.remove(pid)
+                else:
+                    _tell(link, pid=pid, code=os.waitstatus_to_exitcode(status))
                 continue
-            said, files, _, _ = socket.recv_fds(link, MESSAGE, 2)
+            said, files, _, _ = socket.recv_fds(link, MESSAGE, 3)
             if not said:
                 return None
+            order = json.loads(said)
             try:
                 pid = os.fork()
             except OSError as error:
@@ -205,12 +260,22 @@ def serve(link: socket.socket) -> list[str] | None:
             if pid == 0:
                 for child in children:
                     os.close(child)
-                return become(json.loads(said), files)
+                if order:
+                    return become(order, files)
+                os.dup2(files[0], link.fileno(), inheritable=False)
+                os.close(files[0])
+                children, branches = {}, []
+                os.setsid()
+                _tell(link, pid=os.getpid())
+                break
             for file in files:
                 os.close(file)
             if pid > 0:
                 children[os.pidfd_open(pid)] = pid
-            _tell(link, pid=pid)
+            if order:
+                _tell(link, pid=pid)
+            elif pid > 0:
+                branches.append(pid)
 
 
 def _tell(link: socket.socket, **told: int) -> None:
@@ -220,10 +285,10 @@ def _tell(link: socket.socket, **told: int) -> None:
         return  # The tests are over: the next look at the link says so.
 
 
-def become(order: dict[str, object], files: list[int]) -> list[str]:
+def become(order: Mapping[str, object], files: Sequence[int]) -> list[str]:
     """Make this fork the process that was ordered; return its argv."""
     os.setsid()
-    for number, file in enumerate(files, 1):
+    for number, file in zip((1, 2, 0), files, strict=False):
         os.dup2(file, number)
         os.close(file)
     argv, env = order["argv"], order["env"]

@@ -38,6 +38,8 @@ class Stage:
 
     popen: ClassVar[Callable[..., subprocess.Popen[bytes]]] = subprocess.Popen
     """How the daemon's process begins."""
+    run: ClassVar[Callable[..., subprocess.CompletedProcess[str]]] = staticmethod(subprocess.run)
+    """How phoenixctl runs."""
 
     def __init__(self, root: Path, environ: Mapping[str, str] | None = None) -> None:
         self.root, self.state, self.runtime = root, root / "state", root / "run"
@@ -99,7 +101,7 @@ class Stage:
 
     def ctl(self, *words: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run phoenixctl, and return what came of it."""
-        return subprocess.run(
+        return self.run(
             [sys.executable, "-m", "phoenixd.ctl", "--socket", str(self.runtime / "api.sock"), *words],
             capture_output=True,
             text=True,

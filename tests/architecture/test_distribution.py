@@ -1,21 +1,19 @@
-"""How several workers share the tests: what waits first and one by one, one worker computing from the other end."""
+"""How several workers share the tests: what waits first and one by one, what computes file by file."""
 
 from __future__ import annotations
 
 import re
-from collections import OrderedDict
 from pathlib import Path
 from unittest.mock import Mock
 
 import pytest
-from xdist.scheduler.loadscope import LoadScopeScheduling
 
-from tests.distribution import COMPUTING, TOGETHER, WAITING, LongestFirst, unit
+from tests.distribution import ROOMS_TOGETHER, TOGETHER, WAITING, unit, units
 
 TESTS = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("place", [*WAITING, *TOGETHER])
+@pytest.mark.parametrize("place", [*WAITING, *TOGETHER, *ROOMS_TOGETHER])
 def test_each_place_of_the_table_is_there(place: str) -> None:
     assert (TESTS / place).exists()
 
@@ -31,21 +29,20 @@ def test_no_test_is_apart_from_another_that_shares_a_fixture_with_it() -> None:
 def test_what_waits_is_apart_and_what_computes_is_together() -> None:
     assert unit("tests/e2e/test_lifecycle.py::test_a[b::c]") == "tests/e2e/test_lifecycle.py::test_a[b::c]"
     assert unit("tests/core/test_boot.py::TestA::test_b") == "tests/core/test_boot.py"
+    assert unit("tests/start/test_ahead.py::test_a") == unit("tests/start/test_orders.py::test_b")
 
 
-def test_one_worker_takes_from_the_end_and_the_others_from_the_front(monkeypatch: pytest.MonkeyPatch) -> None:
-    taken = []
-    monkeypatch.setattr(
-        LoadScopeScheduling,
-        "_assign_work_unit",
-        lambda self, node: taken.append((node.gateway.id, self.workqueue.popitem(last=False)[0])),
-    )
-    scheduler = object.__new__(LongestFirst)
-    nodes = [Mock(**{"gateway.id": name}) for name in (COMPUTING, "gw1")]
-    scheduler.assigned_work = {node: {} for node in nodes}
-    scheduler.workqueue = OrderedDict((name, {}) for name in "abcd")
+def test_what_is_long_comes_first_and_a_file_stays_whole() -> None:
+    items = [
+        item("tests/core/test_boot.py::test_a"),
+        item("tests/ctl/test_watch.py::test_b"),
+        item("tests/core/test_boot.py::test_c"),
+        item("tests/e2e/test_loops.py::test_d"),
+        item("tests/ctl/test_watch.py::test_e", "slow"),
+    ]
 
-    for node in (*nodes, *nodes):
-        scheduler._assign_work_unit(node)
+    assert units(items) == [[4], [3], [1], [0, 2]]
 
-    assert taken == [(COMPUTING, "d"), ("gw1", "a"), (COMPUTING, "c"), ("gw1", "b")]
+
+def item(nodeid: str, *marks: str) -> pytest.Item:
+    return Mock(nodeid=nodeid, get_closest_marker=lambda mark: mark in marks)

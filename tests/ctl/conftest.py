@@ -1,15 +1,12 @@
-"""Runs phoenixctl in a process of its own against a living server with a fake daemon behind it."""
+"""Runs phoenixctl against a living server with a fake daemon behind it: in a fork, or from a start of its own."""
 
 from __future__ import annotations
 
 import asyncio
-import json
 import os
 import sys
 from collections.abc import AsyncIterator, Callable, Coroutine
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -17,6 +14,8 @@ from tests.api.conftest import Live, serving
 from tests.api.conftest import daemon as daemon
 from tests.api.conftest import runtime as runtime
 from tests.api.daemon import FakeDaemon
+from tests.ctl.forked import run_forked
+from tests.ctl.ran import Ran as Ran
 
 ROOT = Path(__file__).resolve().parents[2]
 OUTER = (
@@ -31,19 +30,6 @@ OUTER = (
 )
 
 
-@dataclass(frozen=True)
-class Ran:
-    """What a run of phoenixctl left behind."""
-
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> Any:
-        return json.loads(self.out)
-
-
 Ctl = Callable[..., Coroutine[None, None, Ran]]
 
 
@@ -54,6 +40,7 @@ def environment(home: Path, **more: str) -> dict[str, str]:
 
 
 async def run_ctl(*arguments: str, env: dict[str, str], stdin: bytes = b"", cwd: Path | None = None) -> Ran:
+    """Start an interpreter for phoenixctl, for tests that need a process without the server's and the tests' files."""
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", "phoenixd.ctl", *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=env, cwd=cwd,
@@ -87,7 +74,7 @@ def ctl(live: Live, home: Path) -> Ctl:
 
     async def run(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Ran:
         environ = environment(home, PHOENIX_SOCKET=os.fspath(live.socket), **env)
-        return await run_ctl(*arguments, env=environ, stdin=stdin, cwd=cwd)
+        return await run_forked(*arguments, env=environ, stdin=stdin, cwd=cwd)
 
     return run
 
@@ -98,6 +85,6 @@ def alone(runtime: Path, home: Path) -> Ctl:
 
     async def run(*arguments: str, stdin: bytes = b"", cwd: Path | None = None, **env: str) -> Ran:
         environ = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(runtime), **env)
-        return await run_ctl(*arguments, env=environ, stdin=stdin, cwd=cwd)
+        return await run_forked(*arguments, env=environ, stdin=stdin, cwd=cwd)
 
     return run

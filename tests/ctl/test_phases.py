@@ -1,4 +1,4 @@
-"""`phase` and `schema export`: without a daemon, in a process of its own, as an operator types them."""
+"""`phase` and `schema export`: without a daemon, as an operator types them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ from phoenixd.documents.project import layout
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.architecture.test_docs import commands_of
-from tests.ctl.conftest import ROOT, Ctl, Ran, environment, run_ctl
+from tests.ctl.conftest import ROOT, Ctl, Ran, environment
+from tests.ctl.forked import run_forked
 from tests.documents.project.projects import PLANNING, SEED_PACKAGE, SEED_STATE, plan_of, tree_of
 
 PHASE = "phase-03-implementation"
@@ -222,7 +223,7 @@ async def test_the_pages_commands_do_what_they_say(runtime: Path, home: Path, wo
 
     assert len(commands) >= 3
     for number, words in enumerate(commands):
-        ran = await run_ctl(*words, env=env, cwd=workspace)
+        ran = await run_forked(*words, env=env, cwd=workspace)
         assert (ran.code, ran.err) == (0, ""), words
         if number == 0:
             text = b"\n" + b"words\n\n" * 20

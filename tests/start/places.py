@@ -35,7 +35,7 @@ from phoenixd.start.variables import Variables
 NOW = datetime(2026, 11, 21, 10, 0, 0, tzinfo=UTC).timestamp()
 RUN_ID = "11111111-2222-4333-8444-555555555555"
 SESSION_ID = f"99999999-2222-4333-8444-{os.getpid():012x}"
-"""Of this worker alone: a process that another test starts with it would be found in the same session."""
+"""Of this run's tests alone: a process that another run starts with it would be found in the same session."""
 
 
 @dataclass

@@ -81,6 +81,5 @@ def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def pytest_configure(config: pytest.Config) -> None:
-    if hasattr(config, "workerinput") or not getattr(config.option, "numprocesses", None):
-        config.pluginmanager.register(Contexts(Path(os.environ[DIRECTORY]), os.environ[FILES].split(os.pathsep)))
+def pytest_worker_begins(config: pytest.Config) -> None:
+    config.pluginmanager.register(Contexts(Path(os.environ[DIRECTORY]), os.environ[FILES].split(os.pathsep)))

@@ -201,7 +201,7 @@ def _measure(
         "COVERAGE_CORE": "ctrace",
     }  # fmt: skip
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]
-    argv += ["-n", str(jobs), "--dist", "loadscope", "--timeout", "900", "-m", MARKS]
+    argv += ["-n", str(jobs), "--timeout", "900", "-m", MARKS]
     asked = subprocess.Popen(
         [*argv, *lacking], cwd=root, env=environment, start_new_session=True, text=True, stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT,

@@ -1,0 +1,138 @@
+"""`./dev test -n N`: nothing that a worker finds, or dies of, is lost on the way to the report."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.report import Run, read_run
+
+ROOT = Path(__file__).resolve().parents[2]
+CONFTEST = """
+import pytest
+from tests import workers
+
+def pytest_addoption(parser): workers.add_option(parser)
+def pytest_addhooks(pluginmanager): pluginmanager.add_hookspecs(workers.Hooks)
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session): return workers.share(session)
+"""
+VERDICTS = """
+import os, pytest, signal, threading
+@pytest.fixture
+def broken():
+    yield
+    raise OSError("at its end")
+def test_passes(): print("said by the one that passes")
+def test_fails():
+    print("said by the one that fails")
+    assert 1 == 2
+def test_is_skipped(): pytest.skip("not run: no wool")
+def test_clears_up_badly(broken): pass
+def test_kills_its_worker(): os.kill(os.getpid(), signal.SIGKILL)
+def test_comes_after_it(): pass
+@pytest.mark.timeout(1)
+def test_hangs(): threading.Event().wait()
+def test_comes_last(tmp_path): (tmp_path / "a").touch()
+"""
+SHARED = """
+import os, pytest
+from pathlib import Path
+@pytest.fixture(scope="session")
+def once(): note("begins"); yield; note("is over")
+@pytest.fixture(scope="module")
+def of_module(): note("module begins"); yield; note("module is over")
+def note(text):
+    with Path(os.environ["NOTES"]).open("a") as notes: notes.write(f"{os.getpid()} {text}\\n")
+def test_a(once, of_module): note("a")
+def test_b(once, of_module): note("b")
+"""
+
+STOPS = """
+import os, time
+from pathlib import Path
+def test_fails():
+    while not Path(os.environ["NOTES"]).exists(): time.sleep(0.01)
+    assert 0
+"""
+WAITS = """
+import os, pytest, threading
+from pathlib import Path
+@pytest.fixture
+def notes():
+    path = Path(os.environ["NOTES"])
+    path.touch()
+    yield
+    path.write_text("cleared")
+def test_waits(notes): threading.Event().wait()
+"""
+
+
+class Suite:
+    """A suite of its own, with the workers of this one."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory, self.report = directory, directory / "report.xml"
+        (directory / "pytest.ini").write_text("[pytest]\naddopts = -p no:cacheprovider\n")
+        (directory / "conftest.py").write_text(CONFTEST)
+
+    def run(self, *options: str) -> tuple[int, Run, str]:
+        argv = [sys.executable, "-m", "pytest", "-q", f"--junitxml={self.report}", f"--rootdir={self.directory}"]
+        done = subprocess.run(
+            [*argv, f"--basetemp={self.directory}/tmp", *options, str(self.directory)],
+            cwd=ROOT, env={"PATH": "/usr/bin:/bin", "NOTES": str(self.directory / "notes")},
+            capture_output=True, text=True, check=False,
+        )  # fmt: skip
+        return done.returncode, read_run("suite", self.report), done.stdout + done.stderr
+
+
+@pytest.fixture
+def suite(tmp_path: Path) -> Suite:
+    return Suite(tmp_path)
+
+
+@pytest.mark.parametrize("count", [1, 3])
+def test_each_verdict_arrives_also_that_of_a_test_that_hangs_or_kills_its_worker(suite: Suite, count: int) -> None:
+    (suite.directory / "test_verdicts.py").write_text(VERDICTS)
+    (suite.directory / "test_other.py").write_text("def test_elsewhere(): pass\n")
+
+    code, run, said = suite.run("-n", str(count))
+
+    assert code == 1
+    assert {name.partition("::")[2] for name in run.failed} == {
+        "test_fails", "test_clears_up_badly", "test_kills_its_worker", "test_hangs",
+    }, said  # fmt: skip
+    assert (run.counts["passed"], run.counts["skipped"]) == (4, 1), said
+    assert "no wool" in "".join(run.skipped.values())
+    assert "said by the one that fails" in said
+    assert "said by the one that passes" not in said
+    assert "the worker that ran this test ended with -9" in said
+    assert "Timeout" in said
+
+
+def test_a_worker_keeps_what_the_session_shares_and_ends_what_a_file_shares(suite: Suite) -> None:
+    for name in ("one", "two"):
+        (suite.directory / f"test_{name}.py").write_text(SHARED)
+
+    code, run, said = suite.run("-n", "1")
+
+    assert (code, run.counts["passed"]) == (0, 4), said
+    notes = [line.split(" ", 1) for line in (suite.directory / "notes").read_text().splitlines()]
+    assert len({pid for pid, _ in notes}) == 1
+    of_file = ["module begins", "a", "b", "module is over"]
+    told = [text for _, text in notes]
+    assert told == ["begins", *of_file, "begins", *of_file, "is over", "is over"], "each file has its own fixture"
+
+
+def test_the_first_failure_ends_the_others_where_that_is_asked_for(suite: Suite) -> None:
+    (suite.directory / "test_stops.py").write_text(STOPS)
+    (suite.directory / "test_waits.py").write_text(WAITS)
+
+    code, run, said = suite.run("-n", "2", "-x")
+
+    assert code == 1
+    assert [name.partition("::")[2] for name in run.failed] == ["test_fails"], said
+    assert (suite.directory / "notes").read_text() == "cleared", "the other one's fixtures are cleared up"
