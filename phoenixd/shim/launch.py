@@ -106,8 +106,8 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     name, why = errno.errorcode.get(code, "EIO"), os.strerror(code)
     program = _shown(order.argv[0])
     if stage == b"cwd":
-        where = _shown(order.cwd)
-        said = f"the directory {where} is missing" if code == errno.ENOENT else f"working directory {where}: {why}"
+        place = _shown(order.cwd)
+        said = f"the directory {place} is missing" if code == errno.ENOENT else f"working directory {place}: {why}"
         return StartFailure(NOT_TRIED, name, said, "cwd")
     if stage == b"cgroup":
         return StartFailure(NOT_TRIED, name, f"control group {order.cgroup}: {why}; not started without its fence")
