@@ -104,7 +104,8 @@ def _second(world: World) -> Line:
     chosen = f" filter: {safe(world.face.filter)}" if world.face.filter else ""
     marks = f" {len(world.face.marks)} marked" if world.face.marks else ""
     if chosen or marks:
-        return line(first_that_fits([f"{chosen}{marks}   (Esc ends the filter)", f"{chosen}{marks}"], world.width))
+        ends = "Esc ends the filter" if chosen else "Esc takes the marks away"
+        return line(first_that_fits([f"{chosen}{marks}   ({ends})", f"{chosen}{marks}"], world.width))
     return line(" ", first_that_fits(_since(world), world.width - 1))
 
 
@@ -121,7 +122,10 @@ def _since(world: World) -> list[str]:
         parts = [f"{deaths[key]} {word}" for key, word in _ENDS if deaths[key]]
         count = "1 death" if total == 1 else f"{total} deaths"
         told = [f"{count}: {', '.join(parts)}", count]
+    unstarted = found.get("unstarted") or []
+    failed = [f"{safe(unstarted[0]) if len(unstarted) == 1 else len(unstarted)} not started"] if unstarted else []
     more = [f"{found[key]} {one if found[key] == 1 else many}" for key, one, many in _MORE if found.get(key)]
+    more = [*failed, *more]
     shortest = told[-1]
     return [" · ".join([f"{when}: {told[0]}", *more]), f"{when}: {told[0]}", f"{when}: {shortest}", shortest]
 

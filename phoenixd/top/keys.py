@@ -83,7 +83,7 @@ def _nothing_needs(world: World) -> str:
 
 def _nowhere_back(world: World) -> str:
     face = world.face
-    return "" if face.page or face.filter else "there is nothing to go back from: q quits"
+    return "" if face.page or face.filter or face.marks else "there is nothing to go back from: q quits"
 
 
 def _no_keys(world: World) -> str:

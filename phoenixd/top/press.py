@@ -194,7 +194,9 @@ def _keys(world: World, key: str) -> Done:
 def _back(world: World, key: str) -> Done:
     if world.face.page is not None:
         return replace(world.face, page=None, seen=None), ()
-    return replace(world.face, filter=""), ()
+    if world.face.filter:
+        return replace(world.face, filter=""), ()
+    return replace(world.face, marks=frozenset()), ()
 
 
 def _quit(world: World, key: str) -> Done:

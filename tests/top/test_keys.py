@@ -305,6 +305,18 @@ def test_marks_of_all_that_is_listed() -> None:
     assert pressed(all_of, "V")[0].face.marks == frozenset()
 
 
+def test_esc_takes_marks_away_once_no_filter_is_left_and_the_line_says_which() -> None:
+    marked, _ = pressed(world(), "V")
+    filtered = replace(marked, face=replace(marked.face, filter="s:idle"))
+    assert "Esc ends the filter" in paint(filtered).text
+    assert "Esc takes the marks away" in paint(marked).text
+
+    still, _ = pressed(filtered, "escape")
+    assert (still.face.filter, bool(still.face.marks)) == ("", True)
+    none, _ = pressed(still, "escape")
+    assert not none.face.marks
+
+
 def test_next_goes_round_what_needs_a_person() -> None:
     seen_names = []
     before = at("infra")

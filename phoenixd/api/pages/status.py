@@ -39,6 +39,8 @@ FINE = ORDER[3:]
 STATE_COLUMNS = 12
 AGE_COLUMNS = 6
 LEAST_ROOM = 16
+SINCE_WHOLE = 60
+"""Columns from which on what happened is told whole, on two lines where it has to be."""
 NAMES_SHOWN = 3
 UNKNOWN = "?"
 UNHEARD = ("none", "missing")
@@ -228,12 +230,15 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
     if digest.healing:
         parts.append(f"{digest.healing} healing")
     if digest.quarantined:
-        parts.append(f"{digest.quarantined} ended in quarantine ({', '.join(sorted(digest.quarantined_agents))})")
+        names = sorted(digest.quarantined_agents)
+        whose = ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} agents"
+        parts.append(f"{digest.quarantined} ended in quarantine ({whose})")
     if digest.ended:
         parts.append(f"{digest.ended} stopped since")
     deaths = "1 death" if digest.deaths == 1 else f"{digest.deaths} deaths"
     more = f"; {failed}" if failed else ""
-    return [clip(f"{when} {deaths}: {', '.join(parts)}{more}.", here.width)]
+    said = f"{when} {deaths}: {', '.join(parts)}{more}."
+    return wrap(said, here.width, SET_IN) if here.width >= SINCE_WHOLE else [clip(said, here.width)]
 
 
 def unstarted(digest: Digest) -> str:
