@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import shlex
 import signal
 from collections import deque
 from collections.abc import Callable
@@ -133,8 +134,11 @@ class Hearing:
             case "start_failed":
                 code = int(body.get("code") or 0)
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
-                told = str(body["message"])[:500]
-                self._tell(StartFailed(agent, int(body["incarnation"]), code, told, _obstacle(body)), None)
+                obstacle, told = _obstacle(body), str(body["message"])[:500]
+                known = self._find(agent)
+                if obstacle == "no directory" and known is not None:
+                    told = f"{told} (make it: mkdir -p {shlex.quote(known.spec.cwd)})"
+                self._tell(StartFailed(agent, int(body["incarnation"]), code, told, obstacle), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
                 self._tell(self._with_oom(exit_event(agent, body, None)), None)

@@ -54,6 +54,8 @@ def _first(world: World) -> Line:
     alive_of = f"{alive}/{len(wanted)} alive"
     counts = ((sum(map(is_so, wanted)), word) for is_so, word in _ABSENT)
     waits = "".join(f"  {count} {word}" for count, word in counts if count)
+    if rows and not wanted:
+        waits = f"  {len(rows)} stopped"
     degraded = "  DEGRADED" if any(told.body.get("kind") == "degraded" for told in world.model.alerts.values()) else ""
     rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown{degraded}"
     variants = [

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from functools import cache
 
 from phoenixd.core.agent.state import Parked, Running
-from phoenixd.core.events.fleet import TerminalSeen
+from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
@@ -115,6 +115,7 @@ def degraded() -> FakeDaemon:
     daemon.degraded = "the journal cannot be written: no space left on device"
     daemon.tmux = None
     daemon.happen(TerminalSeen(alive=False))
+    daemon.happen(TroubleSeen(None, "degraded", daemon.degraded))
     return until_now(daemon)
 
 

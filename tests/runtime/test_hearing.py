@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import errno
 import os
+import shlex
 import signal
 import subprocess
 from collections.abc import Callable, Iterator
@@ -207,6 +208,8 @@ async def test_f_res_8_a_directory_that_is_missing_is_told_by_what_the_shims_chi
 
     told = [one.obstacle for one in ear.told if isinstance(one, StartFailed)]
     assert told == ["no directory", "other", "other", "other", "other"]
+    said = next(one.message for one in ear.told if isinstance(one, StartFailed))
+    assert said == f"no words count (make it: mkdir -p {shlex.quote(ear.story.agent.spec.cwd)})"
 
 
 def test_boots_differ(child: ProcessIdentity) -> None:

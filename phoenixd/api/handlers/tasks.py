@@ -108,10 +108,7 @@ async def _of_plan(
         said_why = f"the plans of {project} in {workspace} cannot be read: {failure.strerror or failure}"
         raise Problem("failed", said_why, f"ls -la {shlex.quote(workspace)}") from failure
     if isinstance(found, NotHandedOut):
-        remedy = found.remedy
-        if remedy.startswith("phoenixctl phase "):
-            remedy = f"{remedy} --project {project} --workspace {shlex.quote(workspace)}"
-        raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, remedy)
+        raise Problem("not_found" if found.kind == "unknown" else "conflict", found.message, found.remedy)
     place = "" if os.path.normpath(workspace) == os.path.normpath(base.cwd) else f"{os.path.normpath(workspace)}/"
     return told(prompt, found, place), found.phase
 
@@ -130,7 +127,7 @@ def _found(
         if is_same_phase(phase, one.phase)
     )
     done = frozenset((one.phase, one.task) for one in known if one.status == "completed")
-    return handed_out(tree, word, done, coming)
+    return handed_out(tree, word, done, coming, workspace)
 
 
 async def list_tasks(ask: Ask) -> Reply:

@@ -90,6 +90,8 @@ def first_line(rows: Sequence[Seen], alerts: Sequence[StandingAlert]) -> str:
     alive = sum(row.group != "unknown" and (row.pid is not None or _is_between_runs(row)) for row in wanted)
     absent = [row for row in wanted if row.pid is None]
     counts = (
+        # Of none it cannot be said that all live; what was stopped on purpose is why.
+        (0 if wanted else len(rows), "stopped"),
         (sum(row.group == "working" and row.state == "starting" for row in absent), "starting"),
         (sum(row.parked_until is not None for row in absent), "parked by a limit"),
         (sum(row.state == "quarantined" for row in absent), "quarantined"),
@@ -228,11 +230,9 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
     after = f" after {digest.repeated} more" if digest.repeated else ""
     parts = [f"{digest.healed} healed{after}"] if digest.healed else []
     if digest.healing:
-        parts.append(f"{digest.healing} healing")
+        parts.append(f"{digest.healing} healing ({_whose(digest.healing_agents)})")
     if digest.quarantined:
-        names = sorted(digest.quarantined_agents)
-        whose = ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} agents"
-        parts.append(f"{digest.quarantined} ended in quarantine ({whose})")
+        parts.append(f"{digest.quarantined} quarantined ({_whose(digest.quarantined_agents)})")
     if digest.ended:
         parts.append(f"{digest.ended} stopped since")
     deaths = "1 death" if digest.deaths == 1 else f"{digest.deaths} deaths"
@@ -243,11 +243,14 @@ def _since_line(digest: Digest | None, here: Page) -> list[str]:
 
 def unstarted(digest: Digest) -> str:
     """Whose starts failed, with nothing that lives since; empty where all began."""
-    names = sorted(digest.unstarted)
-    if not names:
-        return ""
-    whose = ", ".join(names) if len(names) <= NAMES_SHOWN else f"{len(names)} agents"
-    return f"{whose} could not be started"
+    return f"{_whose(digest.unstarted)} could not be started" if digest.unstarted else ""
+
+
+def _whose(counts: Mapping[str, int]) -> str:
+    """Deaths are of agents: without their names three deaths look like three agents."""
+    if len(counts) <= NAMES_SHOWN:
+        return ", ".join(sorted(counts))
+    return f"{len(counts)} agents"
 
 
 def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:

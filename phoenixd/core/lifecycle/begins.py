@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from typing import assert_never
 
 from phoenixd.core import cut, opening, productive, progress, prompts, requests, restart, session
@@ -138,7 +137,7 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
     if event.code:
         failed = LastExit(
             event.incarnation, event.code, None, "not started", 0.0, now.wall,
-            ran=False, note=_with_remedy(agent, event), obstacle=event.obstacle,
+            ran=False, note=event.message, obstacle=event.obstacle,
         )  # fmt: skip
         return ended(agent, failed, now)
     if not wanted:
@@ -154,10 +153,3 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
         f"could not be started here, trying again in {in_words(delay)}: {event.message}",
         now,
     )
-
-
-def _with_remedy(agent: Agent, event: StartFailed) -> str:
-    """Why it did not start, with what to type where that is known."""
-    if event.obstacle != "no directory":
-        return event.message
-    return f"{event.message} (make it: mkdir -p {shlex.quote(agent.spec.cwd)})"

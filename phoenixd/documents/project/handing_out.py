@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -35,30 +36,31 @@ class NotHandedOut:
 
 
 def handed_out(
-    tree: Tree, word: str, done: frozenset[graph.Key], coming: frozenset[graph.Key]
+    tree: Tree, word: str, done: frozenset[graph.Key], coming: frozenset[graph.Key], workspace: str = "."
 ) -> HandedOut | NotHandedOut:
     """The task of the current phase that a word names by its id.
 
     done: tasks of the plans that workers have done, which the plans tell after the next handoff; coming: those that the
-    new one waits for anyway. Raises BadProject where state or plan cannot be used.
+    new one waits for anyway. workspace: where the project is, for remedies. Raises BadProject where state or plan
+    cannot be used.
     """
-    plans = tree.plans()
+    plans, where = tree.plans(), f"--project {tree.project} --workspace {shlex.quote(workspace)}"
     phase = current_phase(tree, {name: _without(plan, name, done) for name, plan in plans.items()})
     plan = tree.plan(phase) if phase is not None else None
     if phase is None or plan is None:
-        return NotHandedOut("unknown", f"{tree.project} has no phase with a plan", "phoenixctl phase check")
+        return NotHandedOut("unknown", f"{tree.project} has no phase with a plan", f"phoenixctl phase check {where}")
     plan.require_sound()
     task = next((one for one in plan.tasks if one.id == word), None)
     if task is None:
         return _unknown(word, phase, plan, plans)
     if circle := _circle(plans, phase, task):
-        return NotHandedOut("conflict", f"these tasks wait for each other: {circle}", "phoenixctl phase check")
+        return NotHandedOut("conflict", f"these tasks wait for each other: {circle}", f"phoenixctl phase check {where}")
     if task.status == "completed":
-        return NotHandedOut("conflict", f"{_named(task)} is completed already", "phoenixctl phase list")
+        return NotHandedOut("conflict", f"{_named(task)} is completed already", f"phoenixctl phase list {where}")
     missing = [word for (key, word) in graph.unknown(plans) if key == (phase, task.id)]
     if missing:
         what = f"{_named(task)} depends on {one_line(missing[0], TITLE_LIMIT)}, and no task and no phase is called so"
-        return NotHandedOut("conflict", what, "phoenixctl phase check")
+        return NotHandedOut("conflict", what, f"phoenixctl phase check {where}")
     before = [key for key in graph.edges(plans)[phase, task.id] if key not in done | coming]
     waits = [key for key in before if _task(plans, key).status != "completed"]
     if waits:
@@ -84,7 +86,7 @@ def _unknown(word: str, phase: str, plan: Plan, plans: Mapping[str, Plan]) -> No
     elsewhere = [name for name, other in plans.items() if name != phase and any(one.id == word for one in other.tasks)]
     where = f" (it stands in {elsewhere[0]}, and {phase} is the phase at work)" if elsewhere else ""
     what = f"{phase} has no task {word}{where}; its open tasks are: {listed or 'none'}"
-    return NotHandedOut("unknown", what, "phoenixctl phase list")
+    return NotHandedOut("unknown", what, f"phoenixctl phase list {where}")
 
 
 def _circle(plans: Mapping[str, Plan], phase: str, task: Task) -> str:
