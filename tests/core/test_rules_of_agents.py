@@ -135,6 +135,10 @@ def situations() -> Iterator[tuple[str, Agent, Moment]]:
     yield "its start is due", replace(works, state=due), now
 
 
+SITUATIONS = tuple(situations())
+"""Made before any test begins: what is decided on the way to them is no story of this one."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A function that asks an agent, or an agent and the time; some are asked also where there is none."""
@@ -175,10 +179,10 @@ def said(rule: Rule, agent: Agent, now: Moment) -> str:
 
 def answers() -> dict[str, list[str]]:
     """Of each rule what it says in most situations, and in which it says something else."""
-    known, told = list(situations()), dict[str, list[str]]()
+    told: dict[str, list[str]] = {}
     for name, rule in sorted(rules().items()):
-        each = [(said(rule, agent, now), situation) for situation, agent, now in known]
-        each += [(said(rule, cast(Agent, None), known[0][2]), "there is none")] * rule.may_be_none
+        each = [(said(rule, agent, now), situation) for situation, agent, now in SITUATIONS]
+        each += [(said(rule, cast(Agent, None), SITUATIONS[0][2]), "there is none")] * rule.may_be_none
         most, _ = Counter(answer for answer, _ in each).most_common(1)[0]
         others = {answer for answer, _ in each} - {most}
         if max(map(len, (most, *others))) <= LONGEST:
