@@ -22,6 +22,7 @@ from phoenixd.core.agent.activity import Lease, LostJobs, Waiting, WorkWatch
 from phoenixd.core.agent.run import Cut, Deaf, Disproved
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Stopped
 from phoenixd.core.breaker import HalfOpen, Open, Tally
+from phoenixd.core.decision import Decision
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
@@ -29,15 +30,15 @@ from phoenixd.core.resonance.state import Resonance, Restoration, Step
 from phoenixd.core.spec import Kind
 from tests.core.handing import orchestrator
 from tests.core.recorded.keeping import AGAIN, EDGES
-from tests.core.recorded.rendering import value
+from tests.core.recorded.rendering import changes, value
 from tests.core.resonating import ResonanceStory, resonant
 from tests.core.story import EPOCH, Story, claude, spec
 
 TABLE = EDGES / "rules-of-agents.txt"
-LONGEST = 250
+LONGEST = 500
 """Characters of an answer: what gives back whole values is shown by stories."""
-NOT_ASKED = {"Agent", "Alert", "Decision", "Decision | None", "Marks", "Fleet"}
-"""What a rule gives back that changes something: stories show that."""
+NOT_ASKED = {"Alert", "Marks", "Fleet"}
+"""What a rule gives back that is made of much else."""
 
 
 def story(agent: Story, *happens: Callable[[Story], object]) -> Agent:
@@ -172,9 +173,15 @@ def said(rule: Rule, agent: Agent, now: Moment) -> str:
     """What a rule says; a rule that is asked of others alone says so by what it raises."""
     try:
         found = rule(agent, now)
-        return value(tuple(found) if inspect.isgenerator(found) else found)
+        found = tuple(found) if inspect.isgenerator(found) else found
     except (AssertionError, AttributeError, KeyError, LookupError, TypeError) as refused:
         return type(refused).__name__
+    if isinstance(found, Decision):
+        becomes = tuple(changes("", agent, found.agent)) if found.agent is not None else ()
+        return value((found.reason, *found.actions, *(fact for fact in found.facts), *becomes))
+    if isinstance(found, Agent):
+        return value(tuple(changes("", agent, found)))
+    return value(found)
 
 
 def answers() -> dict[str, list[str]]:
