@@ -73,9 +73,9 @@ def test_a_handoff_that_is_under_way_has_its_seat_in_hand() -> None:
         (WORKS, None), (RESUMES, "resume"), (FRESH, "fresh"), (replace(WORKS, limits=LIMIT), "park"),
         (replace(WORKS, state=Parked()), "park"), (asked("billing"), "ask"), (asked("permission"), None),
         (replace(WORKS, state=Quarantined("crashes")), "abort"), (replace(WORKS, state=Stopped()), None),
-        (replace(WORKS, cut=Cut(1, "length", None, EPOCH, message_id="m")), "go_on"),
-        (replace(WORKS, cut=Cut(1, "length", None, EPOCH)), None),
-        (replace(WORKS, cut=Cut(1, "length", None, EPOCH, message_id="m", taken=True)), None),
+        (replace(WORKS, cut=Cut(1, "output_limit", None, EPOCH, message_id="m")), "go_on"),
+        (replace(WORKS, cut=Cut(1, "output_limit", None, EPOCH)), None),
+        (replace(WORKS, cut=Cut(1, "output_limit", None, EPOCH, message_id="m", taken=True)), None),
     ],
 )  # fmt: skip
 def test_what_other_rules_do_about_a_failure_is_read_off_the_agent(agent: Agent, given: str | None) -> None:

@@ -98,4 +98,4 @@ def test_the_next_move_of_a_handoff_at_its_edges_is_what_it_was() -> None:
     found = table()
     if AGAIN in os.environ:
         TABLE.write_text("\n".join((*found, "")), encoding="utf-8")
-    assert found == TABLE.read_text(encoding="utf-8").splitlines()
+    assert found == TABLE.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"

@@ -115,7 +115,7 @@ def situations() -> Iterator[tuple[str, Agent, Moment]]:
         "no hooks came": replace(works, hooks_seen=False),
         "it lost jobs": replace(works, lost=LostJobs(1, ("x",), EPOCH)),
         "its report was disproved": replace(works, disproved=(Disproved("task t1", ("x",), EPOCH),)),
-        "its answer was cut": replace(works, cut=Cut(1, "length", EPOCH, now.wall)),
+        "its answer was cut": replace(works, cut=Cut(1, "output_limit", EPOCH, now.wall)),
         "its breaker is open": replace(works, breaker=Open(Tally(), "no progress", now.at - 60.0, EPOCH)),
         "it is warned": replace(works, breaker=HalfOpen(Tally(), "warning", "no progress")),
         "it is on trial": replace(works, breaker=HalfOpen(Tally(), "trial", "no progress")),
@@ -169,7 +169,7 @@ def rules() -> dict[str, Rule]:
     return found
 
 
-def said(rule: Rule, agent: Agent, now: Moment) -> str:
+def answer(rule: Rule, agent: Agent, now: Moment) -> str:
     """What a rule says; a rule that is asked of others alone says so by what it raises."""
     try:
         found = rule(agent, now)
@@ -188,10 +188,10 @@ def answers() -> dict[str, list[str]]:
     """Of each rule what it says in most situations, and in which it says something else."""
     told: dict[str, list[str]] = {}
     for name, rule in sorted(rules().items()):
-        each = [(said(rule, agent, now), situation) for situation, agent, now in SITUATIONS]
-        each += [(said(rule, cast(Agent, None), SITUATIONS[0][2]), "there is none")] * rule.may_be_none
-        most, _ = Counter(answer for answer, _ in each).most_common(1)[0]
-        others = {answer for answer, _ in each} - {most}
+        each = [(answer(rule, agent, now), situation) for situation, agent, now in SITUATIONS]
+        each += [(answer(rule, cast(Agent, None), SITUATIONS[0][2]), "there is none")] * rule.may_be_none
+        most, _ = Counter(one for one, _ in each).most_common(1)[0]
+        others = {one for one, _ in each} - {most}
         if max(map(len, (most, *others))) <= LONGEST:
             told[name] = [f"{name}: {most}"]
             told[name] += [
@@ -209,6 +209,6 @@ def test_a_plain_rule_says_of_each_situation_what_it_said() -> None:
     begins = [number for number, row in enumerate(rows) if not row.startswith(" ")]
     kept = [rows[begin:end] for begin, end in zip(begins, [*begins[1:], len(rows)], strict=True)]
     names = [one[0].partition(":")[0] for one in kept]
-    assert [row for name in names for row in found.get(name, [])] == [
-        row for name, one in zip(names, kept, strict=True) if name in found for row in one
-    ]
+    said = [row for name in names for row in found.get(name, [])]
+    before = [row for name, one in zip(names, kept, strict=True) if name in found for row in one]
+    assert said == before, "if that is meant: python -m tests.core.recorded"
