@@ -24,9 +24,8 @@ from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
-from phoenixd.core.treatment import casebook, effects
-from phoenixd.core.treatment.case import Case, Cases, Patient, Treated
-from phoenixd.core.treatment.opening import Book
+from phoenixd.core.treatment import effects
+from phoenixd.core.treatment.case import Case
 from phoenixd.core.turn.liveness import settled
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude
@@ -156,30 +155,6 @@ def test_what_one_cause_does_to_many_is_told_once(
     fleet = replace(fleet, agents={**agents, "me": replace(agents["me"], alerts=(alert,))})
 
     assert outage.is_told(fleet.roster, fleet.agents["me"], kind) is told
-
-
-def treated(number: int, treatment: Any, by: Any, **changes: Any) -> Treated:
-    return Treated(number, "a", 1, treatment, by, 0.0, 0.0, **changes)
-
-
-def test_a_run_that_begins_is_the_one_that_shows_what_came_of_what_was_done_before() -> None:
-    """Of what waited for it: a parking, and all that the clinic did; the start itself is the next treatment."""
-    before = (
-        treated(1, "park", "limits"), treated(2, "summarise", "clinic"), treated(3, "resume", "restart"),
-        treated(4, "park", "clinic", run=2), treated(5, "park", "limits", outcome="held"),
-    )  # fmt: skip
-    case = Case("c1", "agent a", "k", None, "crash", "r", 0.3, "claude", 0.0, 0.0, ("a",), 1, before, 5)
-    cases = Cases(cases=(case,), patients=(Patient("a", 1, "c1", 0.0),))
-
-    after = casebook._with_next_run(Book(cases), "a", 3, "resume", NOW).cases
-
-    assert {one.number: one.run for one in after.cases[0].treated} == {1: 3, 2: 3, 3: 0, 4: 2, 5: 0}
-    assert after.patients == ()
-    advised = replace(case, treated=(treated(1, "advise", "clinic"),))
-    after = casebook._with_next_run(Book(replace(cases, cases=(advised,))), "a", 3, "resume", NOW).cases
-    assert [(one.treatment, one.by, one.run) for one in after.cases[0].treated] == [
-        ("advise", "clinic", 3), ("resume", "restart", 3)
-    ]  # fmt: skip
 
 
 def test_a_directory_counts_for_work_that_is_measured_and_is_noted_once() -> None:

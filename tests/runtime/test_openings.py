@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
+from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Entry, StoredEntry
-from phoenixd.runtime.openings import openings
+from phoenixd.runtime.openings import LOOK_BACK, openings, recall
 from tests.core.story import EPOCH, Story
 
 AGENT = replace(Story().runs().agent, reason="it runs", since_wall=EPOCH)
@@ -38,3 +40,21 @@ def test_a_row_of_something_else_opened_nothing(other: dict[str, Any]) -> None:
 
 def test_what_was_not_saved_is_no_source() -> None:
     assert list(openings([row(0)], [AGENT])) == []
+
+
+async def test_rows_of_before_are_asked_of_the_newest_of_the_story_and_a_journal_that_fails_tells_of_none() -> None:
+    asked: list[dict[str, Any]] = []
+
+    async def read(**given: Any) -> list[StoredEntry]:
+        asked.append(given)
+        if len(asked) > 1:
+            raise JournalFailed("it cannot be read")
+        return [row(1, wall=EPOCH - 5), row(2)]
+
+    opened: list[tuple[str, int]] = []
+    for _ in range(2):
+        journal: Any = SimpleNamespace(read=read)
+        await recall(journal, [AGENT], lambda name, number: opened.append((name, number)))
+
+    assert opened == [("a", 2)]
+    assert asked == [{"newest": True, "story": True, "limit": LOOK_BACK}] * 2

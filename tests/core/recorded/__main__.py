@@ -10,8 +10,8 @@ from pathlib import Path
 from tests.core.recorded.keeping import AGAIN, PLACE, dump, load
 
 BESIDE = (
-    "tests/core/test_edges.py", "tests/core/test_rules_of_agents.py", "tests/runtime/test_recorded_hearing.py",
-    "tests/runtime/test_recorded_orders.py",
+    "tests/core/test_edges.py", "tests/core/test_handoff_edges.py", "tests/core/test_rules_of_agents.py",
+    "tests/runtime/test_recorded_hearing.py", "tests/runtime/test_recorded_orders.py",
     "tests/simulate/test_recorded.py",
 )  # fmt: skip
 ROOT = Path(__file__).parents[3]

@@ -12,8 +12,6 @@ from pathlib import Path
 
 import coverage
 import pytest
-from xdist.remote import Producer
-from xdist.scheduler.loadscope import LoadScopeScheduling
 
 DIRECTORY = "PHOENIX_MUTANTS_MAP"
 FILES = "PHOENIX_MUTANTS_FILES"
@@ -65,21 +63,9 @@ class Contexts:
         (self._directory / file.replace("/", "+")).with_suffix(".json").write_text(json.dumps(part))
 
 
-class ByFile(LoadScopeScheduling):
-    """A file's tests stay with one worker, classes and all."""
-
-    def _split_scope(self, nodeid: str) -> str:
-        return file_of(nodeid)
-
-
-@pytest.hookimpl(tryfirst=True)
-def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile:
-    return ByFile(config, log)
-
-
 def file_of(test: str) -> str:
     return test.partition("::")[0]
 
 
-def pytest_worker_begins(config: pytest.Config) -> None:
+def pytest_configure(config: pytest.Config) -> None:
     config.pluginmanager.register(Contexts(Path(os.environ[DIRECTORY]), os.environ[FILES].split(os.pathsep)))

@@ -201,24 +201,32 @@ def _measure(
         "COVERAGE_CORE": "ctrace",
     }  # fmt: skip
     argv = [sys.executable, "-m", "pytest", "-q", "-p", "tests.proof.mutants.contexts", "-p", "no:cacheprovider"]
-    argv += ["-n", str(jobs), "--timeout", "900", "-m", MARKS]
-    asked = subprocess.Popen(
-        [*argv, *lacking], cwd=root, env=environment, start_new_session=True, text=True, stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
-    )  # fmt: skip
+    # A process for each share of the files: a file's tests stay together, and the last of them writes its part.
+    shares = [share for first in range(jobs) if (share := lacking[first::jobs])]
+    asked: list[subprocess.Popen[bytes]] = []
     try:
-        said, _ = asked.communicate(timeout=None if until == inf else max(0.0, until - time.monotonic()))
+        for number, share in enumerate(shares):
+            with (directory / f"said.{number}").open("wb") as words:
+                asked.append(subprocess.Popen(
+                    [*argv, "--timeout", "900", "-m", MARKS, *share], cwd=root, env=environment,
+                    start_new_session=True, stdin=subprocess.DEVNULL, stdout=words, stderr=subprocess.STDOUT,
+                ))  # fmt: skip
+        for one in asked:
+            one.wait(None if until == inf else max(0.0, until - time.monotonic()))
     except subprocess.TimeoutExpired:
         return False
     finally:
-        kill_session(asked)
-        asked.wait()
-    if asked.returncode not in (0, 1, 5):
-        raise SystemExit(f"the tests could not be measured; pytest said:\n{said[-4000:]}")
+        for one in asked:
+            kill_session(one)
+            one.wait()
+    for number, one in enumerate(asked):
+        if one.returncode not in (0, 1, 5):
+            said = (directory / f"said.{number}").read_text(errors="replace")[-4000:]
+            raise SystemExit(f"the tests could not be measured; pytest said:\n{said}")
     return True
 
 
-def kill_session(asked: subprocess.Popen[str]) -> None:
+def kill_session(asked: subprocess.Popen[Any]) -> None:
     """End the session of pytest, unless it is over: its number may be another's then."""
     if asked.poll() is None:
         with contextlib.suppress(ProcessLookupError):
