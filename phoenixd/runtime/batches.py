@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 FEW = 8
@@ -29,7 +30,7 @@ def condensed(batch: list[Any]) -> list[Any]:
     return [one for number, one in enumerate(batch) if number not in gone]
 
 
-def _goes_on(payload: dict[str, Any]) -> bool:
+def _goes_on(payload: Mapping[Any, Any]) -> bool:
     """Whether something in the background is told of."""
     tool_input = payload.get("tool_input")
     return "jobs" in payload or (isinstance(tool_input, dict) and tool_input.get("run_in_background") is True)
