@@ -36,6 +36,7 @@ from phoenixd.ports import Clock
 from phoenixd.ports.processes import Memory, ProcessTable
 from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
+from phoenixd.runtime.batches import condensed
 from phoenixd.runtime.deaths import EXIT_WORD_GRACE, LOOK_AGAIN, Deaths, Later, Tell
 from phoenixd.runtime.exits import ended_at, exit_event
 from phoenixd.runtime.open_questions import OpenQuestions
@@ -151,7 +152,7 @@ class Hearing:
             case "hook":
                 self._hear_hook(agent, body)
             case "hooks":
-                for one in body["batch"]:
+                for one in condensed(body["batch"]):
                     self._hear_one_of_many(agent, one)
             case "released":
                 hold = int(body["seq"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 
 import anyio
@@ -27,6 +28,10 @@ waits 2 s for its brief."""
 
 AT_ONCE = 4
 """Agents whose documents are written at once: writing waits for the disk, and now and then for git."""
+
+BURST, RATE = 100, 20.0
+"""Writings that may come at once, and each second from then on: in a flood of hooks all agents' documents change all
+the time, and writing them takes processors and disk from what decides. A run that begins or ends does not wait."""
 
 EVIDENCE = "evidence_seen"
 """A sign of life by files changes no document but `last_active`, which is brought up to date without any event."""
@@ -57,6 +62,9 @@ class Publisher:
         self._waiting: dict[str, tuple[Agent, list[Entry]]] = {}
         """What goes with the agent's next news, for it is worth no writing of its own."""
         self._under_way: set[str] = set()
+        self._urgent: set[str] = set()
+        """Those whose run began or ended since they were written last."""
+        self._tokens, self._counted_at = float(BURST), clock.now().at
         self._places = anyio.CapacityLimiter(AT_ONCE)
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
@@ -87,8 +95,9 @@ class Publisher:
             await self._arrival()
             await self._gather()
             for name in [name for name in self._pending if name not in self._under_way]:
-                self._under_way.add(name)
-                tasks.start_soon(self._publish_newest, name)
+                if self._may_write(name):
+                    self._under_way.add(name)
+                    tasks.start_soon(self._publish_newest, name)
 
     async def _gather(self) -> None:
         """Return once nothing new comes for a moment: a death brings a start, and in a burst many are under way."""
@@ -102,14 +111,33 @@ class Publisher:
         """Publish an agent, once some place is free, until nothing of it waits."""
         try:
             async with self._places:
-                while name in self._pending:
+                is_allowed = True
+                while name in self._pending and (is_allowed or self._may_write(name)):
+                    is_allowed = False
+                    self._urgent.discard(name)
                     await self._publish(*self._pending.pop(name))
         finally:
             self._under_way.discard(name)
 
+    def _may_write(self, name: str) -> bool:
+        """Whether this agent's documents are written now; else they wait, and the next writing has all of it."""
+        now = self._clock.now().at
+        self._tokens = min(float(BURST), self._tokens + (now - self._counted_at) * RATE)
+        self._counted_at = now
+        if name in self._urgent:
+            return True
+        if self._tokens < 1:
+            return False
+        self._tokens -= 1
+        return True
+
     async def _arrival(self) -> None:
-        """Wait for news, or for the time to try again what could not be written (F-ST-3), however much is new."""
-        with anyio.move_on_after(max(0.0, self._retry_at - anyio.current_time()) if self._failed else None):
+        """Wait for news, for the turn of what waits, or for the time to try again what could not be written (F-ST-3),
+        however much is new."""
+        patience = max(0.0, self._retry_at - anyio.current_time()) if self._failed else math.inf
+        if self._pending.keys() - self._under_way:
+            patience = min(patience, GATHER_MOST)
+        with anyio.move_on_after(patience):
             await self._arrived.wait()
         if self._failed and anyio.current_time() >= self._retry_at:
             self._retry_at = anyio.current_time() + RETRY
@@ -144,6 +172,7 @@ class Publisher:
         if self._followed.get(agent.name, "") == key:
             return
         self._followed[agent.name] = key
+        self._urgent.add(agent.name)
         if run is not None:
             self._evidence.follow(agent)
         else:

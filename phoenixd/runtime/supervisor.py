@@ -11,7 +11,7 @@ from typing import Protocol
 import anyio
 import structlog
 from anyio.abc import TaskGroup
-from anyio.lowlevel import checkpoint
+from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
@@ -24,9 +24,9 @@ from phoenixd.core.durability import LATE, Durability, told
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.events.fleet import JournalBehind, SavingHalted, SavingResumed, Tick, TroubleSeen
-from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
+from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.hooks import EVIDENCE
+from phoenixd.core.hooks import EVIDENCE, Hook
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.step import as_heard, step
 from phoenixd.documents.redact import redact
@@ -44,11 +44,18 @@ TURN_LIMIT = 1000
 TURN_SPAN = 0.01
 """Seconds for which a turn steps at most: of a hundred deaths at once the first ones are acted upon meanwhile, and an
 order that comes now waits no longer than that. Requests that belong together are never parted."""
+STEP_SPAN = 0.0005
+"""Seconds for which it steps before all else in the loop has its turn: on its way an order passes through the loop a
+dozen times. An order that is there by then ends the turn."""
 EVIDENCE_LIMIT = 5000
 """Waiting events beyond which mere evidence is dropped: the next one tells the same."""
 CROWDED, ROOMY = 100, 50
 """More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges
 what is mere evidence, which this queue cannot; and what stands in the queue waits for all of it."""
+OF_FLOODS = (Hook, EvidenceSeen, UsageSeen)
+MANY, SPACING = 5, 0.05
+"""A turn that stepped so many of these is one of a flood: after it, others come together for so many seconds, or until
+it is crowded. A turn for each few costs a commit each, and the processors that agents and orders need."""
 LONGEST_HOLD = 1.0
 """Seconds after which each shim is read once in any case, however much waits: what one of them says ends a wait."""
 LONGEST_PAUSE = 15.0
@@ -119,6 +126,9 @@ class Supervisor:
         """The turn before was one of those that go first."""
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
+        self._is_flooded, self._turned_at = False, 0.0
+        self._enough = anyio.Event()
+        """Set once something waits that is no hook, or so much that it is crowded."""
         self._on_saved = on_saved
         self._dispatch = dispatch
         self._dues = Dues(
@@ -177,15 +187,31 @@ class Supervisor:
             return
         self._put(_Waiting(cleaned(event, self._clean), saved=saved))
 
-    def _put(self, waiting: _Waiting, *, first: bool = False) -> None:
-        (self._first if first else self._queue).append(waiting)
+    def _put(self, waiting: _Waiting, *, first: bool = False, alone: bool = False) -> None:
+        """alone: it belongs together with no other."""
+        if first:
+            self._first.append(waiting)
+        elif alone and isinstance(waiting.event, StartRequested):
+            self._queue.insert(self._place_of_a_start(), waiting)
+        else:
+            self._queue.append(waiting)
         self._arrived.set()
+        if first or not isinstance(waiting.event, OF_FLOODS):
+            self._enough.set()
         self._tell_how_crowded()
+
+    def _place_of_a_start(self) -> int:
+        """Behind all that may have ended or begun a run, and before signs of life, which do neither."""
+        place = len(self._queue)
+        while place and self._queue[place - 1].done is None and isinstance(self._queue[place - 1].event, OF_FLOODS):
+            place -= 1
+        return place
 
     def begin_with(self, event: Event) -> None:
         """Queue an event before all others: what has to be decided before anything else is."""
         self._first.appendleft(_Waiting(event))
         self._arrived.set()
+        self._enough.set()
 
     def _tell_how_crowded(self) -> None:
         is_crowded = len(self._queue) > (ROOMY if self._is_crowded else CROWDED)
@@ -194,13 +220,14 @@ class Supervisor:
             self._on_long_crowded()
         if is_crowded != self._is_crowded:
             self._is_crowded, self._crowded_at = is_crowded, self._clock.at()
+            self._enough.set()
             self._on_crowded(is_crowded)
 
     async def order(self, event: Event) -> Refusal | None:
         """Ask before all that was told and waits: a person's order does not stand behind a flood of hooks.
 
         Only for what is as true whatever it overtakes, and what nobody has just told something for. A start is not: one
-        that overtakes the end of a run would find it running.
+        that overtakes the end of a run would find it running. So `ask` puts it before hooks alone, which end no run.
         """
         return (await self.ask_all([event], first=True))[0]
 
@@ -219,7 +246,7 @@ class Supervisor:
                 answered.set()
 
         for number, event in enumerate(events):
-            self._put(_Waiting(cleaned(event, self._clean), partial(done, number)), first=first)
+            self._put(_Waiting(cleaned(event, self._clean), partial(done, number)), first=first, alone=len(events) == 1)
         if events:
             await answered.wait()
         return [answers[number] for number in range(len(events))]
@@ -234,6 +261,7 @@ class Supervisor:
                 await self._arrived.wait()
                 self._arrived = anyio.Event()
                 while not self._ending.is_set() and (self._first or self._queue or self._knows_otherwise):
+                    await self._gather()
                     await self.turn()
             self._turned_last.set()
 
@@ -244,6 +272,7 @@ class Supervisor:
         """
         self._ending.set()
         self._arrived.set()
+        self._enough.set()
         with anyio.move_on_after(min(patience, LAST_TRY) if self.saver.known.fault else patience):
             await self._turned_last.wait()
             await self.saver.flush()
@@ -255,7 +284,7 @@ class Supervisor:
 
         Where the commit is late, what ends processes or tells people goes on; all else follows when it is there.
         """
-        turn, now = self._step_all()
+        turn, now = await self._step_all()
         self._tell_how_crowded()
         ticket, keep = None, None
         if turn.is_to_be_saved:
@@ -295,6 +324,15 @@ class Supervisor:
             # Before the next events are stepped, and behind the listeners: whoever was answered asks them next.
             await checkpoint()
 
+    async def _gather(self) -> None:
+        """In a flood, return once enough hooks have come for a turn, or anything else has."""
+        now, self._enough = self._clock.at(), anyio.Event()
+        is_bare = not (self._first or self._is_crowded or self._knows_otherwise)
+        if self._is_flooded and is_bare and all(isinstance(one.event, OF_FLOODS) for one in self._queue):
+            with anyio.move_on_after(max(0.0, self._turned_at + SPACING - now)):
+                await self._enough.wait()
+        self._turned_at = self._clock.at()
+
     def _begin(self, turn: Turn, epoch: int) -> None:
         """While a turn is being saved: have prepared what it orders. Of a person's order nothing is begun before."""
         if turn.actions and not turn.orders:
@@ -309,7 +347,7 @@ class Supervisor:
         """The newest snapshot once more: as much work for the disk as a decision, and nothing new in the journal."""
         return Turn().batch(self.fleet, self._clock.now())
 
-    def _step_all(self) -> tuple[Turn, Moment]:
+    async def _step_all(self) -> tuple[Turn, Moment]:
         turn = Turn()
         now = self._clock.now()
         if self._knows_otherwise:
@@ -317,19 +355,27 @@ class Supervisor:
             event = SavingHalted(self._halted) if self._halted else SavingResumed()
             self._first.appendleft(_Waiting(event))
         began: Instant | None = None
+        paused: Instant = now.at
         # What goes first has a turn and a commit of its own: its answer waits for nothing that stood behind it. But the
         # turn after it is for what waits: orders that are given without a pause would keep deaths and deadlines out.
         waits = self._first or self._queue
         if self._ordered_last and self._queue and self._first and self._first[0].done is not None:
             waits = self._queue
-        self._ordered_last = waits is self._first
+        may_end, self._ordered_last, signs = not self._ordered_last, waits is self._first, 0
         for _ in range(min(len(waits), TURN_LIMIT)):
             now = self._clock.now()
             if began is None:
-                began = now.at
-            elif waits is self._queue and waits[0].done is None and now.at - began > TURN_SPAN:
-                break
+                began = paused = now.at
+            elif waits is self._queue and waits[0].done is None:
+                if now.at - began > TURN_SPAN:
+                    break
+                if now.at - paused > STEP_SPAN:
+                    await cancel_shielded_checkpoint()
+                    if self._first:
+                        break
+                    paused = now.at
             waiting = waits.popleft()
+            signs += isinstance(waiting.event, OF_FLOODS)
             heard = as_heard(self.fleet, waiting.event)
             result = step(self.fleet, heard, now)
             turn.orders = turn.orders or (isinstance(waiting.event, ORDERS) and result.fleet.epoch != self.fleet.epoch)
@@ -347,6 +393,12 @@ class Supervisor:
                 turn.ends |= isinstance(waiting.event, StopRequested | AgentWithdrawn) and result.refusal is None
             if waiting.saved is not None:
                 turn.receipts.append(waiting.saved)
+            if waiting.done is not None and may_end and waits and waits[0].done is None:
+                # Nor does its commit wait for what stands behind it, unless the turn before was one for an order.
+                self._ordered_last = True
+                break
+        if waits is self._queue:
+            self._is_flooded = signs >= MANY
         return turn, now
 
     def _settle_after(self, kept: anyio.Event) -> None:

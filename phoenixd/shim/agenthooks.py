@@ -134,9 +134,12 @@ class AgentHooks:
         if body is not None:
             self._reports.report(run, HOOKS[kind], hook_input, late=late, blocked=True)
             return body
-        held = self.held
-        self._reports.forget_but(held)
-        return self._reports.report(run, kind, hook_input, waits and len(held) < MAX_HELD, late)
+        can_hold = waits and kind == "permission-request"
+        if can_hold or self._reports.has_asked:
+            held = self.held
+            self._reports.forget_but(held)
+            can_hold = can_hold and len(held) < MAX_HELD
+        return self._reports.report(run, kind, hook_input, can_hold, late)
 
     def _on_released(self, number: int) -> None:
         self._link.send_if_room({"event": "released", **self.identity, "seq": number})
@@ -186,7 +189,7 @@ class HookReports:
         """
         at = records.timestamp()
         kept = payload.trim(hook_input)
-        asked = payload.asked(hook_input) if can_hold and kind == "permission-request" and run.order.holds else None
+        asked = payload.asked(hook_input) if can_hold and run.order.holds else None
         held: dict[str, Any] = {} if asked is None else {"held": True, "asked": asked}
         said = held | ({"blocked": True} if blocked else {})
         if kind == "stop-failure" and (full := disks.full(run.order)):
@@ -225,6 +228,11 @@ class HookReports:
             self._asked[number] = _fitting({**event, "again": True}, hook_input, said)
         self._link.send_spooled()
         return number if held else 0
+
+    @property
+    def has_asked(self) -> bool:
+        """Whether any question is remembered."""
+        return bool(self._asked)
 
     def forget_but(self, held: list[int]) -> None:
         """Keep of the questions only those that are held still."""

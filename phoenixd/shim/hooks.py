@@ -192,7 +192,8 @@ class HookEndpoint:
                 self._take(connection, data)
             except httpwire.Refused as refused:
                 self._refuse(connection, refused)
-            if connection.closing or time.monotonic() >= until:
+            # Of a short read there is nothing left; more that comes, or the end, is told by the reactor.
+            if len(data) < READ_SIZE or connection.closing or time.monotonic() >= until:
                 return
 
     def _refuse(self, connection: Connection, refused: httpwire.Refused) -> None:

@@ -26,6 +26,8 @@ WHOLE_LIMIT = 256 * 1024
 # Bytes that no target, and no value of a header, may hold.
 NO_TARGET = bytes([*range(0x21), *range(0x7F, 0x100)])
 NO_VALUE = bytes([*(byte for byte in range(0x20) if byte != 0x09), 0x7F])
+# Header lines of a connection that are remembered, since a client says most of them with each request.
+MOST_LINES, LINE_LIMIT = 32, 512
 TOKEN_CHARACTERS = frozenset(b"!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
 
 REASONS = {
@@ -82,6 +84,7 @@ class Parser:
         self._missing = 0
         self._buffer = bytearray()
         self._head: Head | None = None
+        self._lines: dict[bytes, tuple[bytes, bytes]] = {}
 
     @property
     def buffered(self) -> int:
@@ -149,11 +152,13 @@ class Parser:
             return None
         lines = bytes(self._buffer[:end]).split(b"\r\n")
         del self._buffer[: end + 4]
-        return _parse_head(lines)
+        return _parse_head(lines, self._lines)
 
 
 def response(status: int, body: bytes, keep_alive: bool) -> bytes:
     """A whole answer with a JSON body."""
+    if status == 200 and keep_alive and body == b"{}":
+        return TAKEN
     return b"HTTP/1.1 %d %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\nConnection: %s\r\n\r\n%s" % (
         status,
         REASONS[status],
@@ -164,9 +169,12 @@ def response(status: int, body: bytes, keep_alive: bool) -> bytes:
 
 
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+# What nearly every hook is answered.
+TAKEN = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 2\r\nConnection: keep-alive\r\n\r\n{}"
 
 
-def _parse_head(lines: list[bytes]) -> Head:
+def _parse_head(lines: list[bytes], known: dict[bytes, tuple[bytes, bytes]]) -> Head:
+    """known: lines of this connection that were read before; it is added to."""
     parts = lines[0].split(b" ")
     if len(parts) != 3 or parts[2] not in (b"HTTP/1.1", b"HTTP/1.0") or not parts[0].isalpha():
         raise Refused(400)
@@ -175,13 +183,12 @@ def _parse_head(lines: list[bytes]) -> Head:
         raise Refused(400)
     headers: dict[bytes, bytes] = {}
     for line in lines[1:]:
-        name, colon, value = line.partition(b":")
-        if not colon or not name or not TOKEN_CHARACTERS.issuperset(name):
-            raise Refused(400)
-        value = value.strip(b" \t")
-        if value != value.translate(None, NO_VALUE):
-            raise Refused(400)
-        name = name.lower()
+        field = known.get(line)
+        if field is None:
+            field = _field(line)
+            if len(known) < MOST_LINES and len(line) <= LINE_LIMIT:
+                known[line] = field
+        name, value = field
         # Two Hosts, lengths or tokens: whoever sends them wants two readers to see two requests.
         if name in headers and name in (b"host", b"content-length", b"authorization", b"transfer-encoding"):
             raise Refused(400)
@@ -189,6 +196,17 @@ def _parse_head(lines: list[bytes]) -> Head:
     if version == b"HTTP/1.1" and b"host" not in headers:
         raise Refused(400)
     return Head(method, target.partition(b"?")[0], headers, version)
+
+
+def _field(line: bytes) -> tuple[bytes, bytes]:
+    """A header's lower-case name, and its value; raises Refused."""
+    name, colon, value = line.partition(b":")
+    if not colon or not name or not TOKEN_CHARACTERS.issuperset(name):
+        raise Refused(400)
+    value = value.strip(b" \t")
+    if value != value.translate(None, NO_VALUE):
+        raise Refused(400)
+    return name.lower(), value
 
 
 def _content_length(headers: dict[bytes, bytes]) -> int:

@@ -26,7 +26,6 @@ if TYPE_CHECKING:
     from spool import Spool
 
 QUEUE_LIMIT = 256
-PACKETS_PER_TURN = 64
 COMPLAINT_INTERVAL = 1.0
 # Seconds between two looks whether a daemon would find the way here, while none is on the line.
 LOOK_EVERY = 1.0
@@ -143,22 +142,20 @@ class Link:
     def _serve(self, mask: int) -> None:
         if mask & WRITABLE:
             self._pump()
-        peer = self._peer
-        for _ in range(PACKETS_PER_TURN):
-            # A message may have made us hang up, or a newer daemon have taken the place.
-            if peer is None or peer is not self._peer:
-                return
-            try:
-                packet = peer.recv(PACKET_LIMIT + 1)
-            except BlockingIOError:
-                return
-            except OSError:
-                self._hang_up()
-                return
-            if not packet and mask & (PEER_CLOSED | HUNG_UP):
-                self._hang_up()
-                return
-            self._take(packet)
+        # What was sent may have made us hang up. The daemon mostly says one thing at a time: of more the reactor tells.
+        if self._peer is None:
+            return
+        try:
+            packet = self._peer.recv(PACKET_LIMIT + 1)
+        except BlockingIOError:
+            return
+        except OSError:
+            self._hang_up()
+            return
+        if not packet and mask & (PEER_CLOSED | HUNG_UP):
+            self._hang_up()
+            return
+        self._take(packet)
 
     def _take(self, packet: bytes) -> None:
         try:

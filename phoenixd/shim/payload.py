@@ -173,6 +173,8 @@ def _text(value: object) -> str:
 
 def cut(text: str, limit: int) -> str:
     """The longest beginning of the text that fits into `limit` bytes of UTF-8, free of half surrogate pairs."""
+    if len(text) <= limit and text.isascii():
+        return text
     # Four bytes is the longest character: what lies past `limit` characters can never fit.
     content = text[:limit].encode("utf-8", "replace")
     return content[:limit].decode("utf-8", "ignore")
@@ -197,9 +199,11 @@ def _trim_tool_input(tool_input: dict[str, Any], divisor: int) -> dict[str, Any]
 
 
 def _texts(source: dict[str, Any], limits: dict[str, int], divisor: int) -> dict[str, Any]:
+    # Of few fields or few names, whichever is less: an agent decides how many fields there are.
+    names = [name for name in source if name in limits] if len(source) < len(limits) else limits
     return {
-        name: both_ends(value, limit // divisor) if name in BOTH_ENDS else cut(value, limit // divisor)
-        for name, limit in limits.items()
+        name: both_ends(value, limits[name] // divisor) if name in BOTH_ENDS else cut(value, limits[name] // divisor)
+        for name in names
         if isinstance(value := source.get(name), str)
     }
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from typing import Any
 
 RECORD_LIMIT = 4 * 1024 * 1024
+COMPACT = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"))
 
 
 class Unreadable(Exception):
@@ -25,14 +26,19 @@ class Unreadable(Exception):
 
 def timestamp() -> str:
     """The wall clock as RFC 3339 UTC with milliseconds."""
-    nanoseconds = time.time_ns()
-    whole = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(nanoseconds // 1_000_000_000))
-    return f"{whole}.{nanoseconds // 1_000_000 % 1000:03d}Z"
+    seconds, nanoseconds = divmod(time.time_ns(), 1_000_000_000)
+    if seconds != _second[0]:
+        _second[:] = seconds, time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(seconds))
+    return f"{_second[1]}.{nanoseconds // 1_000_000:03d}Z"
+
+
+# The second that was told last, and its text: an agent's hooks come many in one.
+_second: list[Any] = [-1, ""]
 
 
 def encode(record: dict[str, Any]) -> bytes:
     """Compact JSON in UTF-8; half a surrogate pair, which no UTF-8 can hold, becomes a question mark."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "replace")
+    return COMPACT.encode(record).encode("utf-8", "replace")
 
 
 def write(path: str, record: dict[str, Any], durable: bool) -> None:

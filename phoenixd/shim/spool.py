@@ -27,6 +27,8 @@ MAX_EVENTS = 1000
 MAX_BYTES = 1024 * 1024
 # Acknowledged lines stay in the file until it has grown to this; rewriting it for each would cost more than it saves.
 COMPACT_AT = 2 * MAX_BYTES
+# Where nothing is left to be acknowledged a much smaller file is written anew.
+EMPTIED_AT = 64 * 1024
 READ_LIMIT = 4 * MAX_BYTES
 RETRY_SECONDS = 1.0
 
@@ -78,8 +80,8 @@ class Spool:
         """Forget every event up to and including `seq`."""
         if not self._forget(seq):
             return
-        if self._seqs:
-            self._append(records.encode({"acked": min(seq, self.last_seq)}))
+        if self._seqs or self._file_bytes < EMPTIED_AT:
+            self._append(b'{"acked":%d}' % min(seq, self.last_seq))
         else:
             self._rewrite()
 

@@ -9,16 +9,14 @@ from __future__ import annotations
 import os
 import random
 import signal
-import subprocess
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 from tests.bench.arena import Births, Figures, NoCompiler, build_child, processes_on_host
+from tests.bench.marked.starting import mark
 from tests.bench.peers import Phoenixd
 from tests.bench.race import GROWN, PATIENCE, PHASE
 from tests.bench.scale import Scale
@@ -64,13 +62,7 @@ class Marked(Phoenixd):
 
     def __init__(self, root: Path, marks: Path) -> None:
         super().__init__(root)
-
-        def popen(argv: list[str], **named: Any) -> subprocess.Popen[bytes]:
-            assert argv[:3] == [sys.executable, "-m", "phoenixd"]
-            module = "tests.bench.marked.marked_daemon"
-            return subprocess.Popen([sys.executable, "-m", module, str(marks), *argv[3:]], **named)
-
-        self.stage.popen = popen  # type: ignore[misc]
+        mark(self.stage, "marked_daemon", marks)
 
 
 def report(scale: Scale) -> bool:

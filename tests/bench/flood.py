@@ -7,32 +7,29 @@ journal says which of those it heard of: a row of its own, or one that says for 
 from __future__ import annotations
 
 import contextlib
-import http.client
 import json
 import os
 import select
 import socket
-import sqlite3
-import subprocess
-import sys
 import tempfile
 import time
-from collections import Counter
-from dataclasses import asdict, dataclass, field
+from collections import Counter, deque
+from dataclasses import dataclass, field
 from pathlib import Path
 from urllib.parse import urlsplit
 
 from phoenixd.demo.stage import Stage
+from tests.bench import links
 from tests.bench.arena import Figures, cpu_seconds
+from tests.bench.heard import DECIDES, lost, waited
+from tests.bench.marked.starting import mark
+from tests.bench.orders import Asked, asking, heard, print_orders, read_marks
 from tests.bench.scale import Scale
 
 AGENTS, RATE, SECONDS = 100, 4000, 10.0
-ORDERS, ORDERS_EVERY = ("start", "mute"), 0.1
-"""One that stands in the queue, and one that goes before it; and the seconds between two of them."""
-AIM = 20.0
-"""Milliseconds in which 99 of 100 orders are done."""
+CALM = 4
+"""By how much a flood is smaller that leaves processors idle."""
 CYCLE = ("UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop", "PreToolUse", "PostToolUse")
-DECIDES = {"UserPromptSubmit": "prompt-submit", "Stop": "stop"}
 
 
 @dataclass(slots=True)
@@ -49,6 +46,10 @@ class Poster:
     answered: int = 0
     refused: int = 0
     buffer: bytes = b""
+    open: deque[float] = field(default_factory=deque)
+    """When each hook was posted that is not answered yet."""
+    took: list[float] = field(default_factory=list)
+    """Milliseconds from a hook to its answer."""
 
     def connect(self) -> None:
         """Just before the first hook: a shim closes what stays silent."""
@@ -59,6 +60,7 @@ class Poster:
         body = {"hook_event_name": event, "session_id": self.session, "prompt": f"{self.asked}", "tool_name": "Bash",
                 "tool_use_id": f"t{self.asked // 3}", "tool_input": {"command": "make test"}}  # fmt: skip
         content = json.dumps(body)
+        self.open.append(time.monotonic())
         self.connection.sendall(f"{self.head}Content-Length: {len(content)}\r\n\r\n{content}".encode())
         self.asked += 1
         self.sent[event] += 1
@@ -71,39 +73,56 @@ class Poster:
             if len(self.buffer) < end + 4 + length:
                 return
             self.answered += 1
+            self.took.append((time.monotonic() - self.open.popleft()) * 1000)
             self.refused += b" 200 " not in self.buffer[:20]
             self.buffer = self.buffer[end + 4 + length :]
 
 
 def report(scale: Scale) -> bool:
-    """Print what came of it, and who had the processors meanwhile."""
+    """Both floods: of hooks that agents post, and of events at the daemon's links."""
+    return all([_report(scale), links.report(scale)])
+
+
+def _report(scale: Scale) -> bool:
+    """The flood, and one of so few hooks that processors are left; then what the journal has of both."""
     agents, rate, seconds = (4, 100, 2.0) if scale.quick else (AGENTS, RATE, SECONDS)
     with tempfile.TemporaryDirectory(prefix="phx-bench-") as directory, _stage(Path(directory), agents) as stage:
         posters = [_poster(stage, f"a{number:03}") for number in range(agents)]
-        quiet = _heard(_asking(stage, 2.0 if scale.quick else 5.0))
-        assert stage.process is not None
-        daemon, shims = stage.process.pid, _of(stage)
-        asking = _asking(stage, seconds)
-        parties = {"daemon": [daemon], "shims": shims, "generator": [os.getpid()], "orders": [asking.pid]}
-        before = {name: cpu_seconds(pids) for name, pids in parties.items()}
-        began, waited = time.monotonic(), _waited(daemon)
-        _post(posters, rate, seconds)
-        took, waited = time.monotonic() - began, _waited(daemon) - waited
-        cpu = {name: cpu_seconds(pids) - before[name] for name, pids in parties.items()}
-        orders = _heard(asking)
-        lost = _lost(stage, posters)
+        quiet = heard(asking(stage, 2.0 if scale.quick else 5.0))
+        for one in posters:
+            one.connect()
+        _flood(stage, posters, quiet, rate, seconds)
+        _flood(stage, posters, quiet, rate // CALM, seconds / 2)
+        missing = lost(stage, {one.name: sum(one.sent[kind] for kind in DECIDES) for one in posters})
     sent, answered = sum(one.asked for one in posters), sum(one.answered for one in posters)
     refused = sum(one.refused for one in posters)
-    print(f"\n{rate} hooks a second over HTTP from {agents} agents for {seconds:.0f} s")
-    print(f"sent {sent / took:.0f} a second, {answered} of {sent} answered, {refused} of them refused")
-    print(f"the daemon's CPU: {cpu['daemon']:.1f} s, {1e6 * cpu['daemon'] / max(1, sent):.0f} us a hook")
+    print(f"\nof {sum(one.sent[kind] for one in posters for kind in DECIDES)} that decide, not journaled: {missing}")
+    print(f"{answered} of {sent} answered, {refused} of them refused")
+    return refused == 0 and missing == 0 and answered == sent
+
+
+def _flood(stage: Stage, posters: list[Poster], quiet: dict[str, Asked], rate: int, seconds: float) -> None:
+    """Print what came of one, and who had the processors meanwhile."""
+    assert stage.process is not None
+    daemon, shims = stage.process.pid, _of(stage)
+    client = asking(stage, seconds)
+    parties = {"daemon": [daemon], "shims": shims, "generator": [os.getpid()], "orders": [client.pid]}
+    before = {name: cpu_seconds(pids) for name, pids in parties.items()}
+    began, starved, asked = time.monotonic(), waited(daemon), sum(one.asked for one in posters)
+    for one in posters:
+        one.took.clear()
+    _post(posters, rate, seconds)
+    took, starved = time.monotonic() - began, waited(daemon) - starved
+    cpu = {name: cpu_seconds(pids) - before[name] for name, pids in parties.items()}
+    orders, sent = heard(client), sum(one.asked for one in posters) - asked
+    answers = Figures([each for one in posters for each in one.took])
+    print(f"\n{rate} hooks a second over HTTP from {len(posters)} agents for {seconds:.0f} s")
+    print(f"sent {sent / took:.0f} a second, answered in {answers.text()} ms (median / p99)")
+    costs = {name: 1e6 * cpu[name] / max(1, sent) for name in ("daemon", "shims")}
+    print(f"CPU us a hook: {', '.join(f'{name} {cost:.0f}' for name, cost in costs.items())}")
     shares = ", ".join(f"{name} {seconds / took:.2f}" for name, seconds in cpu.items())
-    print(f"cores: {shares} of {os.cpu_count()}; the daemon's loop waited {waited / took:.0%} of the time for one")
-    for order in ORDERS:
-        before_it, meanwhile = quiet[order].text(), orders[order].text()
-        print(f"{order}: median / p99 {before_it} ms before, {meanwhile} ms meanwhile (aim: p99 {AIM:g} ms)")
-    print(f"of {sum(one.sent[kind] for one in posters for kind in DECIDES)} that decide, not journaled: {lost}")
-    return refused == 0 and lost == 0 and answered == sent
+    print(f"cores: {shares} of {os.cpu_count()}; the daemon's loop waited {starved / took:.0%} of the time for one")
+    print_orders(quiet, orders, read_marks(stage.root / "marks"))
 
 
 def _of(stage: Stage) -> list[int]:
@@ -117,15 +136,11 @@ def _of(stage: Stage) -> list[int]:
     return found
 
 
-def _waited(pid: int) -> float:
-    """Seconds for which a process's first thread was ready to run and had no processor."""
-    return int(Path(f"/proc/{pid}/schedstat").read_text().split()[1]) / 1e9
-
-
 @contextlib.contextmanager
 def _stage(root: Path, agents: int):  # type: ignore[no-untyped-def]
     """Agents that hand their environment to the benchmark, which then makes their own calls."""
     stage = Stage(root / "phoenixd")
+    mark(stage, "ordered_daemon", stage.root / "marks")
     program = root / "agent"
     program.write_text(
         f"#!/bin/sh\nenv -0 > {root}/$PHOENIX_AGENT.new; mv {root}/$PHOENIX_AGENT.new {root}/$PHOENIX_AGENT.env\n"
@@ -162,8 +177,6 @@ def _poster(stage: Stage, name: str) -> Poster:
 def _post(posters: list[Poster], rate: int, seconds: float) -> None:
     """Each agent posts in turn, at an even pace, as long as its last hook was answered."""
     poll = select.epoll()
-    for one in posters:
-        one.connect()
     by_number = {one.connection.fileno(): one for one in posters}
     for number in by_number:
         poll.register(number, select.EPOLLIN)
@@ -185,66 +198,3 @@ def _post(posters: list[Poster], rate: int, seconds: float) -> None:
     while any(one.answered < one.asked for one in posters) and time.monotonic() < give_up:
         hear(0.1)
     poll.close()
-
-
-def _asking(stage: Stage, seconds: float) -> subprocess.Popen[str]:
-    """Who gives the orders, in a process of its own: beside the generator each would wait for its turn of Python."""
-    argv = [sys.executable, "-m", "tests.bench.flood", str(stage.runtime / "api.sock"), str(seconds)]
-    return subprocess.Popen(argv, stdout=subprocess.PIPE, text=True, cwd=Path(__file__).parents[2])
-
-
-def _heard(asking: subprocess.Popen[str]) -> dict[str, Figures]:
-    told, _ = asking.communicate()
-    return {order: Figures(**figures) for order, figures in json.loads(told).items()}
-
-
-def _ask(path: str, seconds: float) -> dict[str, Figures]:
-    """Milliseconds of an operator's order each tenth of a second: to start an agent that runs, then to mute one."""
-    figures, give_up, number = {order: Figures() for order in ORDERS}, time.monotonic() + seconds, 0
-    while time.monotonic() < give_up:
-        order = ORDERS[number % len(ORDERS)]
-        connection = _UnixConnection(path)
-        began = time.monotonic()
-        told, kind = json.dumps({"for": "1h"} if order == "mute" else {}), {"Content-Type": "application/json"}
-        connection.request("POST", f"/v1/agents/a{number % 4:03}/{order}", told, kind)
-        answer = connection.getresponse()
-        answer.read()
-        if answer.status < 300:
-            figures[order].samples.append((time.monotonic() - began) * 1000)
-        else:
-            figures[order].missed += 1
-        connection.close()
-        number += 1
-        time.sleep(ORDERS_EVERY)
-    return figures
-
-
-def _lost(stage: Stage, posters: list[Poster], patience: float = 180.0) -> int:
-    """How many hooks that decide have no row in the journal, once it has had time for them."""
-    give_up = time.monotonic() + patience
-    sent = {one.name: sum(one.sent[kind] for kind in DECIDES) for one in posters}
-    while True:
-        heard: Counter[str] = Counter()
-        with contextlib.closing(sqlite3.connect(f"file:{stage.state}/journal.sqlite3?mode=ro", uri=True)) as journal:
-            for agent, detail in journal.execute("SELECT agent, detail FROM entries WHERE event = 'hook_seen'"):
-                told = json.loads(detail)
-                if told.get("kind") in DECIDES.values():
-                    heard[agent] += 1 + int(told.get("more") or 0)
-        lost = sum(max(0, sent[name] - heard[name]) for name in sent)
-        if lost == 0 or time.monotonic() > give_up:
-            return lost
-        time.sleep(1)
-
-
-class _UnixConnection(http.client.HTTPConnection):
-    def __init__(self, path: str) -> None:
-        super().__init__("phoenixd", timeout=60)
-        self.path = path
-
-    def connect(self) -> None:
-        self.sock = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
-        self.sock.connect(self.path)
-
-
-if __name__ == "__main__":
-    print(json.dumps({order: asdict(figures) for order, figures in _ask(sys.argv[1], float(sys.argv[2])).items()}))

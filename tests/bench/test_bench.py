@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as bench
-from tests.bench import death, page
+from tests.bench import death, links, orders, page
+from tests.bench.heard import lost
 from tests.bench.parts import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -42,6 +44,24 @@ def test_of_a_death_every_step_has_its_mark() -> None:
     (found,) = death.deaths(1, 1)
 
     assert set(found) == {*death.STEPS, *death.MEANWHILE}
+
+
+def test_of_an_order_every_step_has_its_mark(short_tmp: Path) -> None:
+    with links.talking(short_tmp, 2, 60, 1.0) as (stage, talkers):
+        asked = orders.heard(orders.asking(stage, 1.0))
+        assert talkers.stdin is not None
+        assert talkers.stdout is not None
+        print("go", file=talkers.stdin, flush=True)
+        told = json.loads(talkers.stdout.readline())
+        missing = lost(stage, told["deciding"])
+        marks = orders.read_marks(stage.root / "marks")
+
+    for order in orders.ORDERS:
+        assert asked[order].spans
+        for span in asked[order].spans:
+            assert set(orders.steps(marks, *span)) == set(orders.STEPS)
+    assert told["events"] > 0
+    assert (told["unsent"], missing) == (0, 0)
 
 
 def test_every_part_can_be_asked_for_and_help_says_what_it_measures(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,10 @@ from typing import Any
 import pytest
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import Mode, Run
 from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.ports.journal import Entry, StoredEntry
@@ -69,6 +72,42 @@ async def test_what_stood_before_the_daemon_began_is_over_with_the_first_writing
     alert = StandingAlert(1, "documents", "", 0.0, 1, watched=True)
     told = await publish(FullDisk(fails=0), replace(an_agent(), alerts=(alert,)), until=1)
     assert [event.kind for event in told if isinstance(event, TroubleGone)] == ["documents"]
+
+
+@dataclass
+class Able:
+    """A launcher that can write."""
+
+    names: list[str] = field(default_factory=list)
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        self.names.append(agent.name)
+
+
+async def test_in_a_flood_documents_are_spaced_out_and_those_of_a_run_that_begins_or_ends_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A hundred agents whose turns end all the time take processors and disk from what decides."""
+    monkeypatch.setattr(publisher, "BURST", 2)
+    monkeypatch.setattr(publisher, "RATE", 0.0)
+    written = Able()
+    news = Publisher(written, Nobody(), FastClock())  # type: ignore[arg-type]
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.NONE, 0.0, 0.0)
+    agents = [an_agent(f"a{number}", state=Running(run, Activity(False, 0.0, 0.0))) for number in range(4)]
+    task = asyncio.create_task(news.run())
+    news.hear([], agents)
+    await eventually(lambda: len(written.names) == 4, what="each has a run that is new, and is written at once")
+    news.hear([], agents)
+    await eventually(lambda: len(written.names) == 6, what="then as many as there are writings left")
+    ended = replace(agents[3], state=Stopped())
+    news.hear([], [ended])
+    await eventually(lambda: len(written.names) == 7, what="one whose run is over waits for none")
+    waiting = sorted(news._pending)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert written.names[4:] == ["a0", "a1", "a3"]
+    assert waiting == ["a2"], "its news is kept for a later writing"
 
 
 class Broken:

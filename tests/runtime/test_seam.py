@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
 from itertools import combinations, product
 from typing import Any
 
@@ -71,7 +71,7 @@ LIFE: tuple[Part, ...] = (
 
 
 Stepped = tuple[Any, Any]
-Real = Callable[[Supervisor], Stepped]
+Real = Callable[[Supervisor], Awaitable[Stepped]]
 Plant = Callable[[pytest.MonkeyPatch, Real], None]
 
 
@@ -165,8 +165,8 @@ def test_what_ends_processes_is_not_withheld_while_the_journal_fails() -> None:
 
 
 def acts_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
-    def step(desk: Supervisor) -> Stepped:
-        turn, now = real(desk)
+    async def step(desk: Supervisor) -> Stepped:
+        turn, now = await real(desk)
         for action in turn.actions:
             desk._dues._dispatch(action)
         turn.actions.clear()
@@ -176,8 +176,8 @@ def acts_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
 
 
 def ends_before_the_save_where_there_was_trouble_lately(planted: pytest.MonkeyPatch, real: Real) -> None:
-    def step(desk: Supervisor) -> Stepped:
-        turn, now = real(desk)
+    async def step(desk: Supervisor) -> Stepped:
+        turn, now = await real(desk)
         if desk.degraded is not None:
             for action in turn.actions:
                 if isinstance(action, OF_NO_DELAY):
@@ -189,8 +189,8 @@ def ends_before_the_save_where_there_was_trouble_lately(planted: pytest.MonkeyPa
 
 
 def answers_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
-    def step(desk: Supervisor) -> Stepped:
-        turn, now = real(desk)
+    async def step(desk: Supervisor) -> Stepped:
+        turn, now = await real(desk)
         for done, refusal in turn.answers:
             done(refusal)
         turn.answers.clear()
@@ -200,8 +200,8 @@ def answers_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
 
 
 def acknowledges_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
-    def step(desk: Supervisor) -> Stepped:
-        turn, now = real(desk)
+    async def step(desk: Supervisor) -> Stepped:
+        turn, now = await real(desk)
         for acknowledge in turn.receipts:
             acknowledge()
         turn.receipts.clear()

@@ -58,6 +58,13 @@ class SlowClock(FastClock):
         return Moment(self.reading, self.reading)
 
 
+class StillClock(FastClock):
+    """No time passes."""
+
+    def now(self) -> Moment:
+        return Moment(self.reading, self.reading)
+
+
 async def test_of_many_deaths_at_once_the_first_are_started_again_before_the_last_are_stepped() -> None:
     told = Told()
     supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
@@ -123,6 +130,31 @@ async def test_an_order_is_decided_and_saved_before_the_hooks_that_wait() -> Non
     assert supervisor.fleet.agents["b"].name in supervisor.fleet.mutes, "in the order in which they were given"
     assert len(supervisor._queue) == 100, "their answer waits for nothing that stood behind them"
     assert told.order == [("commit", 1)]
+
+
+async def test_a_start_overtakes_hooks_and_no_end() -> None:
+    """And its commit waits for none of the hooks; the turn after it is for them."""
+    told = Told()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    hook, ended = ToolStarted("a", 1), AgentExited("a", 1, "r", 0, None)
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            for event in (hook, ended, hook, EvidenceSeen("a", 1, "transcript"), hook):
+                supervisor.tell(event)
+            tasks.start_soon(supervisor.ask, StartRequested("a"))
+            await checkpoint()
+            stood = [one.event for one in supervisor._queue]
+            await supervisor.turn()
+            left = len(supervisor._queue)
+            tasks.start_soon(supervisor.ask, StartRequested("a"))
+            await checkpoint()
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    assert stood[:3] == [hook, ended, StartRequested("a")]
+    assert left == 3
+    assert len(supervisor._queue) < 3, "a start right behind another keeps out nothing that waits"
 
 
 async def test_orders_without_a_pause_keep_nothing_out_that_waits() -> None:
@@ -234,6 +266,52 @@ async def test_however_much_waits_the_shims_are_read_now_and_then() -> None:
     assert clock.reading - began < LONGEST_HOLD + 0.2
     supervisor.tell(EvidenceSeen("a", 1, "transcript"))
     assert said == [True, "each"], "each shim is read once, and no more"
+
+
+async def test_an_order_that_comes_while_much_is_stepped_ends_that_turn() -> None:
+    """What stands before it is saved, and then the order is decided: the rest waits."""
+    told = Told()
+    supervisor = Supervisor(Fleet(), SlowClock(), told, told.act)  # type: ignore[arg-type]
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            for _ in range(3):
+                supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+            tasks.start_soon(supervisor.order, MuteRequested("b", 60.0))
+            await supervisor.turn()
+            left = len(supervisor._queue)
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    assert left == 2, "it came when the first was stepped"
+    assert len(supervisor._queue) == 2
+    assert not supervisor._first
+
+
+async def test_in_a_flood_hooks_come_together_until_anything_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("phoenixd.runtime.supervisor.SPACING", 3600.0)
+    monkeypatch.setattr("phoenixd.runtime.supervisor.MANY", 2)
+    supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
+    hook, turned = ToolStarted("a", 1), list[int]()
+
+    async def turn() -> None:
+        await supervisor._gather()
+        turned.append(len(supervisor._queue))
+        await supervisor.turn()
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            for _ in range(2):
+                supervisor.tell(hook)
+            await turn()
+            supervisor.tell(hook)
+            tasks.start_soon(turn)
+            for _ in range(50):
+                await checkpoint()
+            assert turned == [2], "the first are stepped at once, and what comes then waits for more"
+            supervisor.tell(hook)
+            supervisor.tell(AgentExited("a", 1, "r", 0, None))
+    assert turned == [2, 3], "an end waits for nothing, nor does what came before it"
 
 
 def is_new(agent: Agent) -> bool:

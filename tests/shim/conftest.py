@@ -2,8 +2,10 @@ from __future__ import annotations
 
 import shutil
 import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -54,3 +56,15 @@ def decoy() -> Iterator[subprocess.Popen[bytes]]:
     yield stranger
     stranger.kill()
     stranger.wait()
+
+
+@pytest.fixture
+def spool_module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """The shim's modules know each other by bare names."""
+    monkeypatch.syspath_prepend(str(SOURCE))
+    import spool  # type: ignore[import-not-found]
+
+    monkeypatch.setattr(spool, "RETRY_SECONDS", 0.0)
+    yield spool
+    for name in ("spool", "records"):
+        sys.modules.pop(name, None)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,25 +11,11 @@ import pytest
 
 from tests.full_disk import fill, small_disk
 
-SHIM = Path(__file__).parents[2] / "phoenixd/shim"
-
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
     with small_disk(tmp_path / "disk", "256k") as mount:
         yield mount
-
-
-@pytest.fixture
-def spool_module(monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
-    """The shim's modules know each other by bare names."""
-    monkeypatch.syspath_prepend(str(SHIM))
-    import spool  # type: ignore[import-not-found]
-
-    monkeypatch.setattr(spool, "RETRY_SECONDS", 0.0)
-    yield spool
-    for name in ("spool", "records"):
-        sys.modules.pop(name, None)
 
 
 def event(seq: int) -> bytes:

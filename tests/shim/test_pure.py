@@ -76,6 +76,21 @@ def test_bytes_of_any_kind_are_requests_or_refused(stream: bytes) -> None:
             assert len(body) == head.content_length
 
 
+def test_header_lines_that_a_connection_says_again_are_read_once_and_few_are_remembered() -> None:
+    parser = httpwire.Parser(lambda head: None)
+    for number in range(100):
+        more = b"X-%d: 1\r\nAuthorization: Bearer %d\r\nX-Long: %s\r\n" % (number, number, b"x" * 600)
+        (taken,) = parser.feed(request(b"/hook", b"{}").replace(b"Host: h\r\n", b"Host: h\r\n" + more))
+        assert taken[0].headers[b"authorization"] == b"Bearer %d" % number
+        assert (taken[0].headers[b"host"], taken[1]) == (b"h", b"{}")
+
+    assert len(parser._lines) == httpwire.MOST_LINES
+    assert max(map(len, parser._lines)) <= httpwire.LINE_LIMIT
+    for again in (b"Host: h\r\n", b"Authorization: Bearer 0\r\n"):
+        with pytest.raises(httpwire.Refused):
+            list(httpwire.Parser(lambda head: None).feed(b"POST /hook HTTP/1.1\r\nHost: h\r\n" + 2 * again + b"\r\n"))
+
+
 def test_a_refused_head_takes_in_no_body() -> None:
     def refuse(head: object) -> None:
         raise httpwire.Refused(403)

@@ -10,11 +10,14 @@ import struct
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from phoenixd.drivers.shims.wire import PACKET_LIMIT, Malformed, decode, encode
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.shims import ShimMessage
+
+if TYPE_CHECKING:
+    from phoenixd.drivers.shims.reading import Reading
 
 WAITING_LIMIT = 256
 PATH_LIMIT = 107
@@ -23,7 +26,7 @@ PATH_LIMIT = 107
 class Link:
     """A connected socket in the running loop. `on_close` gets the reason; it is not called after `close`.
 
-    may_read: asked whenever the shim has said something; the link that is refused calls `read` later.
+    It is read at once, until `read_in_turn` gives it a place among the others.
     """
 
     def __init__(
@@ -32,17 +35,16 @@ class Link:
         connection: socket.socket,
         on_message: Callable[[ShimMessage], None],
         on_close: Callable[[str], None],
-        may_read: Callable[[Link], bool] = lambda link: True,
     ) -> None:
         self.agent = agent
         self.peer_pid, self.peer_uid = credentials(connection)
         self._socket = connection
         self._on_message = on_message
         self._on_close = on_close
-        self._may_read = may_read
+        self._reading: Reading | None = None
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
-        self.read_on(True)
+        self._loop.add_reader(connection, self.read)
 
     @property
     def is_open(self) -> bool:
@@ -68,16 +70,22 @@ class Link:
             self._fail(error.strerror or "broken")
             raise ShimFailed(f"the link to {self.agent}'s shim broke: {error.strerror}") from error
 
-    def read_on(self, wanted: bool) -> None:
-        """Read what the shim says, or leave it with the shim, which then merges and bounds it."""
-        if wanted and self.is_open:
-            self._loop.add_reader(self._socket, self._readable)
-        elif self.is_open:
+    def fileno(self) -> int:
+        return self._socket.fileno()
+
+    def read_in_turn(self, reading: Reading) -> None:
+        """Have what the shim says read in its turn from now on."""
+        if self.is_open:
             self._loop.remove_reader(self._socket)
+            self._reading = reading
+            reading.take(self)
 
     def close(self) -> None:
         if self.is_open:
-            self._loop.remove_reader(self._socket)
+            if self._reading is not None:
+                self._reading.forget(self)
+            else:
+                self._loop.remove_reader(self._socket)
             self._loop.remove_writer(self._socket)
             self._socket.close()
             self._waiting.clear()
@@ -99,10 +107,6 @@ class Link:
             self._fail(error.strerror or "broken")
             return
         self._loop.remove_writer(self._socket)
-
-    def _readable(self) -> None:
-        if self._may_read(self):
-            self.read()
 
     def read(self) -> None:
         """Take one packet of what the shim has said; then the others have their turn."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections import deque
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -15,6 +14,7 @@ from phoenixd import __version__
 from phoenixd.drivers.shims.link import Link, credentials, dial
 from phoenixd.drivers.shims.orders import Orders
 from phoenixd.drivers.shims.peer import Peer
+from phoenixd.drivers.shims.reading import Reading
 from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.processes import ProcessIdentity
@@ -71,8 +71,7 @@ class SeqpacketShims(Orders):
         self._is_there = is_there
         self._longest_pause = longest_pause
         self._held = False
-        self._waiting: deque[Link] = deque()
-        """The links that had something to say while nothing was read."""
+        self._reading = Reading()
         self._reconnecting: set[asyncio.Task[None]] = set()
 
     def speak_to(self, sink: Callable[[ShimMessage], None]) -> None:
@@ -83,32 +82,11 @@ class SeqpacketShims(Orders):
         """Leave what the shims say with them, or read on: first the links that had to wait, in the order in which they
         had something to say, a packet of each, until they are held back again. One that has yet to greet is read."""
         self._held = held
-        if not held and self._waiting:
-            asyncio.get_running_loop().call_soon(self._read_waiting)
-
-    def _may_read(self, peer: Peer, link: Link) -> bool:
-        if not self._held or peer.hello is None:
-            return True
-        link.read_on(False)
-        self._waiting.append(link)
-        return False
+        self._reading.hold(held)
 
     def read_each(self) -> None:
         """Have a packet of each link that waits read, although they are held back."""
-        asyncio.get_running_loop().call_soon(self._read_each)
-
-    def _read_waiting(self) -> None:
-        while self._waiting and not self._held:
-            self._read_next()
-
-    def _read_each(self) -> None:
-        for _ in range(len(self._waiting)):
-            self._read_next()
-
-    def _read_next(self) -> None:
-        link = self._waiting.popleft()
-        link.read_on(True)
-        link.read()
+        asyncio.get_running_loop().call_soon(self._reading.read_each)
 
     async def connect(self, agent: str) -> ShimHello | None:
         """Return the hello of the agent's shim with its run and exit as they are now, None when nobody listens.
@@ -157,6 +135,7 @@ class SeqpacketShims(Orders):
             if peer.link is not None:
                 peer.link.close()
         self._peers.clear()
+        self._reading.close()
 
     async def _first_word(self, peer: Peer) -> ShimHello | None:
         """Wait for a shim that lives, was never heard by this daemon, and does not listen."""
@@ -197,7 +176,6 @@ class SeqpacketShims(Orders):
             connection,
             on_message=lambda message: self._received(peer, link, greeting, early, message),
             on_close=lambda reason: self._closed(peer, greeting, reason),
-            may_read=lambda link: self._may_read(peer, link),
         )
         peer.link, peer.hello, peer.is_leaving = link, None, False
         try:
@@ -236,6 +214,7 @@ class SeqpacketShims(Orders):
                 peer.opened_at = asyncio.get_running_loop().time()
                 greeting.set_result(peer.hello)
                 peer.greeting = message
+                link.read_in_turn(self._reading)
                 for one in early:
                     self._sink(one)
                 return

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import os
 import time
 
@@ -19,9 +20,9 @@ class Pen:
         self._path = path
         self._fd = -1
 
-    def mark(self, step: str) -> None:
-        """One write: of several processes and threads each line stays whole."""
-        at = time.monotonic_ns()
+    def mark(self, step: str, at: int = 0) -> None:
+        """One write: of several processes and threads each line stays whole. at: when that was, else it is now."""
+        at = at or time.monotonic_ns()
         if self._fd < 0:
             self._fd = os.open(self._path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         os.write(self._fd, f"{at} {step}\n".encode())
@@ -38,14 +39,22 @@ class Pen:
 
         setattr(owner, name, marked)
 
-    def at_end(self, owner: Any, name: str, step: str) -> None:
+    def at_end(self, owner: Any, name: str, step: str, counts: Callable[..., bool] = lambda *args: True) -> None:
         """Mark each call of a function after it."""
         inner = getattr(owner, name)
 
         @functools.wraps(inner)
         def marked(*args: Any, **named: Any) -> Any:
             done = inner(*args, **named)
-            self.mark(step)
+            if counts(*args):
+                self.mark(step)
             return done
 
-        setattr(owner, name, marked)
+        @functools.wraps(inner)
+        async def awaited(*args: Any, **named: Any) -> Any:
+            done = await inner(*args, **named)
+            if counts(*args):
+                self.mark(step)
+            return done
+
+        setattr(owner, name, awaited if inspect.iscoroutinefunction(inner) else marked)

@@ -281,13 +281,35 @@ async def test_a_shim_that_says_much_keeps_no_other_from_being_heard(short_tmp: 
         for number in range(100):
             first.say({"event": "hook", "seq": number, "kind": "stop"})
         second.say({"event": "exited"})
-        await eventually(lambda: len(shims._waiting) == 2, what="both wait")
+        await eventually(lambda: shims._reading.waiting == ["a", "b"], what="both wait")
         for so_far in (["a"], ["a", "b"], ["a", "b", "a"]):
             shims.hold_back(False)
             await eventually(lambda so_far=so_far: len(heard) >= len(so_far), what=f"heard of {so_far[-1]}")
             assert heard == so_far
-            await eventually(lambda: bool(shims._waiting), what="the first one waits again")
+            assert "a" in shims._reading.waiting, "the first one waits again"
     shims.close()
+
+
+async def test_much_that_shims_say_leaves_all_else_in_the_loop_its_turn(
+    short_tmp: Path, links: Links, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A person's request passes through the loop a dozen times, and waits each time for what is read meanwhile."""
+    monkeypatch.setattr("phoenixd.drivers.shims.reading.SPAN", 0.0)
+    async with FakeShim(short_tmp, "a") as first, FakeShim(short_tmp, "b") as second:
+        await links.shims.connect("a")
+        await links.shims.connect("b")
+        links.shims.hold_back(True)
+        for number in range(5):
+            first.say({"event": "hook", "seq": number, "kind": "stop"})
+            second.say({"event": "hook", "seq": number, "kind": "stop"})
+        links.shims.hold_back(False)
+        so_far = []
+        while len(links.heard) < 10:
+            await asyncio.sleep(0)
+            so_far.append(len(links.heard))
+
+    assert set(range(1, 11)) <= set(so_far), "one at a time"
+    assert [message.agent for message in links.heard] == ["a", "b"] * 5
 
 
 async def test_each_shim_that_waits_is_read_once_where_that_was_long(short_tmp: Path, links: Links) -> None:
@@ -298,10 +320,10 @@ async def test_each_shim_that_waits_is_read_once_where_that_was_long(short_tmp: 
         for number in range(3):
             first.say({"event": "hook", "seq": number, "kind": "stop"})
         second.say({"event": "exited"})
-        await eventually(lambda: len(links.shims._waiting) == 2, what="both wait")
+        await eventually(lambda: len(links.shims._reading.waiting) == 2, what="both wait")
         links.shims.read_each()
         await eventually(lambda: len(links.heard) == 2, what="each was heard")
-        await eventually(lambda: len(links.shims._waiting) == 1, what="the first one has more to say, and waits")
+        assert links.shims._reading.waiting == ["a"], "the first one has more to say, and waits"
         assert [message.agent for message in links.heard] == ["a", "b"]
 
 

@@ -1,0 +1,94 @@
+"""Whose turn it is to be read: what shims say, a packet of each that has something to say, for a moment at a time.
+
+All links stand in one epoll, which is one descriptor in the event loop. So a hundred shims that talk have one turn of
+the loop, which ends after SPAN, and then a person's request has its own; and to leave all of them unread is one call.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import select
+import time
+from collections import deque
+
+from phoenixd.drivers.shims.link import Link
+
+SPAN = 0.0005
+"""Seconds for which packets are read before the loop looks at all else."""
+AT_ONCE = 8
+"""Links that are taken from the kernel at a time: those left over are the first of the next turn."""
+
+
+class Reading:
+    """Reads links in the order in which they had something to say; `hold` leaves what they say with the shims."""
+
+    def __init__(self) -> None:
+        self._epoll: select.epoll | None = None
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._links: dict[int, Link] = {}
+        self._ready: deque[Link] = deque()
+        self._held = False
+
+    def take(self, link: Link) -> None:
+        """Read this one in its turn, from now on until it is closed."""
+        if self._epoll is None:
+            self._epoll, self._loop = select.epoll(), asyncio.get_running_loop()
+            self._listen()
+        number = link.fileno()
+        self._links[number] = link
+        self._epoll.register(number, select.EPOLLIN)
+
+    def forget(self, link: Link) -> None:
+        """To be called before it is closed."""
+        number = link.fileno()
+        if self._links.pop(number, None) is not None and self._epoll is not None:
+            self._epoll.unregister(number)
+
+    def hold(self, held: bool) -> None:
+        """Leave what the shims say with them, or read on."""
+        if held != self._held:
+            self._held = held
+            self._listen()
+
+    @property
+    def waiting(self) -> list[str]:
+        """The agents whose shims have something to say."""
+        return [link.agent for link in self._look(len(self._links))]
+
+    def read_each(self) -> None:
+        """Read a packet of each that has something to say, although they are held back."""
+        self._ready.clear()
+        for link in self._look(len(self._links)):
+            link.read()
+
+    def close(self) -> None:
+        if self._epoll is not None:
+            self.hold(True)
+            self._epoll.close()
+            self._epoll = None
+
+    def _listen(self) -> None:
+        if self._epoll is None or self._loop is None:
+            return
+        if self._held:
+            self._loop.remove_reader(self._epoll.fileno())
+        else:
+            self._loop.add_reader(self._epoll.fileno(), self._read)
+
+    def _read(self) -> None:
+        until = time.monotonic() + SPAN
+        while not self._held:
+            if not self._ready:
+                self._ready.extend(self._look(AT_ONCE))
+            if not self._ready:
+                return
+            # One that was closed meanwhile reads nothing.
+            self._ready.popleft().read()
+            if time.monotonic() >= until:
+                return
+
+    def _look(self, most: int) -> list[Link]:
+        """Those that have something to say, in order; the kernel puts each at the end again."""
+        if self._epoll is None or not most:
+            return []
+        return [link for number, _ in self._epoll.poll(0, most) if (link := self._links.get(number)) is not None]
