@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import sys
 from importlib.util import find_spec, module_from_spec
+from types import ModuleType
 
 # What imports make lives until the end: to look through it while it grows is an eighth of a start's cost, and later
 # would hold up the loop for a tenth of a second each time.
@@ -24,6 +25,12 @@ if without_rich:
 for package in ("uvicorn", "watchfiles"):
     if package not in sys.modules and (spec := find_spec(package)) is not None:
         sys.modules[package] = module_from_spec(spec)
+
+# pydantic reads the metadata of all that is installed for plugins, and would load what it finds.
+PLUGINS = "pydantic.plugin._loader"
+if PLUGINS not in sys.modules:
+    sys.modules[PLUGINS] = ModuleType(PLUGINS)
+    vars(sys.modules[PLUGINS])["get_plugins"] = tuple
 
 import uvicorn  # noqa: E402
 import uvicorn.config  # noqa: E402

@@ -20,7 +20,7 @@ from phoenixd.directories import STATE_POINTER, Directories, are_named, check_so
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
 from phoenixd.drivers.files.plain import replace
 from phoenixd.drivers.journal.sqlite import SqliteJournal
-from phoenixd.drivers.processes.heap import share_one_arena
+from phoenixd.drivers.processes.heap import give_back, share_one_arena
 from phoenixd.drivers.processes.precedence import take_precedence
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
@@ -78,6 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
                 configuration = _configuration(directories)
             _point_to_state(directories)
             share_one_arena()
+            give_back()
             take_precedence()
             anyio.run(_live, directories, configuration, owned)
     except ConfigurationError as error:

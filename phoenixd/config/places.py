@@ -27,14 +27,14 @@ def shared_work(
     for name, table in sorted(agents.items()):
         for top in sorted({_top(root) for root in _roots(table)}):
             by_top[top].append(name)
+    judged = {name for name, table in agents.items() if _is_judged(table)}
     for top, names in by_top.items():
+        judged_here = [name for name in names if name in judged]
         for name in names:
             others = [
                 other
-                for other in names
-                if leads.get(other, other) != leads.get(name, name)
-                and (_is_judged(agents[name]) or _is_judged(agents[other]))
-                and not _are_apart(agents[name], agents[other])
+                for other in (names if name in judged else judged_here)
+                if leads.get(other, other) != leads.get(name, name) and not _are_apart(agents[name], agents[other])
             ]
             if others:
                 more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import Enum
-from functools import cache
+from functools import cache, partial
 from types import NoneType, UnionType
 from typing import Any, Literal, TypeVar, Union, cast, get_args, get_origin, get_type_hints
 
@@ -22,6 +22,7 @@ from phoenixd.documents import older
 T = TypeVar("T")
 Decoder = Callable[[Any], Any]
 
+PLAIN = frozenset({NoneType, bool, int, float, str})
 NEVER_STORED = {AgentSpec: frozenset({"env"})}
 """An agent's environment holds its keys: it lives in the configuration and nowhere else."""
 
@@ -81,23 +82,36 @@ def _agent(data: Any) -> Agent:
 
 def encode(value: Any) -> Any:
     """Turn a value of the core into plain JSON data."""
-    # The order is that of frequency: this runs on the commit path.
-    if value is None or isinstance(value, bool | int | float):
-        return value
-    if isinstance(value, Enum):
-        return value.value
-    if isinstance(value, str):
-        return value
-    if isinstance(value, tuple | list):
-        return [encode(item) for item in value]
     kind: Any = type(value)
+    return value if kind in PLAIN else _encoder(kind)(value)
+
+
+@cache
+def _encoder(kind: Any) -> Callable[[Any], Any]:
+    """What encodes values of a type: this runs on the commit path, several hundred times for each agent."""
+    if issubclass(kind, bool | int | float):
+        return lambda value: value
+    if issubclass(kind, Enum):
+        return lambda value: value.value
+    if issubclass(kind, str):
+        return lambda value: value
+    if issubclass(kind, tuple | list):
+        return lambda value: [item if type(item) in PLAIN else encode(item) for item in value]
     if _is_object(kind):
-        return {name: encode(getattr(value, name)) for name in _stored_names(kind)}
-    if isinstance(value, frozenset):
-        return sorted(encode(item) for item in value)
-    if isinstance(value, Mapping):
-        return {str(key): encode(item) for key, item in value.items()}
+        return partial(_encoded, _stored_names(kind))
+    if issubclass(kind, frozenset):
+        return lambda value: sorted(encode(item) for item in value)
+    if issubclass(kind, Mapping):
+        return lambda value: {str(key): encode(item) for key, item in value.items()}
     raise TypeError(f"a snapshot cannot hold {kind.__name__}")
+
+
+def _encoded(names: tuple[str, ...], value: Any) -> dict[str, Any]:
+    found = {}
+    for name in names:
+        item = getattr(value, name)
+        found[name] = item if type(item) in PLAIN else encode(item)
+    return found
 
 
 def decode(kind: type[T], data: Any) -> T:
@@ -200,8 +214,15 @@ def _set(argument: Any) -> Decoder:
 def _union(arguments: tuple[Any, ...]) -> Decoder:
     tagged = {_tag(member): _decoder(member) for member in arguments if _is_object(member)}
     others = [_decoder(member) for member in arguments if not _is_object(member)]
+    # What any scalar of the union takes is taken as it is, without a refusal by those that stand before it.
+    scalars = {member for member in arguments if not _is_object(member)}
+    plain = (scalars if scalars <= PLAIN else scalars & {NoneType}) | (
+        {int} if scalars <= PLAIN and float in scalars else set()
+    )
 
     def read(data: Any) -> Any:
+        if type(data) in plain:
+            return data
         if isinstance(data, dict) and tagged:
             name = data.get("name")
             member = next(iter(tagged.values())) if len(tagged) == 1 else None
@@ -230,7 +251,14 @@ def _object(kind: Any) -> Decoder:
             raise Undecodable(f"expected {kind.__name__}, found {_name(data)}")
         if missing := required - data.keys():
             raise Undecodable(f"{kind.__name__} lacks {', '.join(sorted(missing))}")
-        return kind(**{name: _at(name, reader, data[name]) for name, reader in readers.items() if name in data})
+        given, name = {}, ""
+        try:
+            for name, reader in readers.items():
+                if name in data:
+                    given[name] = reader(data[name])
+        except Undecodable as error:
+            raise Undecodable(f"{name}: {error}") from None
+        return kind(**given)
 
     return read
 

@@ -76,9 +76,9 @@ def render_occurrence(seen: Occurrence, clean: Callable[[str], str]) -> bytes:
 
 
 def happenings(occurrences: Iterable[Occurrence], clean: Callable[[str], str]) -> Iterator[Happening]:
-    """Those that a brief tells again: whatever had a reason."""
+    """Those that a brief tells again: whatever had a reason, but for a run that goes on under another daemon."""
     for seen in occurrences:
-        if seen.reason:
+        if seen.reason and not _goes_on(seen.name, seen.state):
             yield Happening(seen.wall, _words(seen.name, _bounded(seen.reason, clean)))
 
 
@@ -92,6 +92,8 @@ def read_happenings(content: bytes) -> Iterator[Happening]:
         if not isinstance(found, dict) or not isinstance(found.get("meta"), dict):
             continue
         wall, reason = read_time(found.get("ts")), found["meta"].get("reason")
+        if _goes_on(found.get("event"), found["meta"].get("state")):
+            continue
         if wall is not None and isinstance(reason, str) and reason:
             yield Happening(wall, _words(str(found.get("event"))[:64], plain(reason[:TEXT_LIMIT])))
 
@@ -111,6 +113,11 @@ def read_spoken(content: bytes) -> tuple[float, str] | None:
         if wall is not None and isinstance(text, str):
             return wall, text
     return None
+
+
+def _goes_on(name: object, state: object) -> bool:
+    """Whether a run was found at work by a daemon that began: that is no change, and no agent's concern."""
+    return name == "run_adopted" and state == "running"
 
 
 def _words(name: str, reason: str) -> str:

@@ -93,10 +93,15 @@ class Publication:
                 await self.repositories.refresh(desk, agent)
         async with desk.lock:
             # Before the first write, so that no edit falls between that and the watch.
-            await self.threads.run(partial(desk.aside.ensure_private_dir, desk.shelf.directory))
+            await self._make_directory(desk)
             self.watch(desk.shelf.directory)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
         self.published(agent)
+
+    async def _make_directory(self, desk: Desk) -> None:
+        """Have the directory of a desk be there; whoever writes into it sees to its rights."""
+        if not desk.shelf.directory.is_dir():
+            await self.threads.run(partial(desk.aside.ensure_private_dir, desk.shelf.directory))
 
     def require_papers(self, agent: Agent) -> None:
         """Raise PhoenixdError where an agent has no papers to write: a generation that does not hold its seat."""
@@ -128,7 +133,7 @@ class Publication:
             return
         self._heard_at[agent.name] = at
         desk = self.desks.desk_of(agent)
-        await self.threads.run(partial(desk.aside.ensure_private_dir, desk.shelf.directory))
+        await self._make_directory(desk)
         with bulkhead(agent.name, "what its session wrote"), anyio.move_on_after(HEARING_LIMIT):
             await self.hear(agent)
 

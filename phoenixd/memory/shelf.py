@@ -145,8 +145,8 @@ class Shelf(AgentFiles):
     def settle(
         self, status: Status, task: str | None, last_active: str | None, today: date, clean: Clean
     ) -> StateDocument:
-        """Bring state.json up to date with what the daemon knows; `look` came before, so an operator's edit is in."""
-        self.catch_up(today)
+        """Bring state.json up to date with what the daemon knows; `look` and `catch_up` came before, so that an
+        operator's edit is in."""
         settled = self.foresee(status, task, last_active, today, clean)
         assert self._kept is not None
         self._kept = Bookkeeping(task if task is not None else self._kept.task, self._kept.resolved_bytes)
@@ -254,6 +254,10 @@ class Shelf(AgentFiles):
         if self._read_only:
             return
         content = render_state(document)
+        if known == Known(content) and self._seen and not self.was_touched():
+            # That stood there at the last look, and nobody was at it since.
+            self._on_disk = document
+            return
         if self.write("state.json", content, durable=True, known=known) or self._holds(content):
             self._wrote(document, content)
 

@@ -78,8 +78,10 @@ class Transcripts(Protocol):
         """The newest facts of the agent's session; None where no transcript can be read."""
         ...
 
-    async def usage(self, agent: Agent) -> Used | None:
-        """What the newest request held; None where that is unknown, also between a compaction and the next request."""
+    def usage_now(self, agent: Agent) -> Used | None:
+        """What the newest request held; None where that is unknown, also between a compaction and the next request.
+
+        Blocking."""
         ...
 
     async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:

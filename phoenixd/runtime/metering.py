@@ -118,7 +118,7 @@ class Metering:
             self._told.pop(name, None)
             return
         incarnation, session_id = agent.run.incarnation, agent.session.session_id
-        line = await to_thread.run_sync(self._status.read, name, incarnation)
+        line, used = await to_thread.run_sync(self._read, agent, incarnation)
         if line is not None and self._told.get(name) != (incarnation, line):
             self._told[name] = incarnation, line
             of_session = line.session_id or session_id
@@ -127,10 +127,12 @@ class Metering:
                     name, incarnation, None, line.window, "status line", None, of_session, line.model, line.problem
                 )
             )
-        used = await self._transcripts.usage(agent)
         if used is not None:
             self._tell(UsageSeen(name, incarnation, used.tokens, used.window, "transcript", used.at, session_id))
         elif agent.meter.tokens is not None:
             self._tell(UsageSeen(name, incarnation, None, None, "transcript", None, session_id))
         if self._noted is not None:
             await self._noted(agent, line, used)
+
+    def _read(self, agent: Agent, incarnation: int) -> tuple[StatusLine | None, Used | None]:
+        return self._status.read(agent.name, incarnation), self._transcripts.usage_now(agent)

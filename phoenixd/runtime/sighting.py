@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 
 from anyio import to_thread
 
@@ -15,14 +15,20 @@ from phoenixd.runtime.sights import Sights
 
 STATUS_LINE = "status line"
 
-LastWords = Callable[[Agent], Awaitable[tuple[str, float | None] | None]]
+Said = tuple[str, float | None]
 """What an agent said last, and when (wall)."""
 
 
 class Sighting:
-    """Looks and tells `Sights`. branch_of: the branch of a directory; may block."""
+    """Looks and tells `Sights`. words: of an agent; branch_of: the branch of a directory; both may block."""
 
-    def __init__(self, sights: Sights, clock: Clock, words: LastWords, branch_of: Callable[[str], str | None]) -> None:
+    def __init__(
+        self,
+        sights: Sights,
+        clock: Clock,
+        words: Callable[[Agent], Said | None],
+        branch_of: Callable[[str], str | None],
+    ) -> None:
         self._sights = sights
         self._clock = clock
         self._words = words
@@ -30,10 +36,12 @@ class Sighting:
 
     async def look(self, agent: Agent, line: StatusLine | None, used: Used | None) -> None:
         """Note what stands in one agent's files now; line, used: what the meter has just read."""
-        words = await self._words(agent)
-        branch = await to_thread.run_sync(self._branch_of, agent.spec.cwd)
+        words, branch = await to_thread.run_sync(self._read, agent)
         model = (line.model if line is not None else None) or (used.model if used is not None else None)
         self._sights.looked(agent, words, self._cost(agent, line), model, branch)
+
+    def _read(self, agent: Agent) -> tuple[Said | None, str | None]:
+        return self._words(agent), self._branch_of(agent.spec.cwd)
 
     def _cost(self, agent: Agent, line: StatusLine | None) -> Cost | None:
         """What the CLI reports of this very session; another's price is none of its."""

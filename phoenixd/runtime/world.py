@@ -84,12 +84,13 @@ async def left_alone(outside: Outside, epochs: Epochs, name: str) -> World | Non
 async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[str]) -> World:
     """All that is known of these agents, and of those that have a directory, beside the journal."""
     met = sorted({*names, *(await to_thread.run_sync(epochs.names))})
+    # One way to a thread for all of them: a thousand ways cost more than what is read there.
+    files = await to_thread.run_sync(lambda: {name: epochs.run_files(name) for name in met})
     limit, traces = anyio.CapacityLimiter(CONCURRENT), dict.fromkeys(met, Trace(""))
 
     async def trace(name: str) -> None:
         async with limit:
-            files = await to_thread.run_sync(epochs.run_files, name)
-            traces[name] = await _trace(outside, name, files)
+            traces[name] = await _trace(outside, name, files[name])
 
     async with anyio.create_task_group() as tasks:
         for name in met:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from phoenixd.api.server import LOOK_EVERY
 from phoenixd.core.seat.finding import is_other
 from phoenixd.drivers.files import project as projects
+from phoenixd.drivers.processes import heap
 from phoenixd.memory import breakers, phase_limits
 from phoenixd.memory.phase_limits import PhaseLimits
 from phoenixd.runtime.rounds import Look
@@ -30,6 +31,12 @@ def periodic_looks(ground: Ground, world: World, house: House) -> tuple[Look, ..
         Look("files of breakers", breakers.INTERVAL, lambda: files.look_at_all(supervisor.everybody, supervisor.tell)),
         # Whoever writes a plan tells nobody; what did not change is not read (E68).
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
+        # The allocator gives back by itself only what lies above all that is used.
+        Look("pages that nothing uses", heap.INTERVAL, _give_back),
         # The kernel tells of no unlinked socket (F-TMUX).
         Look("the terminal server's socket", LOOK_EVERY, world.terminal.keep_named),
     )
+
+
+async def _give_back() -> None:
+    heap.give_back()

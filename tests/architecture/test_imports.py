@@ -103,7 +103,7 @@ def test_a_daemon_loads_what_it_may_never_use_when_it_first_uses_it() -> None:
     colours what no daemon prints. The others are command lines of what the daemon is made of."""
     seldom = {
         "libtmux", "psutil", "rich", "phoenixd.api.openapi", "phoenixd.api.schemas", "uvicorn.main", "watchfiles.run",
-        "click", "multiprocessing",
+        "click", "multiprocessing", "importlib.metadata",
     }  # fmt: skip
 
     loaded = said_by("import sys, phoenixd.__main__; print(*sys.modules)").split()

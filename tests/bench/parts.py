@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tests.bench import (
+    adoption,
     brief,
     crowd,
     death,
@@ -54,6 +55,9 @@ PARTS: dict[str, Part] = {
     "hostile": Part("what agents write, at its worst", hostile.run),
     "thousand": Part(
         "1,000 agents beside 100: start, idle, a death, the daemon's restart", thousand.report, usual=False
+    ),
+    "adoption": Part(
+        "what the daemon's restart costs it under 300 agents, and under one", adoption.report, usual=False
     ),
     "step": Part("one event in the core at 1, 100 and 1,000 agents", step.report),
     "recovery": Part(

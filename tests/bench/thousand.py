@@ -5,10 +5,10 @@ Idle in silence is the one figure that must not grow at all, so that it falls fo
 
 from __future__ import annotations
 
-import json
 import time
 from dataclasses import dataclass
 
+from tests.bench import adoption
 from tests.bench.arena import Figures, NoCompiler, cpu_seconds
 from tests.bench.peers import Phoenixd
 from tests.bench.race import Runner, idle, race, racing, settle
@@ -16,9 +16,6 @@ from tests.bench.scale import Scale
 
 SIZES = (100, 1000)
 FLAT = 1.5
-ADOPTION = 5.0
-"""Seconds of the daemon's CPU in which it has adopted all of them."""
-LONGEST = 600.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +54,7 @@ def report(scale: Scale) -> bool:
     _row("one death, CPU ms of daemon and shims", few.death_cpu, many.death_cpu)
     _row("memory, RSS in MiB an agent", *(one.rss / size for one, size in zip(costs, sizes, strict=True)))
     print(f"the daemon's CPU until all were adopted: {few.restart_cpu:.1f} s and {many.restart_cpu:.1f} s "
-          f"(aim: {ADOPTION:g} s), memory {few.rss:.0f} and {many.rss:.0f} MiB")  # fmt: skip
+          f"(aim: {adoption.ADOPTION:g} s), memory {few.rss:.0f} and {many.rss:.0f} MiB")  # fmt: skip
     return True
 
 
@@ -77,39 +74,16 @@ def measure(agents: int, scale: Scale) -> Cost:
             raise TimeoutError(runner.not_run)
         assert isinstance(runner.peer, Phoenixd)
         start = max(birth.at for birth in runner.births.newest.values()) - began
-        settle(runner, LONGEST)
+        settle(runner, adoption.LONGEST)
         start_cpu = _cpu(runner)
         race([runner], scale.kills, 0, 0)
-        settle(runner, LONGEST)
-        idle([runner], scale.seconds, LONGEST)
-        restart, restart_cpu = _restart(runner, runner.peer)
-        if len(runner.births.collect(1, 0)) > 0:
-            raise TimeoutError("a restart of the daemon started an agent anew")
+        settle(runner, adoption.LONGEST)
+        idle([runner], scale.seconds, adoption.LONGEST)
+        restart, restart_cpu = adoption.restart(runner, runner.peer)
     return Cost(
         start, start_cpu, runner.beating_cpu or 0.0, runner.silent_cpu or 0.0, restart, restart_cpu,
         runner.restart, runner.kill_cpu / max(1, len(runner.restart.samples)), runner.rss,
     )  # fmt: skip
-
-
-def _restart(runner: Runner, peer: Phoenixd) -> tuple[float, float]:
-    """Seconds until all are adopted, and the new daemon's CPU until it has settled."""
-    peer.stage.kill()
-    began = time.monotonic()
-    peer.stage.up(wait=False)
-    peer.stage.until("the daemon answers", peer.stage.answers, LONGEST)
-    while True:
-        # The rows of a thousand agents cost the daemon more than their adoption: they are asked for once.
-        counted = json.loads(peer.stage.ask("prompt", "--json"))
-        if counted["working"] + counted["resting"] == len(runner.names):
-            rows = json.loads(peer.stage.ask("status", "--json"))["agents"]
-            if sum(row["state"] == "running" for row in rows) == len(runner.names):
-                break
-        if time.monotonic() - began > LONGEST:
-            raise TimeoutError("the new daemon has not adopted all of its agents")
-        time.sleep(0.2)
-    took = time.monotonic() - began
-    settle(runner, LONGEST)
-    return took, _cpu(runner)
 
 
 def _cpu(runner: Runner) -> float:

@@ -77,6 +77,17 @@ def test_what_happened_last_is_read_back_from_the_log() -> None:
     )
 
 
+def test_a_run_that_goes_on_under_another_daemon_is_no_happening_of_its_brief() -> None:
+    adopted = seen("run_adopted", reason="adopted, pid 7", pid=7)
+    ended = seen("run_adopted", "stopping", reason="adopted while being stopped: an operator asked for it")
+
+    assert [one.text for one in happenings([adopted, ended], redact)] == [
+        "run adopted: adopted while being stopped: an operator asked for it"
+    ]
+    lines = b"\n".join(render_occurrence(one, redact) for one in (adopted, ended))
+    assert list(read_happenings(lines)) == list(happenings([ended], redact))
+
+
 def test_p50_a_resolution_is_one_line_of_id_reason_ts_and_domain() -> None:
     secret = "password=hunter2"
     line = render_resolution(resolution("auth-flow", f"tested\nwell {secret}", NOW, "builder"))

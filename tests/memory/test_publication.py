@@ -132,6 +132,22 @@ async def test_p3_a_run_that_was_never_before_is_told_its_goal_and_no_recovery(r
     assert told == room.text("brief.md")
 
 
+async def test_f_sy_1_a_daemon_that_finds_a_run_at_work_writes_none_of_its_documents_anew(room: Room) -> None:
+    agent = room.running(room.agent())
+    await room.order(agent)
+    await room.papers.publish(agent, [entry("agent_started", reason="exec succeeded, pid 7")])
+
+    def written() -> dict[str, int]:
+        return {path.name: path.stat().st_mtime_ns for path in room.state.iterdir() if path.name != "ops.jsonl"}
+
+    before = written()
+    await room.restarted().publish(agent, [entry("run_adopted", reason="adopted, pid 7", pid=7)])
+
+    assert {"brief.md", "session-start.txt", "session-start.1.json", "state.json"} <= before.keys()
+    assert written() == before
+    assert '"event": "run_adopted"' in room.text("ops.jsonl")
+
+
 async def test_p15_a_run_after_an_interrupted_one_is_told_so_until_it_is_at_work(room: Room) -> None:
     agent = room.crashed(room.running(room.agent()))
     await room.order(agent, Mode.RESUME, PromptKind.CONTINUE)

@@ -70,7 +70,7 @@ class House:
         self.told.append(event)
         self.story.tell(event)
 
-    async def usage(self, agent: Agent) -> Used | None:
+    def usage_now(self, agent: Agent) -> Used | None:
         self.looks += 1
         if self.fault is not None:
             raise self.fault

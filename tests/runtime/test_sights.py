@@ -399,7 +399,7 @@ def test_a_change_of_who_is_attached_is_announced_once() -> None:
 
 
 async def looked(house: House, line: StatusLine | None, used: Used | None = None) -> Sight:
-    async def words(agent: Agent) -> tuple[str, float | None]:
+    def words(agent: Agent) -> tuple[str, float | None]:
         return "done", 990.0
 
     clock: Any = house

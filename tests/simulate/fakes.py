@@ -165,7 +165,7 @@ class SimulatedTranscripts:
     async def facts(self, agent: Agent) -> None:
         return None
 
-    async def usage(self, agent: Agent) -> None:
+    def usage_now(self, agent: Agent) -> None:
         return None
 
     async def conversation(self, agent: Agent, budget: int = 0) -> None:

@@ -96,12 +96,14 @@ class TranscriptFiles:
         return await to_thread.run_sync(self.facts_now, agent)
 
     async def usage(self, agent: Agent) -> Used | None:
-        return await to_thread.run_sync(self._usage, agent)
+        """As `usage_now`, for callers on the loop."""
+        return await to_thread.run_sync(self.usage_now, agent)
 
     async def ledger(
         self, agent: Agent, kept: Callable[[], Awaitable[KeptLedger | None]], clean: Callable[[str], str]
     ) -> KeptLedger | None:
-        path, form = await to_thread.run_sync(self._file, agent), _form(agent)
+        form = _form(agent)
+        path = await to_thread.run_sync(self._file, agent) if form is not None else None
         if path is None or form is None:
             return None
         before = None if (agent.name, path) in self._ledgers else await kept()
@@ -113,10 +115,6 @@ class TranscriptFiles:
 
     async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
         return await to_thread.run_sync(self._conversation, agent, budget)
-
-    async def last_words(self, agent: Agent) -> tuple[str, float | None] | None:
-        """What the agent said last, and when (wall); None where no transcript tells. Answers to checks are no words."""
-        return await to_thread.run_sync(self._last_words, agent)
 
     async def witness(self, agent: Agent, until: float) -> Witness:
         """What the session's transcripts tell of calls up to a moment (wall seconds), sidechains included."""
@@ -176,7 +174,7 @@ class TranscriptFiles:
         place = self._form_and_file(agent)
         return newest_turns(*place, most, clean) if place is not None else []
 
-    def _usage(self, agent: Agent) -> Used | None:
+    def usage_now(self, agent: Agent) -> Used | None:
         path, form = self._file(agent), _form(agent)
         return newest_usage(path, form) if path is not None and form is not None else None
 
@@ -193,7 +191,10 @@ class TranscriptFiles:
                 del self._talks[next(iter(self._talks))]
             return talk.conversation()
 
-    def _last_words(self, agent: Agent) -> tuple[str, float | None] | None:
+    def last_words_now(self, agent: Agent) -> tuple[str, float | None] | None:
+        """What the agent said last, and when (wall); None where no transcript tells. Answers to checks are no words.
+
+        Blocking."""
         path, form = self._file(agent), _form(agent)
         if path is None or form is None:
             return None

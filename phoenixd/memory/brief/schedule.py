@@ -174,7 +174,7 @@ class Briefing:
                 self._changed = anyio.Event()
                 name, due = await self._next()
                 if due is None or due.at > self._now():
-                    await self._sleep(due)
+                    await self._sleep(name, due)
                     continue
                 self._not_before[name] = self._now() + RETRY  # Unless it goes well.
                 if _is_slow(self._agents[name], due):
@@ -190,6 +190,7 @@ class Briefing:
                 await self._write(self._agents[name], due)
         finally:
             self._aside.discard(name)
+            self._unplanned.add(name)
             self._changed.set()
 
     async def _next(self) -> tuple[str, Due | None]:
@@ -210,13 +211,15 @@ class Briefing:
     def _not_sooner(self, name: str) -> float:
         return max(self._plans[name].at, self._not_before.get(name, 0.0))
 
-    async def _plan(self) -> None:
-        """Plan those of which something changed, and now and then all."""
+    async def _plan(self) -> set[str]:
+        """Plan those of which something changed, and now and then all; which."""
+        planned = set[str]()
         if not self._all_planned <= self._now() < self._all_planned + RECHECK:
             self._all_planned = self._now()
             self._unplanned.update(self._agents)
         while self._unplanned:
             name = self._unplanned.pop()
+            planned.add(name)
             self._plans.pop(name, None)
             agent = self._agents.get(name)
             if agent is None:
@@ -225,9 +228,18 @@ class Briefing:
                 _, due = await self._look(agent)
                 if due is not None and name in self._agents:
                     self._plans[name] = due
+        return planned
 
-    async def _sleep(self, due: Due | None) -> None:
-        """Wait for the next run, or for news."""
+    async def _sleep(self, name: str, due: Due | None) -> None:
+        """Wait for the next run, which is of this agent, or for news by which another one may be sooner."""
+        while await self._hear_news(due):
+            planned = await self._plan()
+            sooner = (self._not_sooner(one) < due.at for one in planned & self._plans.keys()) if due is not None else ()
+            if due is None or name in planned or any(sooner):
+                return
+
+    async def _hear_news(self, due: Due | None) -> bool:
+        """Wait for news, until the next run is due; whether something changed."""
         left = min(RECHECK, due.at - self._now()) if due is not None else RECHECK
 
         async def wake(event: anyio.Event) -> None:
@@ -238,6 +250,10 @@ class Briefing:
             tasks.start_soon(wake, self._changed)
             await self._clock.sleep_until(self._clock.now().at + max(0.0, left))
             tasks.cancel_scope.cancel()
+        if not self._changed.is_set():
+            return False
+        self._changed = anyio.Event()
+        return True
 
     async def _look(self, agent: Agent) -> tuple[BriefRecord, Due | None]:
         """What is on record of an agent's runs, and its next one."""

@@ -60,7 +60,7 @@ def crew_sentences(agent: Agent, others: Iterable[Agent], now: float) -> tuple[s
     for other in others:
         known = other.resonance
         lost = known.restoration if known is not None else None
-        if other.spec.role == agent.spec.role or known is None or lost is None:
+        if known is None or lost is None or other.spec.role == agent.spec.role:
             continue
         if not project or project_named(other.spec) != project:
             continue

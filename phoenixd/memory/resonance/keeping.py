@@ -225,7 +225,7 @@ class MarkerKeeping:
         return front(agent, self.papers.seed(self._name(agent)) if known.is_restoring else None)
 
     def crew_of(self, agent: Agent, now: float) -> tuple[str, ...]:
-        return crew_sentences(agent, self._agents(), now)
+        return crew_sentences(agent, self._agents(), now) if project_named(agent.spec) else ()
 
     def codes_of(self, agent: Agent) -> frozenset[str]:
         """All codes that the agent was ever given; blocking."""

@@ -34,3 +34,30 @@ def test_f_sy_17_threads_share_one_arena(how: str, is_one: bool) -> None:
         pytest.skip("not run: this C library has no arenas")
 
     assert (told.stdout.count("<heap ") == 1) is is_one
+
+
+GIVE_BACK = """
+import ctypes, sys
+from pathlib import Path
+from phoenixd.drivers.processes.heap import give_back
+libc = ctypes.CDLL(None)
+if not hasattr(libc, "malloc_trim"):
+    sys.exit("no arenas here")
+libc.malloc.restype, libc.malloc.argtypes, libc.free.argtypes = ctypes.c_void_p, [ctypes.c_size_t], [ctypes.c_void_p]
+held = [libc.malloc(100_000) for _ in range(400)]
+[ctypes.memset(one, 1, 100_000) for one in held]
+[libc.free(one) for one in held[:-1]]
+def resident():
+    return int(Path("/proc/self/status").read_text().partition("VmRSS:")[2].split()[0])
+before = resident()
+give_back()
+print(before - resident())
+"""
+
+
+def test_what_a_moment_needed_below_what_is_used_is_given_back() -> None:
+    told = subprocess.run([sys.executable, "-c", GIVE_BACK], capture_output=True, text=True, check=False)
+    if "no arenas here" in told.stderr:
+        pytest.skip("not run: this C library has no arenas")
+
+    assert int(told.stdout) > 30_000, told.stderr
