@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests import warm
-from tests.distribution import COMPUTING, units
+from tests.distribution import COMPUTING, units, waits
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -60,7 +60,8 @@ class Foreman:
     def run(self) -> None:
         if threading.active_count() > 1:
             raise pytest.UsageError(f"-n: a module that was collected has begun a thread: {threading.enumerate()}")
-        warm.prepare()
+        if any(waits(item.nodeid) for item in self.session.items):
+            warm.prepare()
         for number in range(self.count):
             self._begin(number)
         try:
