@@ -167,6 +167,8 @@ def labour(session: pytest.Session, link: Connection, name: str) -> None:
 
 
 def _become_worker(config: pytest.Config, link: Connection, name: str) -> None:
+    # What a shell runs beside itself ignores this signal, and by it a worker is told to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # By this name pytest's own plugins know a process that reports to another, since xdist.
     config.workerinput = {"workerid": name}  # type: ignore[attr-defined]
     manager: Any = config.pluginmanager
