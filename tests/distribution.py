@@ -35,9 +35,14 @@ def unit(nodeid: str) -> str:
     for room in ROOMS_TOGETHER:
         if place.startswith(room):
             return room
-    if place.startswith(WAITING) and not place.startswith(TOGETHER):
+    if waits(nodeid) and not place.startswith(TOGETHER):
         return nodeid
     return nodeid.split("::", 1)[0]
+
+
+def waits(nodeid: str) -> bool:
+    """Whether a test stands in a room of real processes."""
+    return nodeid.removeprefix("tests/").startswith(WAITING)
 
 
 def rank(item: pytest.Item) -> tuple[bool, int]:

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests import warm
-from tests.distribution import COMPUTING, units
+from tests.distribution import COMPUTING, units, waits
 
 
 def add_option(parser: pytest.Parser) -> None:
@@ -60,7 +60,8 @@ class Foreman:
     def run(self) -> None:
         if threading.active_count() > 1:
             raise pytest.UsageError(f"-n: a module that was collected has begun a thread: {threading.enumerate()}")
-        warm.prepare()
+        if any(waits(item.nodeid) for item in self.session.items):
+            warm.prepare()
         for number in range(self.count):
             self._begin(number)
         try:
@@ -166,6 +167,8 @@ def labour(session: pytest.Session, link: Connection, name: str) -> None:
 
 
 def _become_worker(config: pytest.Config, link: Connection, name: str) -> None:
+    # What a shell runs beside itself ignores this signal, and by it a worker is told to end.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     # By this name pytest's own plugins know a process that reports to another, since xdist.
     config.workerinput = {"workerid": name}  # type: ignore[attr-defined]
     manager: Any = config.pluginmanager

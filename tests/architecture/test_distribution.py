@@ -13,7 +13,7 @@ from tests.distribution import ROOMS_TOGETHER, TOGETHER, WAITING, unit, units
 TESTS = Path(__file__).resolve().parents[1]
 
 
-@pytest.mark.parametrize("place", [*WAITING, *TOGETHER, *ROOMS_TOGETHER])
+@pytest.mark.parametrize("place", sorted({*WAITING, *TOGETHER, *ROOMS_TOGETHER}))
 def test_each_place_of_the_table_is_there(place: str) -> None:
     assert (TESTS / place).exists()
 
