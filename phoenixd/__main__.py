@@ -35,7 +35,10 @@ if PLUGINS not in sys.modules:
 import uvicorn  # noqa: E402
 import uvicorn.config  # noqa: E402
 
-from phoenixd.daemon import main  # noqa: E402
+from phoenixd.shared_methods import shared_methods  # noqa: E402
+
+with shared_methods():
+    from phoenixd.daemon import main
 
 # Its lifespan asks the package for that.
 vars(uvicorn)["Config"] = uvicorn.config.Config

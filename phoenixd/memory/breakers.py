@@ -71,7 +71,7 @@ class BreakerFiles:
 
     async def look_at_all(self, agents: Callable[[], Iterable[Agent]], tell: Callable[[Event], None]) -> None:
         """Tell what somebody did to any agent's file."""
-        for agent in tuple(agents()):
+        for agent in filter(is_judged, tuple(agents())):
             with bulkhead(agent.name, "a look at its breaker's file"):
                 if (found := await self.look(agent)) is not None:
                     tell(found)
