@@ -27,6 +27,7 @@ from phoenixd.core.events.orders import (
     StopRequested,
 )
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.iteration import Turn, Underway
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
@@ -145,6 +146,9 @@ def test_promise_3_a_run_that_journal_and_world_know_goes_on_as_it_is_wanted() -
     assert (verdict, type(kept.state), kept.desired, kept.run) == ("adopt", Running, R, stops.run)
     verdict, kept = alive(runs, Wish("stopped", 21))
     assert (verdict, type(kept.state), kept.run) == ("stop", Stopping, runs.run)
+    at_it = replace(agent(), turns=(Turn(1, False),), iteration=Underway(1, None))
+    _, adopted = alive(at_it, None)
+    assert (adopted.turns, adopted.iteration) == ((), None), "nothing is known of the turns of another run"
 
 
 def test_promise_9_a_session_that_the_journal_knows_is_as_new_as_its_newest_run() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.agent.state import Outage
 from phoenixd.core.facts import TreatmentDropped
 from phoenixd.core.hooks import PromptSubmitted, TurnEnded
 from phoenixd.core.moment import Moment
@@ -15,7 +16,7 @@ from phoenixd.core.treatment.case import JOINS_WITHIN, MOST_OPEN, MOST_TREATED, 
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.opening import Book
 from phoenixd.core.treatment.triage import diagnose
-from tests.core.story import EPOCH
+from tests.core.story import EPOCH, Story, claude
 
 NOW = Moment(5_000.0, EPOCH, 0.5)
 PATIENT = Patient("a", 1, "c1", 0.0)
@@ -211,3 +212,32 @@ def test_what_was_allowed_and_is_dropped_is_moot_and_opens_no_case_again() -> No
     assert (kept.closed, kept.treatments, [one.outcome for one in kept.treated]) == (7.0, 2, ["open", "moot"])
     assert (kept.treated[1].why, kept.treated[1].incarnation) == ("allowed by anna, and dropped: it is to be down", 2)
     assert opening.dropped(closed, "a", replace(fact, case="gone"), NOW) is closed
+
+
+def test_what_an_account_or_an_outage_shares_is_one_case_of_all_and_a_crash_is_an_agents_own() -> None:
+    plain = Story(claude()).works().agent
+    of_account = replace(plain, spec=replace(plain.spec, account="team"))
+    in_outage = replace(of_account, outage=Outage("harness claude", EPOCH))
+    limit = diagnose(Evidence(occasion="failed_turn", is_alive=True, failure="limit"))
+
+    assert limit.detail in opening.SHARED
+    assert [opening._scope(one, limit) for one in (plain, of_account, in_outage)] == [
+        "agent a", "account team", "harness claude"
+    ]  # fmt: skip
+    assert {opening._scope(one, diagnose(CRASH)) for one in (plain, of_account, in_outage)} == {"agent a"}
+
+
+def test_a_patient_bears_what_its_turn_failed_for_and_one_that_crashed_bears_nothing() -> None:
+    agent = Story(claude()).works().agent
+    failed = Evidence(
+        occasion="failed_turn", is_alive=True, failure="limit", word="w", named="limit", reset=True, said="it said",
+        status=429, disks="/",
+    )  # fmt: skip
+
+    patient = opening.notice(Book(Cases()), agent, 1, failed, NOW).cases.patient("a")
+    assert patient is not None
+    assert (patient.failure, patient.word, patient.named, patient.reset) == ("limit", "w", "limit", True)
+    assert (patient.said, patient.status, patient.disks, patient.case) == ("it said", 429, "/", "c1")
+    patient = opening.notice(Book(Cases()), agent, 1, replace(CRASH, said="trace", status=500), NOW).cases.patient("a")
+    assert patient is not None
+    assert (patient.failure, patient.said, patient.status, patient.failed_at) == ("", "", None, NOW.wall)

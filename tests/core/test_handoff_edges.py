@@ -23,8 +23,9 @@ from phoenixd.core.agent.state import (
     Stopping,
     StopStep,
 )
-from phoenixd.core.handoff.machine import advance, due
-from phoenixd.core.handoff.state import Handoff, Step
+from phoenixd.core.handoff.machine import advance, begin, due
+from phoenixd.core.handoff.move import SAYING
+from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import HandoffRules
@@ -99,3 +100,18 @@ def test_the_next_move_of_a_handoff_at_its_edges_is_what_it_was() -> None:
     if AGAIN in os.environ:
         TABLE.write_text("\n".join((*found, "")), encoding="utf-8")
     assert found == TABLE.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"
+
+
+def test_a_handoff_begins_with_what_the_last_one_left() -> None:
+    def begun(last: Handoff | None, trigger: Trigger = "order") -> Handoff:
+        return begin("o", "shop", 3, last, trigger, "it was ordered", "anna", NOW)
+
+    last = replace(BASE, rollbacks=2, session="s2", previous_session="s1")
+    first, done = begun(None), begun(replace(last, step=Step.DONE))
+    back = begun(replace(last, step=Step.ROLLED_BACK))
+
+    assert (first.predecessor, first.step, first.deadline, first.by) == (3, Step.FREEZE, NOW.at + SAYING, "anna")
+    assert (first.rollbacks, first.previous_session, first.degraded) == (0, "", ())
+    assert (done.rollbacks, done.previous_session) == (0, "s2")
+    assert (back.rollbacks, back.previous_session) == (2, "s1")
+    assert len(begun(None, "marker").degraded) == 1

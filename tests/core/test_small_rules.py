@@ -18,7 +18,7 @@ from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.fleet import Step
 from phoenixd.core.iteration import Passing, Turn
-from phoenixd.core.limits import outage
+from phoenixd.core.limits import groups, outage
 from phoenixd.core.moment import Moment
 from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
@@ -193,3 +193,15 @@ def test_what_a_member_waited_for_is_over_once_the_turn_is_its_own_or_the_next_o
     following = rules._to_next(waited)
     assert (following.awaits, following.turn, following.since, following.due) == ("nothing", 3, -1, None)
     assert following.heard == Signals()
+
+
+def test_a_run_is_calm_once_it_has_lived_as_long_as_an_outage_lets_nobody_live_without_what_it_waited() -> None:
+    story = Story(claude()).works()
+    story.hook("stop")
+    rests = story.agent
+    assert isinstance(rests.state, Running)
+    waited = replace(rests, state=replace(rests.state, activity=replace(rests.state.activity, waited=50.0)))
+
+    assert groups.calm(rests) == rests.state.run.began + groups.WINDOW
+    assert groups.calm(waited) == rests.state.run.began + groups.WINDOW + 50.0
+    assert groups.calm(Story(claude()).works().agent) is None

@@ -116,6 +116,12 @@ async def test_a_turn_from_which_nothing_more_follows_is_forgotten_where_that_is
         assert due.ticket is not None
         assert due.ticket.is_forgotten is forget
         assert house.dues.go_on_without(due, forget=forget) is forget
+    for follows in ({"actions": [Look("a", 1)]}, {"receipts": [lambda: None]}, {"answers": [lambda refusal: None]}):
+        due = Due(**{"ticket": Ticket(1), "actions": [], "receipts": [], **follows})  # type: ignore[arg-type]
+        house.dues.add(due)
+        house.dues.go_on_without(due, forget=True)
+        assert due.ticket is not None
+        assert not due.ticket.is_forgotten, "something follows from it"
 
 
 async def test_what_is_withheld_is_done_when_it_is_released_and_what_ends_processes_at_once() -> None:

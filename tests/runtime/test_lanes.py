@@ -52,3 +52,9 @@ def test_a_file_that_could_not_be_looked_for_is_neither_there_nor_missing() -> N
     found = came_to_nothing(an_action(KINDS["LookForFile"]), WHY)
 
     assert found.exists is None  # type: ignore[union-attr]
+
+
+def test_a_start_whose_driver_failed_is_nobodys_fault() -> None:
+    found = came_to_nothing(an_action(KINDS["Spawn"]), WHY)
+
+    assert (found.code, found.message) == (0, WHY)  # type: ignore[union-attr]
