@@ -46,10 +46,12 @@ from phoenixd.api.handlers import (
 from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import served
 from phoenixd.api.operations.operation import Operation
+from phoenixd.api.peers import Peer
 from phoenixd.api.places import Kind, Places
 from phoenixd.api.problems import Problem
-from phoenixd.api.rights import Doorkeeper
+from phoenixd.api.rights import Caller, Doorkeeper
 from phoenixd.api.service import Service
+from phoenixd.api.short_way import Look
 from phoenixd.api.waiting import Unfinished
 from phoenixd.errors import PhoenixdError
 
@@ -127,33 +129,53 @@ class Api:
 
     def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
-            wants_text = _wants_text(request, operation)
-            page = here({}, self.service.now())
             try:
-                return await self._answer(operation, request)
-            except Problem as refused:
-                problem = refused
-            except PhoenixdError as error:
-                problem = problems.of_error(error)
+                return await self._told(self._answer(operation, request), as_text=_wants_text(request, operation))
             except ClientDisconnect:
                 return Response(status_code=GONE)
-            except asyncio.CancelledError:
-                if not self.closing.is_set():
-                    raise
-                problem = Problem(
-                    "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
-                )
-            return _refusal(problem, problem.text(page) if wants_text else None)
 
         return endpoint
 
-    async def _answer(self, operation: Operation, request: Request) -> Response:
-        caller = self.doorkeeper.caller(request.state.peer, request.headers.get("authorization"))
+    async def look(self, look: Look, peer: Peer) -> Response:
+        """What a look is answered that came by the short way."""
+        return await self._told(self._seen(look, peer), as_text=True)
+
+    async def _seen(self, look: Look, peer: Peer) -> Response:
+        operation = look.operation
+        caller = self._let_in(operation, peer, look.authorization, None)
+        given = arguments.from_query(operation, _pairs(look.query))
+        ask = Ask(self.service, self.chronicle, caller, given, feed=self.feed, wants_text=True)
+        return _response(await _handle(operation, ask), ask, as_text=True)
+
+    async def _told(self, answering: Coroutine[None, None, Response], *, as_text: bool) -> Response:
+        """The answer, or why there is none."""
+        try:
+            return await answering
+        except Problem as refused:
+            problem = refused
+        except PhoenixdError as error:
+            problem = problems.of_error(error)
+        except asyncio.CancelledError:
+            if not self.closing.is_set():
+                raise
+            problem = Problem(
+                "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
+            )
+        return _refusal(problem, problem.text(here({}, self.service.now())) if as_text else None)
+
+    def _let_in(self, operation: Operation, peer: Peer, authorization: str | None, name: str | None) -> Caller:
+        caller = self.doorkeeper.caller(peer, authorization)
         if caller.agent is not None and not self.allowance.take(caller.agent, asyncio.get_running_loop().time()):
             raise Problem("busy", f"agent {caller.agent} asks too much", "wait a second between two questions")
-        rights.check(caller, operation, request.path_params.get("name"))
+        rights.check(caller, operation, name)
+        return caller
+
+    async def _answer(self, operation: Operation, request: Request) -> Response:
+        name = request.path_params.get("name")
+        caller = self._let_in(operation, request.state.peer, request.headers.get("authorization"), name)
         given = arguments.from_path(operation, request.path_params)
-        given |= arguments.from_query(operation, _query(request))
+        # Not request.url, which is put together from the Host header, and that may be anything.
+        given |= arguments.from_query(operation, _pairs(request.scope["query_string"]))
         body = await self._body(operation, request)
         if operation.at("body"):
             given |= arguments.from_body(operation, body)
@@ -276,11 +298,9 @@ async def _gone(request: Request) -> None:
         pass
 
 
-def _query(request: Request) -> list[tuple[str, str]]:
+def _pairs(query: bytes) -> list[tuple[str, str]]:
     try:
-        # Not request.url, which is put together from the Host header, and that may be anything.
-        text = request.scope["query_string"].decode("ascii", "replace")
-        return parse_qsl(text, keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
+        return parse_qsl(query.decode("ascii", "replace"), keep_blank_values=True, max_num_fields=MAX_PARAMETERS)
     except ValueError:
         raise Problem("invalid", f"more than {MAX_PARAMETERS} parameters", "see /openapi.json") from None
 
@@ -343,5 +363,9 @@ async def _foreign_problem(_: Request, error: Exception) -> Response:
 
 
 async def _unexpected(_: Request, error: Exception) -> Response:
-    """A bug of ours. The traceback goes to the log, the caller gets its kind."""
+    return unexpected(error)
+
+
+def unexpected(error: Exception) -> Response:
+    """What is said of a bug of ours. The traceback goes to the log, the caller gets its kind."""
     return _refusal(Problem("failed", f"phoenixd failed on this request: {type(error).__name__}", "phoenixctl doctor"))

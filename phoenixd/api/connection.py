@@ -15,7 +15,8 @@ import h11
 import structlog
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
-from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api
+from phoenixd.api import short_way
+from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api, unexpected
 from phoenixd.api.lineage import NO_DESCRIPTORS, Lack, is_scarce
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.places import AGENTS, EACH_AGENT, OPERATORS
@@ -44,7 +45,8 @@ class Connection(H11Protocol):
         self._deadline: asyncio.TimerHandle | None = None
         self._stuck: asyncio.TimerHandle | None = None
         self._is_given_up = False
-        self.conn = PlainHttp(h11.SERVER, HEADER_LIMIT)
+        self._has_spoken = False
+        self._looking: asyncio.Task[None] | None = None
         self.serial = next(self.serials)
         self.peer = NOT_YET_KNOWN
         super().connection_made(transport)
@@ -83,13 +85,38 @@ class Connection(H11Protocol):
         super().connection_lost(exc)
 
     def data_received(self, data: bytes) -> None:
-        if self.transport.is_closing():
-            return
+        if self.transport.is_closing() or self._looking is not None:
+            return  # Nothing that comes after a look is answered.
+        if not self._has_spoken:
+            self._has_spoken = True
+            look = short_way.read(data)
+            if look is not None:
+                self._expect_nothing()
+                self._looking = self.loop.create_task(self._look(look))
+                self.tasks.add(self._looking)
+                self._looking.add_done_callback(self.tasks.discard)
+                return
+            self.conn = PlainHttp(h11.SERVER, HEADER_LIMIT)
         super().data_received(data)
         if self._is_busy():
             self._expect_nothing()
         elif self._deadline is None:
             self._expect_headers()
+
+    async def _look(self, look: short_way.Look) -> None:
+        """Answer what came by the short way."""
+        try:
+            answer = await self.api.look(look, self.peer)
+        except Exception as fault:
+            log.exception("look_failed", operation=look.operation.name)
+            answer = unexpected(fault)
+        if not self.transport.is_closing():
+            self.transport.write(short_way.written(answer))
+            self._close()
+
+    def shutdown(self) -> None:
+        if self._looking is None:
+            super().shutdown()
 
     def on_response_complete(self) -> None:
         super().on_response_complete()
@@ -113,6 +140,8 @@ class Connection(H11Protocol):
 
     def _is_busy(self) -> bool:
         cycle: RequestResponseCycle | None = self.cycle
+        if self._looking is not None:
+            return True
         return cycle is not None and not cycle.response_complete
 
     def _is_too_eager(self, peer: Peer) -> bool:

@@ -41,6 +41,10 @@ def main(arguments: list[str] | None = None) -> int:
         import site
 
         site.main()
+        # So may both packages be, for which the launcher has put modules that say nothing.
+        for name in ("phoenixd.ctl", "phoenixd"):
+            if not hasattr(sys.modules[name], "__file__"):
+                del sys.modules[name]
     from phoenixd.ctl.command_line import run
 
     return run(given)

@@ -11,11 +11,14 @@ python=$here/python
 [ -x "$python" ] || python=python3
 for packages in "$here"/../lib/python3.*/site-packages; do
     [ -e "$packages/phoenixd/ctl/__main__.py" ] || continue
-    # First in the path only for phoenixd itself, which then is not looked for in three other directories.
+    # A look has no use for what both packages say, nor for the directories in which they would be looked for.
     exec "$python" -S -E -I -c 'import sys
-sys.path.insert(0, sys.argv.pop(1))
+place = sys.argv.pop(1)
+sys.path.append(place)
+outer, inner = map(type(sys), ("phoenixd", "phoenixd.ctl"))
+outer.__path__, inner.__path__ = [place + "/phoenixd"], [place + "/phoenixd/ctl"]
+sys.modules.update({"phoenixd": outer, "phoenixd.ctl": inner})
 from phoenixd.ctl.__main__ import entry
-sys.path.append(sys.path.pop(0))
 entry()' "$packages" "$@"
 done
 exec "$python" -m phoenixd.ctl "$@"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd import __version__
 from phoenixd.api.operations import OPERATIONS
 from phoenixd.ctl import calls, grammar, wire
 from phoenixd.ctl.__main__ import plain_target, without_common
@@ -75,6 +76,7 @@ async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than
         (venv / "bin/phoenixctl", ["status"]),
         (link, ["status", "docs", "--json"]),
         (link, ["inbox"]),
+        (link, ["version"]),
     ):
         process = await asyncio.create_subprocess_exec(
             program, *words, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.PIPE, env=environ, cwd="/"
@@ -86,6 +88,7 @@ async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than
     assert "1 of 1 alive" in outputs[0]
     assert '"name": "docs"' in outputs[1]
     assert "Nothing waits" in outputs[2]
+    assert outputs[3].startswith(f"phoenixctl {__version__}")
 
 
 @pytest.mark.parametrize(
