@@ -42,17 +42,34 @@ class Glance(NamedTuple):
 
 
 Seen = Glance | Row
+Known = dict[str, tuple[Agent, Glance]]
+"""The glances of the look before, each with the very value that it was of."""
 
 
-def glances(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight] = lambda agent: NOTHING) -> tuple[Seen, ...]:
-    """All agents in the order of their names, each seat as one; whoever has more to tell than a glance, as a row."""
+def glances(
+    fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight] = lambda agent: NOTHING, known: Known | None = None
+) -> tuple[Seen, ...]:
+    """All agents in the order of their names, each seat as one; whoever has more to tell than a glance, as a row.
+
+    known: of the looks before, brought up to date; most agents have not changed since.
+    """
     told = projection.open_cases(fleet)
+    # A mute ends by the clock, and a glance that is known does not hear of it.
+    known = {} if known is None or fleet.mutes else known
+    if len(known) > 2 * len(fleet.agents):
+        known.clear()
     found: list[Seen] = []
     for agent in fleet.agents.values():
         if finding.is_other(fleet, agent):
             continue
         has_more = agent.items or agent.alerts or agent.spec.seat or agent.spec.kind is Kind.ORCHESTRATOR
-        found.append(projection.row_of(fleet, agent, now, sight(agent), told) if has_more else _of(fleet, agent, now))
+        if has_more:
+            found.append(projection.row_of(fleet, agent, now, sight(agent), told))
+            continue
+        before = known.get(agent.name)
+        if before is None or before[0] is not agent:
+            before = known[agent.name] = agent, _of(fleet, agent, now)
+        found.append(before[1])
     found.sort(key=lambda one: one.name)
     return tuple(found)
 

@@ -17,6 +17,10 @@ from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, ente
 from phoenixd.core.turn import liveness
 from phoenixd.core.turn.due import SOON_FOR, is_hidden
 from phoenixd.core.typing.answering import APPEARS_WITHIN
+from phoenixd.core.typing.escaping import LEAVES_WITHIN
+
+VERDICT_WITHIN = 2 * LEAVES_WITHIN
+"""Seconds for Escape to get to a dialog, and for its verdict."""
 
 
 def judge_screen(agent: Agent, event: ScreenSeen, now: Moment) -> Decision:
@@ -57,7 +61,8 @@ def judge_dialog(agent: Agent, state: Starting | Running, dialog: str, now: Mome
     waiting = Waiting("dialog", kind, now.wall, seen=True, since=since, dialog=dialog)
     is_tried = before is not None and before.dismissed and before.dialog == dialog
     if not is_tried and any((one.dialog, one.asks) == ("dialog", kind) for one in agent.spec.answers):
-        dismissing = replace(state.activity, waiting=replace(waiting, dismissed=True), looked_at=None)
+        no = replace(waiting, dismissed=True, touched=now.at)
+        dismissing = replace(state.activity, waiting=no, looked_at=None)
         reason = f"{kind}: the configuration says no to it"
         order = DismissDialog(agent.name, state.run.incarnation, kind)
         return replace(enter(agent, Running(state.run, dismissing), reason, now), actions=(order,))
@@ -84,6 +89,8 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         # What is held without a dialog tells of its own end, and no screen does.
         return Decision(agent)
     if event.verdict in SCREEN_DIALOGS:
+        if _is_leaving(waiting, event, now):
+            return Decision(agent)
         if waiting.dismissed or (waiting.kind == "dialog" and waiting.dialog != event.verdict):
             # One dialog of a start follows the other, and each is a question of its own; so is one that a no left.
             return judge_dialog(agent, state, event.verdict, now)
@@ -101,6 +108,16 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         why = "no longer waits: the dialog has left its screen"
         return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=answered)), why)
     return Decision(agent)
+
+
+def _is_leaving(waiting: Waiting, event: ScreenSeen, now: Moment) -> bool:
+    """Whether Escape is on its way to this dialog, or its verdict: until then the screen proves nothing.
+
+    Where the terminal does not answer there is none, and the screen counts again after some time.
+    """
+    if not waiting.dismissed or waiting.dialog != event.verdict or event.reader == "escape":
+        return False
+    return waiting.touched is not None and now.at - waiting.touched < VERDICT_WITHIN
 
 
 def _was_drawn(waiting: Waiting, now: Moment) -> bool:

@@ -67,3 +67,8 @@ def in_quotes(text: str, limit: int) -> str:
 def clip(text: str, limit: int) -> str:
     """At most `limit` characters, the last one an ellipsis where something is missing."""
     return text if len(text) <= limit else f"{text[: max(0, limit - 1)]}…"
+
+
+def utf16_units(text: str) -> int:
+    """How long a text is for a program in JavaScript."""
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2

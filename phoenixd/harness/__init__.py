@@ -11,7 +11,7 @@ from typing import Any, Literal
 from phoenixd.core.armed_answer import On
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits, learn
-from phoenixd.documents.brief.page import utf16_units
+from phoenixd.documents.plain_text import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness import command
 from phoenixd.harness.arguments import program_names, runs_program

@@ -77,6 +77,7 @@ async def test_a_bug_is_told_alike_on_both_ways(live: Live, fleet: FakeDaemon, m
 @pytest.mark.parametrize("target", ["/v1/agents", "/v1/prompt"])
 def test_what_phoenixctl_writes_goes_the_short_way(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(wire, "environment", lambda: {b"PHOENIX_TOKEN": TOKEN.encode(), b"COLUMNS": b"60"})
+    wire.show()
     ours, theirs = socket.socketpair()
     with ours, theirs:
         look = short_way.read(wire.request(ours, "GET", wire.with_query(target, [])))

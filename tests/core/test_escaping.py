@@ -19,6 +19,7 @@ from phoenixd.core.typing.escaping import (
     MEANS_MORE,
     NO_TURN,
     SAID_NO,
+    STANDS,
     Look,
     Looked,
     Pressed,
@@ -158,8 +159,10 @@ def test_there_is_always_a_verdict_and_only_what_a_look_found_is_told(world: Wor
 
     assert found.verdict.why
     assert found.screen.at <= ENDS_WITHIN + 3 * SLOW + 1.0
-    if world.dialog is not None or found.screen.is_over or world.fails_at == len(found.orders) - 1:
+    if found.screen.is_over or world.fails_at == len(found.orders) - 1:
         assert not found.verdict.shows
+    if world.dialog is not None:
+        assert SCREEN_DIALOGS.get(found.verdict.shows) in (None, world.dialog), "of others each look tells"
     if found.verdict.shows:
         assert found.verdict.shows == found.screen.shows
 
@@ -167,8 +170,10 @@ def test_there_is_always_a_verdict_and_only_what_a_look_found_is_told(world: Wor
 @pytest.mark.parametrize(
     ("world", "verdict"),
     [
-        (World(OFFER, "renderer"), Verdict(True, SAID_NO)),
-        (World(OFFER, "renderer", dismisses=False), Verdict(False, MEANS_MORE)),
+        (World(OFFER, "renderer"), Verdict(True, STANDS, "renderer")),
+        (World(OFFER, "renderer", reacts=((4.0, "idle"),)), Verdict(True, SAID_NO)),
+        (World(OFFER, "renderer", reacts=((0.0, "trust"),)), Verdict(True, SAID_NO)),
+        (World(OFFER, "renderer", dismisses=False), Verdict(False, MEANS_MORE, "renderer")),
         (World(OFFER, "idle"), Verdict(False, DIALOG_GONE)),
         (World(OFFER, "permission"), Verdict(False, DIALOG_GONE)),
         (World(OFFER, "renderer", events=((0.5, "idle"),), slow=(1.0,)), Verdict(False, DIALOG_GONE)),

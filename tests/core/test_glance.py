@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
 from phoenixd.api.pages import status as text
 from phoenixd.core import condition, glance, projection
+from phoenixd.core.agent import Agent
+from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.glance import Glance
+from phoenixd.core.mutes.state import Mute
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS
 from tests.api.test_text import HERE
@@ -38,3 +42,24 @@ def test_the_page_of_glances_is_the_page_of_rows(fleet: Callable[[], FakeDaemon]
     whole = glance.whole(daemon.state, daemon.now(), daemon.sight)
 
     assert text.status(seen, daemon.facts(), None, HERE, whole=whole) == text.status(rows, daemon.facts(), None, HERE)
+
+
+@fleets
+def test_what_is_known_of_earlier_looks_changes_no_glance(fleet: Callable[[], FakeDaemon]) -> None:
+    """Each look may find agents changed, gone and muted, and mutes that are over."""
+    daemon, known = fleet(), dict[str, tuple[Agent, Glance]]()
+    names = sorted(daemon.state.agents)
+    mutes = {name: Mute(name, daemon.now().wall, daemon.now().wall + 60, "operator") for name in names}
+    worlds = [daemon.state]
+    worlds.append(replace(daemon.state, mutes=mutes))
+    worlds.append(daemon.state)
+    for name in names[:5]:
+        daemon.happen(StopRequested(name, by="operator"))
+        worlds.append(daemon.state)
+    worlds.append(replace(daemon.state, agents={}))
+    worlds.append(daemon.state)
+    for world in worlds:
+        for later in (0.0, 120.0):
+            now = daemon.now()
+            now = replace(now, wall=now.wall + later)
+            assert glance.glances(world, now, known=known) == glance.glances(world, now)

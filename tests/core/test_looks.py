@@ -235,6 +235,25 @@ def test_a_dialog_that_the_operator_said_no_to_beforehand_calls_nobody() -> None
     assert len(story.of(DismissDialog)) == 1
 
 
+def test_a_dialog_that_was_said_no_to_calls_nobody_before_escape_has_its_verdict() -> None:
+    """A busy machine looks at the screen, or has looked, before Claude Code has taken Escape."""
+    story = Story(claude(answers=SAYS_NO)).works()
+    story.screen = "renderer"
+    story.hook("stop")
+    story.wait(3)
+    assert len(story.of(DismissDialog)) == 1
+    looks = len(story.of(LookAtScreen))
+    story.wait(6)
+    assert len(story.of(LookAtScreen)) > looks
+    assert (story.agent.item, story.alerts()) == (None, [])
+
+    story.tell(ScreenSeen("a", 1, "renderer", "escape"))
+
+    assert asked(story) == "offer of another renderer"
+    assert story.alerts() == ["dialog"]
+    assert len(story.of(DismissDialog)) == 1
+
+
 def test_a_dialog_that_stays_after_a_no_is_an_item_and_is_not_pressed_at_again() -> None:
     story = Story(claude(answers=SAYS_NO)).works()
     story.screen = "renderer"

@@ -139,6 +139,18 @@ def test_a_verb_that_reads_no_configuration_loads_nothing_that_a_daemon_is_made_
     assert ran.stderr == ""
 
 
+def test_a_verb_that_reads_the_configuration_loads_no_state_of_agents() -> None:
+    """Harnesses are asked what is wrong with an agent's table: neither what an agent has come to, nor its brief."""
+    script = (
+        "import sys, phoenixd.ctl.configuration\n"
+        "print(*{'phoenixd.core.agent', 'phoenixd.core.actions', 'phoenixd.documents.brief.page'} & sys.modules.keys())"
+    )
+
+    ran = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, check=True)
+
+    assert ran.stdout.strip() == ""
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -114,20 +114,26 @@ async def test_where_the_turn_has_ended_meanwhile_a_person_may_write_at_the_prom
 
 
 @pytest.mark.parametrize(
-    ("shows", "incarnation", "pressed"),
-    [("renderer", 1, 1), ("permission", 1, 0), ("idle", 1, 0), ("renderer", 2, 0)],
+    ("shows", "incarnation", "pressed", "tells"),
+    [
+        (("renderer", "idle"), 1, 1, []),
+        (("renderer",), 1, 1, [ScreenSeen("o", 1, "renderer", "escape")]),
+        (("permission",), 1, 0, []),
+        (("idle",), 1, 0, []),
+        (("renderer",), 2, 0, []),
+    ],
 )
-async def test_escape_says_no_to_the_dialog_that_was_judged_and_tells_nothing(
-    shows: str, incarnation: int, pressed: int
+async def test_escape_says_no_to_the_dialog_that_was_judged_and_tells_of_it_where_it_stays(
+    shows: tuple[str, ...], incarnation: int, pressed: int, tells: list[ScreenSeen]
 ) -> None:
     agent = Story(claude("o")).works().agent
     terminal, told = Terminal(), list[ScreenSeen]()
-    outside = SimpleNamespace(terminal=terminal, screens=Screens((shows,)), clock=Clock())
+    outside = SimpleNamespace(terminal=terminal, screens=Screens(shows), clock=Clock())
     screening = Screening(cast(Any, outside), lambda name: agent, cast(Any, told.append))
 
     await screening.escape(DismissDialog("o", incarnation, "offer of another renderer"))
 
-    assert (terminal.pressed, told) == (pressed, [])
+    assert (terminal.pressed, told) == (pressed, tells)
 
 
 async def test_a_run_that_ends_while_its_screen_is_looked_at_gets_no_escape() -> None:

@@ -17,6 +17,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.facts import AnswerJudged, AskingOver, Ordered
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.glance import Known
 from phoenixd.core.inbox import items_of
 from phoenixd.core.seat import finding, names
 from phoenixd.ports.journal import Entry, StoredEntry
@@ -41,6 +42,8 @@ class Feed:
         self.ledger = Ledger()
         self.notes = Notes(service.journal, lambda agent: _shown(service.fleet(), agent))
         self.followers = 0
+        self.glances: Known = {}
+        """What the looks at the whole fleet have found."""
         self._service = service
         self._dirty: set[str] = set()
         self._closers: OrderedDict[int, tuple[str | None, str]] = OrderedDict()

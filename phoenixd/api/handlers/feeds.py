@@ -52,8 +52,9 @@ async def follow_feed(ask: Ask) -> Reply:
 async def _page(ask: Ask, selector: Selector | None) -> Reply:
     service, now = ask.service, ask.service.now()
     fleet, everyone = service.fleet(), bool(ask.arguments["all"])
+    known = ask.feed.glances if ask.feed is not None else None
     is_glance = ask.wants_text and selector is None and not everyone
-    rows: Sequence[Seen] = glances(fleet, now, service.sight) if is_glance else _rows_of(ask, selector)
+    rows: Sequence[Seen] = glances(fleet, now, service.sight, known) if is_glance else _rows_of(ask, selector)
     digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)

@@ -95,8 +95,8 @@ class AnswerCut:
 class ScreenSeen:
     """What somebody read from the pane. verdict: permission, trust, login, working, idle, unknown ...
 
-    reader: "look" where a decision asked for it; "escape" after Escape was pressed on an open turn; else who looked for
-    a purpose of his own. His word on dialogs counts.
+    reader: "look" where a decision asked for it; "escape" after Escape was pressed on an open turn, or on a dialog that
+    stands all the same; else who looked for a purpose of his own. His word on dialogs counts.
     attended: a person has touched the terminal in the last minute, so that a menu there may be his own.
     """
 

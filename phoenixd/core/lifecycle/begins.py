@@ -100,6 +100,9 @@ def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: M
             if event.unwatched:
                 # Evidence is not journaled one by one, so what came meanwhile may be lost: one free interval.
                 activity = replace(activity, evidence_at=now.at, stale_claim=None, claim_due=None, looked_at=None)
+                if activity.waiting is not None and activity.waiting.dismissed:
+                    # Nobody knows any more whether Escape went out: the next look counts.
+                    activity = replace(activity, waiting=replace(activity.waiting, touched=None))
             return keep(replace(agent, state=Running(run, activity)), f"{word}, pid {event.pid}")
         case Stopping() as state:
             run = replace(state.run, pid=event.pid, start_time=event.start_time)

@@ -14,13 +14,16 @@ from phoenixd.core.typing.outcomes import RUN_OVER
 
 ENDS_WITHIN = 25.0
 """Seconds after Escape in which a turn comes to its end."""
+LEAVES_WITHIN = 10.0
+"""Seconds after Escape in which a dialog leaves the screen, also where the processors are busy."""
 LOOK_INTERVAL = 0.3
 """Seconds between two looks for that end."""
 
 DIALOG_GONE = "the dialog is no longer on its screen"
 MEANS_MORE = "Escape does more to this dialog than to say no"
 NO_TURN = "it is at no turn any more, or it asks something"
-SAID_NO = "Escape went to the dialog"
+SAID_NO = "Escape went to the dialog, which has left its screen"
+STANDS = f"Escape went to the dialog, which stands all the same, {LEAVES_WITHIN:.0f} s later"
 LOOKED_IDLE = "Escape went to its turn, and a screen that looked idle before cannot tell the end"
 ENDED = "Escape went to its turn, and two looks agree on what its screen shows since"
 GOES_ON = f"Escape went to its turn, and no two looks within {ENDS_WITHIN:.0f} s agreed that it ended"
@@ -47,6 +50,13 @@ class Ending:
 
 
 @dataclass(frozen=True, slots=True)
+class Leaving:
+    """The dialog leaves the screen."""
+
+    until: Instant
+
+
+@dataclass(frozen=True, slots=True)
 class Over:
     """The verdict is out."""
 
@@ -56,7 +66,7 @@ class Escaping:
     """One order under way. dialog: the one to say no to, in words for people; None where a turn is to end."""
 
     dialog: str | None
-    step: Judging | Pressing | Ending | Over
+    step: Judging | Pressing | Ending | Leaving | Over
     pressed: bool = False
 
 
@@ -145,7 +155,16 @@ def hear(escaping: Escaping, seen: Seen, now: Moment) -> Outcome:
             if tells_end:
                 ending = replace(escaping, step=Ending(now.at + ENDS_WITHIN))
                 return Outcome(ending, Look(now.at + LOOK_INTERVAL), "whether the turn ends")
-            return _over(escaping, LOOKED_IDLE if escaping.dialog is None else SAID_NO)
+            if escaping.dialog is None:
+                return _over(escaping, LOOKED_IDLE)
+            leaving = replace(escaping, step=Leaving(now.at + LEAVES_WITHIN))
+            return Outcome(leaving, Look(now.at + LOOK_INTERVAL), "whether the dialog has left its screen")
+        case Leaving() as step, Looked(verdict=verdict):
+            if SCREEN_DIALOGS.get(verdict) != escaping.dialog:
+                return _over(escaping, SAID_NO)
+            if now.at >= step.until:
+                return _over(escaping, STANDS, verdict)
+            return Outcome(escaping, Look(now.at + LOOK_INTERVAL), "whether the dialog has left its screen")
         case Ending() as step, Looked(verdict=verdict):
             agrees = verdict == step.before != "working"
             if agrees or now.at >= step.until:
@@ -161,7 +180,7 @@ def _judge_dialog(escaping: Escaping, dialog: str, seen: Looked) -> Outcome:
     if SCREEN_DIALOGS.get(seen.verdict) != dialog:
         return _over(escaping, DIALOG_GONE)
     if not seen.dismisses:
-        return _over(escaping, MEANS_MORE)
+        return _over(escaping, MEANS_MORE, seen.verdict)
     return _press(escaping, Pressing(), "the dialog stands")
 
 

@@ -12,7 +12,7 @@ from phoenixd.documents.brief.session_work import LastWords, SessionWork
 from phoenixd.documents.brief.work_lines import changed, last_words
 from phoenixd.documents.loop_origin import IN_OTHERS_WORDS, OLD_SOURCE, SESSION_KINDS, SOURCE, is_in_others_words
 from phoenixd.documents.ops import Happening
-from phoenixd.documents.plain_text import in_quotes, one_line
+from phoenixd.documents.plain_text import in_quotes, one_line, utf16_units
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop, StateDocument
 from phoenixd.documents.times import read_date, utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -79,11 +79,6 @@ class Section:
 def render_brief(facts: BriefFacts) -> str:
     """The whole page."""
     return "\n".join([_heading(facts), *(section.text for section in sections(facts))])
-
-
-def utf16_units(text: str) -> int:
-    """How long a text is for a program in JavaScript."""
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def render_injection(

@@ -22,7 +22,7 @@ from phoenixd.core.armed_answer import On
 from phoenixd.core.causes import Told
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.traits import Traits
-from phoenixd.documents.brief.page import utf16_units
+from phoenixd.documents.plain_text import utf16_units
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.arguments import has_value, literal, program_names, runs_program, single_argument
 from phoenixd.harness.armed import ArmedBody

@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.documents.brief.page import BriefFacts, recover_state, render_brief, render_injection, utf16_units
+from phoenixd.documents.brief.page import BriefFacts, recover_state, render_brief, render_injection
 from phoenixd.documents.brief.session_work import LastWords, Quote
 from phoenixd.documents.brief.work_lines import last_words as section
 from phoenixd.documents.deeds import Spoke
 from phoenixd.documents.ledger_rows import Waiting, Words
-from phoenixd.documents.plain_text import plain
+from phoenixd.documents.plain_text import plain, utf16_units
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import OpenLoop, StateDocument
