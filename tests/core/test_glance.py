@@ -10,6 +10,7 @@ import pytest
 from phoenixd.api.pages import status as text
 from phoenixd.core import condition, glance, projection
 from phoenixd.core.agent import Agent
+from phoenixd.core.alerts import pressing
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.glance import Glance
 from phoenixd.core.mutes.state import Mute
@@ -31,7 +32,9 @@ def test_a_glance_is_what_the_row_says(fleet: Callable[[], FakeDaemon]) -> None:
         told = {name: getattr(row, name) for name in Glance._fields if name not in ("kind", "context")}
         assert {name: getattr(one, name) for name in told} == told
     counted = glance.counts(daemon.state, daemon.now())
-    assert counted == {group: sum(row.group == group for row in rows) for group in condition.SIGNS}
+    of_rows = {group: sum(row.group == group for row in rows) for group in condition.SIGNS}
+    of_no_agent = len(pressing(daemon.state.alerts))
+    assert counted == {**of_rows, "needs_you": of_rows["needs_you"] + of_no_agent}
 
 
 @fleets
