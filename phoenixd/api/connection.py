@@ -13,6 +13,7 @@ from typing import Any, cast
 
 import h11
 import structlog
+from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from phoenixd.api import short_way
@@ -106,10 +107,12 @@ class Connection(H11Protocol):
     async def _look(self, look: short_way.Look) -> None:
         """Answer what came by the short way."""
         try:
-            answer = await self.api.look(look, self.peer)
+            self._tell(await self.api.look(look, self.peer))
         except Exception as fault:
+            self._tell(unexpected(fault))
             log.exception("look_failed", operation=look.operation.name)
-            answer = unexpected(fault)
+
+    def _tell(self, answer: Response) -> None:
         if not self.transport.is_closing():
             self.transport.write(short_way.written(answer))
             self._close()

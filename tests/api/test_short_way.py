@@ -68,10 +68,10 @@ async def test_a_bug_is_told_alike_on_both_ways(live: Live, fleet: FakeDaemon, m
 
     monkeypatch.setattr(queries.glance, "counts", fails)
 
-    told = await live.raw(_request("/v1/prompt"))
+    told = await live.raw(_request("/v1/prompt"), timeout=60)
 
     assert b"RuntimeError" in told
-    assert told == await live.raw(_request("/v1/prompt", "x-any: other"))
+    assert told == await live.raw(_request("/v1/prompt", "x-any: other"), timeout=60)
 
 
 @pytest.mark.parametrize("target", ["/v1/agents", "/v1/prompt"])
