@@ -25,10 +25,9 @@ if TYPE_CHECKING:
 
 MAX_EVENTS = 1000
 MAX_BYTES = 1024 * 1024
-# Acknowledged lines stay in the file until it has grown to this; rewriting it for each would cost more than it saves.
+# Acknowledged lines stay in the file until it has grown to this or nothing is left to be acknowledged: to write it anew
+# for each would cost more than it saves.
 COMPACT_AT = 2 * MAX_BYTES
-# Where nothing is left to be acknowledged a much smaller file is written anew.
-EMPTIED_AT = 64 * 1024
 READ_LIMIT = 4 * MAX_BYTES
 RETRY_SECONDS = 1.0
 
@@ -80,9 +79,10 @@ class Spool:
         """Forget every event up to and including `seq`."""
         if not self._forget(seq):
             return
-        if self._seqs or self._file_bytes < EMPTIED_AT:
-            self._append(b'{"acked":%d}' % min(seq, self.last_seq))
-        else:
+        line = b'{"acked":%d}' % min(seq, self.last_seq)
+        if self._seqs:
+            self._append(line)
+        elif not self._empty(line + b"\n"):
             self._rewrite()
 
     def after(self, seq: int) -> tuple[int, bytes] | None:
@@ -154,7 +154,7 @@ class Spool:
             return
         line = packet + b"\n"
         try:
-            written = os.write(self._fd, line)
+            written = os.pwrite(self._fd, line, self._file_bytes)
             if written < len(line):
                 os.ftruncate(self._fd, self._file_bytes)  # Half a line would spoil the one after it.
         except OSError:
@@ -162,6 +162,22 @@ class Spool:
         self._lacks_some = written < len(line)
         if not self._lacks_some:
             self._file_bytes += written
+
+    def _empty(self, line: bytes) -> bool:
+        """Leave this one line in the file, and none of what hooks told: secrets stand there that nobody has hidden yet.
+
+        Killed between the two calls, it leaves the line, a torn one, and lines of what is acknowledged.
+        """
+        if self._fd is None or self._lacks_some:
+            return False
+        try:
+            if os.pwrite(self._fd, line, 0) < len(line):
+                return False
+            os.ftruncate(self._fd, len(line))
+        except OSError:
+            return False
+        self._file_bytes = len(line)
+        return True
 
     def _rewrite(self) -> None:
         """The file anew, with nothing but what is still to be acknowledged.
@@ -175,7 +191,7 @@ class Spool:
         content = b"\n".join([records.encode({"acked": first - 1}), *packets, b""])
         temporary = f"{self._path}.shim"
         _unlink(temporary)
-        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC
         fd = None
         try:
             fd = os.open(temporary, flags, 0o600)
