@@ -42,27 +42,19 @@ def _race(scale: Scale, agents: int, lines: list[str]) -> bool:
 
 
 def table(runners: list[Runner], agents: int) -> list[str]:
-    """The same figures as lines of a page."""
+    """The deaths as lines of a page."""
     ours = next((runner for runner in runners if runner.key == "phoenixd"), None)
     title = f"{agents} agent{'s' * (agents != 1)} of each"
-    heads = (
-        title,
-        "kill -9 to main(), ms",
-        "ours",
-        "all killed: first, last back, ms",
-        "silent, CPU s/min",
-        "PSS, MiB",
-    )
+    heads = (title, "kill -9 to main(), ms", "ours", "all killed: first, last back, ms")
     lines = ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
     for runner in runners:
         if runner.not_run:
-            lines.append(f"| {runner.peer.name} | not run: {runner.not_run} | | | | |")
+            lines.append(f"| {runner.peer.name} | not run: {runner.not_run} | | |")
             continue
         killed = runner.restart
         death = f"{killed.median:.1f} / {killed.p90:.1f}" if killed.samples else "-"
         wave = f"{_median(runner.first_back)}, {_median(runner.last_back)}" if runner.last_back.samples else "-"
-        silent = f"{runner.silent_cpu:.3f} | {runner.pss:.1f}" if runner.silent_cpu is not None else "- | -"
-        lines.append(f"| {runner.peer.name} | {death} | {_ratio(ours, runner, 'restart')} | {wave} | {silent} |")
+        lines.append(f"| {runner.peer.name} | {death} | {_ratio(ours, runner, 'restart')} | {wave} |")
     return lines
 
 
