@@ -32,7 +32,9 @@ def shared_methods() -> Iterator[None]:
 
 @reprlib.recursive_repr()
 def _repr(self: Any) -> str:
-    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in dataclasses.fields(self) if one.repr)
+    # What inherits it may have fields of its own that it was declared not to show.
+    kind = next(one for one in type(self).__mro__ if vars(one).get("__repr__") is _repr)
+    shown = (f"{one.name}={getattr(self, one.name)!r}" for one in dataclasses.fields(kind) if one.repr)
     return f"{type(self).__qualname__}({', '.join(shown)})"
 
 

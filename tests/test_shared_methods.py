@@ -18,6 +18,7 @@ class Kinds:
     Slotted: Any
     Open: Any
     Below: Any
+    Silent: Any
     Loose: Any
 
     def __init__(self) -> None:
@@ -34,11 +35,15 @@ class Kinds:
         class Below(Open):
             pass
 
+        @dataclass(frozen=True, repr=False)
+        class Silent(Open):
+            key: str = "never"
+
         @dataclass
         class Loose:
             name: str
 
-        self.Slotted, self.Open, self.Below, self.Loose = Slotted, Open, Below, Loose
+        self.Slotted, self.Open, self.Below, self.Silent, self.Loose = Slotted, Open, Below, Silent, Loose
 
 
 def kinds() -> tuple[Kinds, Kinds]:
@@ -55,6 +60,7 @@ def test_they_are_shown_alike() -> None:
         assert repr(value).endswith("Slotted(name='a', inner=[...])")
         assert repr(one.Loose("b")).endswith("Loose(name='b')")
         assert repr(one.Below("c")).endswith("Below(name='c')")
+        assert repr(one.Silent("d")).endswith("Silent(name='d')"), "it was declared to show nothing of its own"
 
 
 def test_what_is_frozen_takes_no_value() -> None:

@@ -12,21 +12,28 @@ FEW = 8
 def condensed(batch: list[Any]) -> list[Any]:
     """A batch without the calls that began and ended well in it; the last of them stays, and says as much.
 
-    Whatever else a batch holds stays, in its order: calls that go on, fail, or leave something behind in the
-    background, and what is malformed.
+    The agent's own calls have their last one, and those of its subagents have theirs. Whatever else a batch holds
+    stays, in its order: calls that go on, fail, are told of twice, or leave something behind in the background, and
+    what is malformed.
     """
     if len(batch) <= FEW:
         return batch
     begun: dict[str, int] = {}
+    known: set[str] = set()
     over: list[tuple[int, int]] = []
+    last: dict[bool, tuple[int, int]] = {}
     for number, one in enumerate(batch):
         match one:
-            case {"kind": "tool-start", "payload": {"tool_use_id": str(call), **rest}} if not _goes_on(rest):
-                begun[call] = number
+            case {"kind": "tool-start", "payload": {"tool_use_id": str(call), **rest}}:
+                begun.pop(call, None)
+                if call not in known and not _goes_on(rest):
+                    begun[call] = number
+                known.add(call)
             case {"kind": "tool-end", "payload": {"tool_use_id": str(call), **rest}} if call in begun:
                 if not _goes_on(rest):
-                    over.append((begun.pop(call), number))
-    gone = {number for pair in over[:-1] for number in pair}
+                    last[bool(rest.get("agent_id"))] = pair = begun.pop(call), number
+                    over.append(pair)
+    gone = {number for pair in over if pair not in last.values() for number in pair}
     return [one for number, one in enumerate(batch) if number not in gone]
 
 

@@ -108,16 +108,19 @@ class Publisher:
         self._arrived = anyio.Event()
 
     async def _publish_newest(self, name: str) -> None:
-        """Publish an agent, once some place is free, until nothing of it waits."""
+        """Publish an agent once some place is free. What changed meanwhile waits behind the others, unless a run began
+        or ended: an agent that has news all the time would keep its place, and a few of them all places."""
         try:
             async with self._places:
                 is_allowed = True
-                while name in self._pending and (is_allowed or self._may_write(name)):
+                while name in self._pending and (is_allowed or name in self._urgent):
                     is_allowed = False
                     self._urgent.discard(name)
                     await self._publish(*self._pending.pop(name))
         finally:
             self._under_way.discard(name)
+            if name in self._pending:
+                self._arrived.set()
 
     def _may_write(self, name: str) -> bool:
         """Whether this agent's documents are written now; else they wait, and the next writing has all of it."""

@@ -111,6 +111,8 @@ class Supervisor:
         remember: called with each batch after its commit and before its first action.
         """
         self.fleet = fleet
+        self._between = fleet
+        """The fleet as it was between two turns: in the middle of one it holds what has no rows yet."""
         self._clock = clock
         self._listeners = list(listeners)
         self._on_turn = on_turn
@@ -285,6 +287,7 @@ class Supervisor:
         Where the commit is late, what ends processes or tells people goes on; all else follows when it is there.
         """
         turn, now = await self._step_all()
+        self._between = self.fleet
         self._tell_how_crowded()
         ticket, keep = None, None
         if turn.is_to_be_saved:
@@ -345,7 +348,7 @@ class Supervisor:
 
     def _probe(self) -> Batch:
         """The newest snapshot once more: as much work for the disk as a decision, and nothing new in the journal."""
-        return Turn().batch(self.fleet, self._clock.now())
+        return Turn().batch(self._between, self._clock.now())
 
     async def _step_all(self) -> tuple[Turn, Moment]:
         turn = Turn()

@@ -50,3 +50,23 @@ def test_calls_that_run_side_by_side_are_over_each_with_its_own_end() -> None:
     ended = [hook("tool-end", f"t{number}") for number in (5, 0, 4, 1)]
 
     assert condensed([*begun, *ended]) == [begun[1], begun[2], begun[3], ended[-1]]
+
+
+def test_a_call_that_is_told_twice_is_heard_to_end() -> None:
+    """Two hook programs tell of one call: where its end went, it would be open for as long as a call may be."""
+    twice = [hook("tool-start", "twice"), hook("tool-start", "twice"), hook("tool-end", "twice")]
+    left = [
+        hook("tool-start", "left", tool_input={"run_in_background": True}),
+        hook("tool-start", "left"),
+        hook("tool-end", "left"),
+    ]
+
+    assert condensed([*twice, *left, *calls(10)]) == [*twice, *left, *calls(10)[-2:]]
+
+
+def test_a_subagents_calls_stand_for_none_of_the_agents_own() -> None:
+    """A run proves its worth by its own calls, and its context grows by them."""
+    own = calls(5)
+    of_others = [hook(kind, f"s{n}", agent_id="sub") for n in range(5) for kind in ("tool-start", "tool-end")]
+
+    assert condensed([*own, *of_others]) == [*own[-2:], *of_others[-2:]]

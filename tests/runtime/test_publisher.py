@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.moment import Moment
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime import publisher
 from phoenixd.runtime.publisher import Publisher
@@ -108,6 +109,72 @@ async def test_in_a_flood_documents_are_spaced_out_and_those_of_a_run_that_begin
 
     assert written.names[4:] == ["a0", "a1", "a3"]
     assert waiting == ["a2"], "its news is kept for a later writing"
+
+
+class StillClock(FastClock):
+    """No time passes by itself."""
+
+    def now(self) -> Moment:
+        return Moment(self.reading, self.reading)
+
+
+@dataclass
+class Talking(Able):
+    """A launcher whose busy agents have news again whenever their documents were written."""
+
+    hear: Callable[[str], None] = lambda name: None
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        await asyncio.sleep(0)
+        await super().publish(agent, entries)
+        self.hear(agent.name)
+
+
+async def test_agents_that_have_news_all_the_time_leave_a_place_to_those_that_have_some_now_and_then() -> None:
+    """As many busy agents as there are places, on a disk on which each writing takes longer than a token."""
+    busy = {f"busy{number}": an_agent(f"busy{number}") for number in range(publisher.AT_ONCE)}
+    written = Talking()
+    news = Publisher(written, Nobody(), FastClock())  # type: ignore[arg-type]
+    written.hear = lambda name: news.hear([], [busy[name]] if name in busy and len(written.names) < 2000 else [])
+    task = asyncio.create_task(news.run())
+    news.hear([], [*busy.values(), an_agent("quiet")])
+    await eventually(lambda: "quiet" in written.names)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert written.names.index("quiet") <= 3 * publisher.AT_ONCE
+
+
+@dataclass
+class Gated(Able):
+    """A launcher whose writings last until they may end."""
+
+    may_end: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        await super().publish(agent, entries)
+        await self.may_end.wait()
+
+
+async def test_what_changed_while_it_was_written_is_written_later_also_where_nothing_else_happens(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """No writing was left for it when the one before ended, and no agent has had news since."""
+    monkeypatch.setattr(publisher, "BURST", 1)
+    monkeypatch.setattr(publisher, "GATHER_MOST", 0.01)
+    written, clock = Gated(), StillClock()
+    news = Publisher(written, Nobody(), clock)  # type: ignore[arg-type]
+    task = asyncio.create_task(news.run())
+    news.hear([], [an_agent()])
+    await eventually(lambda: written.names)
+    news.hear([], [an_agent()])
+    await eventually(lambda: not news._arrived.is_set(), what="it is heard of while the first writing lasts")
+    written.may_end.set()
+    await eventually(lambda: not news._under_way)
+    clock.reading += 1.0
+    await eventually(lambda: len(written.names) == 2, timeout=5.0)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
 
 
 class Broken:

@@ -288,6 +288,29 @@ async def test_an_order_that_comes_while_much_is_stepped_ends_that_turn() -> Non
     assert not supervisor._first
 
 
+async def test_what_is_saved_to_see_how_the_disk_is_holds_no_half_of_a_turn() -> None:
+    """A turn lets all else have its turn in the middle. What it has decided by then has no rows and no agents yet."""
+    supervisor = Supervisor(Fleet(), SlowClock(), Told())  # type: ignore[arg-type]
+    seen = list[dict[str, object]]()
+
+    async def look() -> None:
+        assert supervisor.fleet.mutes, "the turn is in its middle"
+        seen.append(dict(supervisor._probe().mutes))
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        supervisor.tell(AgentDeclared(AgentSpec("a", ("x",), "/")))
+        await supervisor.turn()
+        for _ in range(2):
+            supervisor.tell(MuteRequested("a", 60.0))
+        tasks.start_soon(look)
+        await supervisor.turn()
+        tasks.cancel_scope.cancel()
+
+    assert seen == [{}]
+    assert supervisor._probe().mutes == supervisor.fleet.mutes
+
+
 async def test_in_a_flood_hooks_come_together_until_anything_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phoenixd.runtime.supervisor.SPACING", 3600.0)
     monkeypatch.setattr("phoenixd.runtime.supervisor.MANY", 2)

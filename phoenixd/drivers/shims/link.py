@@ -76,9 +76,9 @@ class Link:
     def read_in_turn(self, reading: Reading) -> None:
         """Have what the shim says read in its turn from now on."""
         if self.is_open:
+            reading.take(self)
             self._loop.remove_reader(self._socket)
             self._reading = reading
-            reading.take(self)
 
     def close(self) -> None:
         if self.is_open:

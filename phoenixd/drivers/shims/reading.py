@@ -23,7 +23,8 @@ class Reading:
     """Reads links in the order in which they had something to say; `hold` leaves what they say with the shims."""
 
     def __init__(self) -> None:
-        self._epoll: select.epoll | None = None
+        # Made now: a first link that comes while no descriptor is left would never be read.
+        self._epoll = select.epoll()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._links: dict[int, Link] = {}
         self._ready: deque[Link] = deque()
@@ -31,17 +32,17 @@ class Reading:
 
     def take(self, link: Link) -> None:
         """Read this one in its turn, from now on until it is closed."""
-        if self._epoll is None:
-            self._epoll, self._loop = select.epoll(), asyncio.get_running_loop()
+        if self._loop is None:
+            self._loop = asyncio.get_running_loop()
             self._listen()
         number = link.fileno()
-        self._links[number] = link
         self._epoll.register(number, select.EPOLLIN)
+        self._links[number] = link
 
     def forget(self, link: Link) -> None:
         """To be called before it is closed."""
         number = link.fileno()
-        if self._links.pop(number, None) is not None and self._epoll is not None:
+        if self._links.pop(number, None) is not None and not self._epoll.closed:
             self._epoll.unregister(number)
 
     def hold(self, held: bool) -> None:
@@ -62,13 +63,12 @@ class Reading:
             link.read()
 
     def close(self) -> None:
-        if self._epoll is not None:
+        if not self._epoll.closed:
             self.hold(True)
             self._epoll.close()
-            self._epoll = None
 
     def _listen(self) -> None:
-        if self._epoll is None or self._loop is None:
+        if self._epoll.closed or self._loop is None:
             return
         if self._held:
             self._loop.remove_reader(self._epoll.fileno())
@@ -89,6 +89,6 @@ class Reading:
 
     def _look(self, most: int) -> list[Link]:
         """Those that have something to say, in order; the kernel puts each at the end again."""
-        if self._epoll is None or not most:
+        if self._epoll.closed or not most:
             return []
         return [link for number, _ in self._epoll.poll(0, most) if (link := self._links.get(number)) is not None]
