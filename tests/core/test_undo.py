@@ -196,6 +196,40 @@ def test_promise_3_what_somebody_stopped_since_stays_stopped() -> None:
     assert isinstance(story.state, Stopped)
 
 
+@pytest.mark.parametrize("is_gone", [False, True])
+def test_a_stop_that_was_said_twice_is_taken_back_as_the_newer_one(is_gone: bool) -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop(act="1")
+    if is_gone:
+        gone(story)
+    story.stop(act="2")
+    if not is_gone:
+        gone(story)
+
+    assert [one.act for one in story.fleet.undoable] == ["2"]
+    undo(story, "2")
+
+    assert isinstance(story.state, Starting)
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+    assert story.fleet.undoable == ()
+
+
+def test_a_stop_of_what_had_ended_by_itself_since_the_last_one_leaves_nothing_to_take_back() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.start()
+    story.works()
+    story.pass_over(60)
+    story.exited(0)
+    assert isinstance(story.state, Stopped)
+
+    story.stop(act="2")
+
+    assert story.fleet.undoable == ()
+
+
 def test_a_quarantine_is_not_lifted_by_taking_back_an_older_stop() -> None:
     story = Story(claude()).works()
     story.stop(act="1")

@@ -46,6 +46,8 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
     verb = _verb(event, agent)
     if event.act and verb is not None:
         acts = age.lasting((*acts, _act(agent, name, event.act, verb, event.by, now)), now)
+    elif event.act and isinstance(event, StopRequested):
+        acts = age.lasting((*acts, *_said_again(before, agent, name, event, now)), now)
     return found if acts == found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=acts))
 
 
@@ -59,6 +61,14 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
         spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
         spec.labels, launch_of(spec), now.at,
     )  # fmt: skip
+
+
+def _said_again(before: Fleet, agent: Agent, name: str, event: StopRequested, now: Moment) -> tuple[Undoable, ...]:
+    """The stop that brought this run down, as the act of who stops it once more: else undo would take an older act."""
+    stops = [one for one in before.undoable if (one.agent, one.verb) == (name, "stop")]
+    if not stops or stops[-1].incarnation != agent.incarnation or not isinstance(agent.state, Stopped | Stopping):
+        return ()
+    return (replace(stops[-1], act=event.act, by=event.by, at_wall=now.wall, at=now.at),)
 
 
 def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
