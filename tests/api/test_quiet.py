@@ -93,6 +93,20 @@ async def test_an_acknowledged_alert_is_shown_apart(live: Live, daemon: FakeDaem
         assert (await live.ask("POST", f"/v1/alerts/{word}/ack")).status == status
 
 
+async def test_what_is_to_be_typed_is_for_what_nobody_has_acknowledged(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    for name in ("shop-api", "docs"):
+        daemon.happen(TroubleSeen(name, "brief", "it is old"))
+    assert "explain shop-api" in (await live.ask("GET", "/v1/agents", text=True)).text
+    number = daemon.state.agents["shop-api"].alerts[0].id
+    assert (await live.ask("POST", f"/v1/alerts/{number}/ack")).exit == 0
+
+    text = (await live.ask("GET", "/v1/agents", text=True)).text
+
+    assert "explain docs" in text
+    assert "explain shop-api" not in text
+
+
 async def test_since_begins_where_an_operator_said_to_have_looked(live: Live, daemon: FakeDaemon) -> None:
     daemon.stands_at = FIXTURE_EPOCH
     fleet(daemon)

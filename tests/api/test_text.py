@@ -6,6 +6,7 @@ What is meant to change is written anew by `PHOENIX_WRITE_PAGES=1 pytest tests/a
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import os
 import unicodedata
 from collections.abc import Callable
@@ -33,11 +34,31 @@ from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import understand
 from phoenixd.core.sight import Doing, Sight, Words
 from tests.api.daemon import FakeDaemon
-from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, thousand_in_trouble
+from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, one_idle, thousand_in_trouble
 
 PAGES = Path(__file__).with_name("pages")
 HERE = Page(NOW, 80, UTC)
 MANY = 20
+
+
+def test_an_agent_that_starts_is_waited_for_and_not_started() -> None:
+    daemon = one_idle()
+    (row,) = projection.project(daemon.state, daemon.now())
+
+    told = {
+        state: text.next_commands([dataclasses.replace(row, state=state, pid=None)], HERE)
+        for state in ("starting", "stopped")
+    }
+
+    assert "next: phoenixctl wait " in told["starting"]
+    assert "next: phoenixctl start " in told["stopped"]
+
+
+@pytest.mark.parametrize("label", ["mode", "open loops", "session_id"])
+def test_a_label_never_runs_into_its_value(label: str) -> None:
+    assert text_agent._labelled(label, "1", HERE)[0].split()[-1] == "1"
+
+
 fleets = pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)
 
 

@@ -268,7 +268,7 @@ def breakers(found: Sequence[Agent], here: Page) -> str:
     for one in sorted(found, key=lambda one: (order[one.breaker.name], one.name)):
         sign = {"CLOSED": "*", "HALF_OPEN": "~", "OPEN": "!"}[one.breaker.name]
         lead = f"{pad(one.name, width)} {one.breaker.name:<9} "
-        said = f"{one.breaker.tally.no_progress} without progress: {reason_of(one.breaker)}"
+        said = ": ".join(filter(None, (f"{one.breaker.tally.no_progress} without progress", reason_of(one.breaker))))
         lines.append(f"{here.sign(sign)} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
     return page([*lines, "", f"one in full: phoenixctl breaker show {found[0].name}"])
 
@@ -289,4 +289,6 @@ def _labelled(label: str, text: str, here: Page) -> list[str]:
     if not text:
         return []
     first, *rest = wrap(text, max(20, here.width - LABEL_COLUMNS)) or [""]
-    return [f"  {pad(label, LABEL_COLUMNS - 2)}{first}", *(" " * LABEL_COLUMNS + line for line in rest)]
+    width = LABEL_COLUMNS - 2
+    shown = pad(label, width) if columns(label) < width else f"{label} "
+    return [f"  {shown}{first}", *(" " * LABEL_COLUMNS + line for line in rest)]

@@ -171,7 +171,14 @@ def call(doing: Doing) -> str:
 
 
 def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, str]:
-    row = whole(min(rows, key=lambda row: (ORDER.index(row.group), row.activity != "waiting", row.since, row.name)))
+    row = whole(
+        min(
+            rows,
+            key=lambda row: (
+                ORDER.index(row.group), row.is_acknowledged, row.activity != "waiting", row.since, row.name,
+            ),
+        )
+    )  # fmt: skip
     why = f"why: phoenixctl explain {row.name}"
     if row.group == "needs_you":
         if row.activity == "waiting" or answer_from_afar(row):
@@ -180,6 +187,8 @@ def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, 
     if row.group in BY_EXCEPTION:
         return why, SINCE
     if len(rows) == 1:
+        if row.state == "starting":
+            return f"next: phoenixctl wait {row.name} --for running", why
         return f"next: phoenixctl {'attach' if row.pid is not None else 'start'} {row.name}", why
     return "each agent: phoenixctl status --all", SINCE
 
