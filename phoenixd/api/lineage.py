@@ -130,21 +130,27 @@ class Outsiders:
 _OUTSIDERS = Outsiders()
 
 
-def lineage(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
-    """Where a process comes from. shims: the living ones, by pid. agents_cgroup: as /proc/PID/cgroup spells it."""
+def lineage(
+    pid: int, shims: Mapping[int, str], agents_cgroup: str | None, above: dict[int, Stat] | None = None
+) -> Lineage:
+    """Where a process comes from. shims: the living ones, by pid. agents_cgroup: as /proc/PID/cgroup spells it.
+
+    above: filled with what was read of it and of those above it, by pid, for who walks the same way next.
+    """
     try:
-        return _upwards(pid, shims, agents_cgroup)
+        return _upwards(pid, shims, agents_cgroup, {} if above is None else above)
     except Scarce:
         return Lineage(None, NO_DESCRIPTORS, Lack.NO_DESCRIPTORS)
 
 
-def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
+def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None, above: dict[int, Stat]) -> Lineage:
     agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
     if agent is not None:
         return Lineage(agent)
     server = _terminal_server(shims)
     for _ in range(TRIES):
         ancestor, highest = pid, None
+        above.clear()
         for _ in range(DEPTH):
             if ancestor in shims:
                 return Lineage(shims[ancestor])
@@ -154,13 +160,14 @@ def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> L
             # A peer of an outer pid namespace has the number 0, and nobody knows more about it.
             if ancestor == 1 or (ancestor == 0 and highest is not None):
                 return Lineage(None)
-            stat = _stat(ancestor)
+            stat = stat_of(ancestor)
             if stat is None:
                 break
+            above[ancestor] = stat
             ancestor, highest = stat.parent, stat
         else:
             return Lineage(None, TOO_DEEP, Lack.WITHIN_REACH)
-        if hidden.exists(ancestor) and _stat(ancestor) is None:
+        if hidden.exists(ancestor) and stat_of(ancestor) is None:
             return _behind(ancestor, highest, shims, agents_cgroup)
         # It ended between two reads, and its children have a new parent: read again from the start.
         agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
@@ -171,7 +178,7 @@ def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None) -> L
 
 def is_ending(pid: int) -> bool:
     """Whether a process is on its way out, or its first thread is: then nobody can read what it was started with."""
-    found = _stat(pid)
+    found = stat_of(pid)
     return found is not None and found.is_ending
 
 
@@ -273,8 +280,8 @@ def _trees(shims: Mapping[int, str]) -> _Trees:
                     continue
                 found.agents[child] = agent
                 waiting.append(child)
-                if _stat(child) is None and hidden.is_foreign(child):
-                    above = _stat(parent)
+                if stat_of(child) is None and hidden.is_foreign(child):
+                    above = stat_of(parent)
                     found.doors[child] = (agent, above.start_time if above is not None else 0)
     return found
 
@@ -320,16 +327,17 @@ def _members(path: str) -> frozenset[int]:
 def _terminal_server(shims: Mapping[int, str]) -> int | None:
     """The tmux server of ours, which is the parent of every shim."""
     for shim in shims:
-        stat = _stat(shim)
+        stat = stat_of(shim)
         if stat is None or stat.parent <= 1:
             continue
         # One that is hidden cannot be asked for its name; nothing else that is hidden starts shims.
-        if read(stat.parent, "comm").startswith("tmux: server") or _stat(stat.parent) is None:
+        if read(stat.parent, "comm").startswith("tmux: server") or stat_of(stat.parent) is None:
             return stat.parent
     return None
 
 
-def _stat(pid: int) -> Stat | None:
+def stat_of(pid: int) -> Stat | None:
+    """What /proc/PID/stat says; None where it is gone or hidden; raises Scarce."""
     # The command's name stands in parentheses and may hold anything, also parentheses.
     fields = read(pid, "stat").rpartition(")")[2].split()
     if len(fields) < 20 or not fields[1].isdigit():

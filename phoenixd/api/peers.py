@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phoenixd import hidden
-from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, is_ending, is_scarce, lineage, read
+from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, Stat, is_ending, is_scarce, lineage, read
 from phoenixd.api.marks import agent_by_mark
 
 SO_PEERGROUPS = 59
@@ -62,8 +62,9 @@ def _lineage(
 ) -> Lineage:
     pidfd = _pidfd(connection)
     try:
-        found = lineage(pid, shims, agents_cgroup)
-        if found.agent is None and (marked := agent_by_mark(pid, agents_dir)) is not None:
+        above: dict[int, Stat] = {}
+        found = lineage(pid, shims, agents_cgroup, above)
+        if found.agent is None and (marked := agent_by_mark(pid, agents_dir, above)) is not None:
             found = Lineage(marked)
         # Its environment is gone long before the pidfd tells of its end: a mark that is not found proves nothing then.
         if is_ending(pid) or _is_gone(pid, pidfd):

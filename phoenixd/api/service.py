@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from phoenixd.api.finding import Finding
@@ -79,6 +79,10 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
+        """How many open loops of each of these are stale, where any are."""
+        ...
 
     def sight(self, agent: Agent) -> Sight:
         """What is seen of an agent beside what is decided on, without secrets."""

@@ -62,16 +62,19 @@ def glances(
     for agent in fleet.agents.values():
         if finding.is_other(fleet, agent):
             continue
-        has_more = agent.items or agent.alerts or agent.spec.seat or agent.spec.kind is Kind.ORCHESTRATOR
-        if has_more:
+        if agent.items or agent.alerts or agent.spec.seat or agent.spec.kind is Kind.ORCHESTRATOR:
             found.append(projection.row_of(fleet, agent, now, sight(agent), told))
-            continue
-        before = known.get(agent.name)
-        if before is None or before[0] is not agent:
-            before = known[agent.name] = agent, _of(fleet, agent, now)
-        found.append(before[1])
+        else:
+            found.append(_remembered(fleet, agent, now, known))
     found.sort(key=lambda one: one.name)
     return tuple(found)
+
+
+def _remembered(fleet: Fleet, agent: Agent, now: Moment, known: Known) -> Glance:
+    before = known.get(agent.name)
+    if before is None or before[0] is not agent:
+        before = known[agent.name] = agent, _of(fleet, agent, now)
+    return before[1]
 
 
 def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
@@ -103,16 +106,18 @@ def whole(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight]) -> Callabl
     return row
 
 
-def counts(fleet: Fleet, now: Moment) -> dict[Group, int]:
+def counts(fleet: Fleet, now: Moment, known: Known | None = None) -> dict[Group, int]:
     """How many agents each group has: all that a shell's prompt is told, at every line that is typed.
 
-    Of what needs a person, all that does, alerts of no agent among them.
+    Of what needs a person, all that does, alerts of no agent among them. known: as in `glances`.
     """
-    found = Counter(
-        projection.row_of(fleet, agent, now, told={}).group if agent.spec.seat else condition.group(agent)
-        for agent in fleet.agents.values()
-        if not finding.is_other(fleet, agent)
-    )
+    known = {} if known is None or fleet.mutes else known
+    found: Counter[Group] = Counter()
+    for agent in fleet.agents.values():
+        if not agent.spec.seat:
+            found[_remembered(fleet, agent, now, known).group] += 1
+        elif not finding.is_other(fleet, agent):
+            found[projection.row_of(fleet, agent, now, told={}).group] += 1
     counted = {group: found[group] for group in condition.SIGNS}
     return {**counted, "needs_you": found["needs_you"] + len(pressing(fleet.alerts))}
 

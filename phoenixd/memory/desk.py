@@ -6,6 +6,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
+from datetime import date
 from pathlib import Path
 
 import anyio
@@ -27,7 +28,7 @@ from phoenixd.documents.incident import render_incident, screen_lines
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.state import StateDocument, without_secrets
+from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, without_secrets
 from phoenixd.documents.state_merge import later
 from phoenixd.documents.times import read_time, timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
@@ -98,6 +99,8 @@ class Desk:
     task: str | None = None
     _found_clean: tuple[StateDocument, tuple[str, ...]] | None = None
     """The state that holds none of these secrets, for it was looked through."""
+    _flagged: tuple[StateDocument, date, tuple[OpenLoop, ...]] | None = None
+    """The loops of a state, of which the stale ones are marked as of a day."""
     _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
@@ -145,6 +148,22 @@ class Desk:
             state = clean
         self._found_clean = (state, self.secrets)
         return state
+
+    def glance_at_loops(self, today: date) -> tuple[OpenLoop, ...]:
+        """The open loops with the stale ones marked, as the state was read or written last."""
+        known = self.known_loops(today)
+        if known is not None:
+            return known
+        state = self.shelf.glance(today)
+        if state is None:
+            return ()
+        self._flagged = state, today, flag_stale(state, today, self.shelf.stale_days).open_loops
+        return self._flagged[2]
+
+    def known_loops(self, today: date) -> tuple[OpenLoop, ...] | None:
+        """The same where they were looked through already; None where they have to be."""
+        is_known = self._flagged is not None and self._flagged[0] is self.shelf.state and self._flagged[1] == today
+        return self._flagged[2] if is_known and self._flagged is not None else None
 
     def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""

@@ -232,6 +232,9 @@ class Papers:
     def loops(self, agent: str) -> LoopCounts:
         return self.publication.loops(agent)
 
+    def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
+        return self.publication.stale_loops(agents)
+
     async def resolve(self, agent: Agent, loop_id: str, reason: str) -> Resolved:
         """Close an open loop, in the log and in state.json."""
         return await self.publication.resolve(agent, loop_id, reason)

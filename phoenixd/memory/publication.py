@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -21,7 +21,7 @@ from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault, check_brief, check_state
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
-from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, is_unconfirmed, without_secrets
+from phoenixd.documents.state import OpenLoop, flag_stale, is_unconfirmed, without_secrets
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.errors import PhoenixdError
@@ -263,18 +263,27 @@ class Publication:
 
     def loops(self, name: str) -> LoopCounts:
         """How many loops are open and how many of them stale, and of the brief, from what was read or written last."""
-        today = utc_date(self._clock.now().wall)
-        state: StateDocument | None = None
+        now, desk = self._clock.now().wall, self.desks.desk(name)
+        loops: tuple[OpenLoop, ...] = ()
         with bulkhead(name, "a look at its loops"):
-            state = self.desks.desk(name).shelf.glance(today)
-        written, writer = self.desks.desk(name).brief_face
-        age = max(0.0, self._clock.now().wall - written)
-        brief = BriefFace(written, age, writer) if written else None
-        if state is None:
-            return LoopCounts(brief=brief)
-        loops = flag_stale(state, today, self.stale_days).open_loops
+            loops = desk.glance_at_loops(utc_date(now))
+        written, writer = desk.brief_face
+        brief = BriefFace(written, max(0.0, now - written), writer) if written else None
         unconfirmed = sum(is_unconfirmed(loop) for loop in loops)
         return LoopCounts(len(loops), sum(loop.stale for loop in loops), brief, unconfirmed)
+
+    def stale_loops(self, names: Iterable[str]) -> dict[str, int]:
+        """How many loops of each of these are stale, where any are: for a look at the whole fleet."""
+        today, found = utc_date(self._clock.now().wall), {}
+        for name in names:
+            desk = self.desks.desk(name)
+            loops = desk.known_loops(today)
+            if loops is None:
+                with bulkhead(name, "a look at its loops"):
+                    loops = desk.glance_at_loops(today)
+            if loops and (stale := sum(loop.stale for loop in loops)):
+                found[name] = stale
+        return found
 
     async def run(self) -> None:
         """Bring up to date, for ever, what changes without an event of its own."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hmac
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, TypeVar
@@ -97,9 +97,14 @@ class DaemonService:
     sights: Sights
     onlookers: Onlookers
     agents_cgroup: str | None = None
+    agents_dir: str = field(init=False)
+    """As a string, because each connection asks for it."""
     _attendants: list[Attendant] = field(default_factory=list)
     _newest: int = 0
     _rang: anyio.Event = field(default_factory=anyio.Event)
+
+    def __post_init__(self) -> None:
+        self.agents_dir = os.fspath(self.directories.state / "agents")
 
     def fleet(self) -> Fleet:
         return self.supervisor.fleet
@@ -112,6 +117,9 @@ class DaemonService:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.knowledge.loops(seat_name(agent))
+
+    def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
+        return self.knowledge.stale_loops(agents)
 
     def sight(self, agent: Agent) -> Sight:
         return self.sights.of(agent)
@@ -335,10 +343,6 @@ class DaemonService:
             return Seated(agent, project=leads, workspace=known.spec.cwd)
         fenced = why_fenced(fleet, known)
         return Seated(known.spec.seat, known.spec.generation, fenced, leads, known.spec.cwd)
-
-    @property
-    def agents_dir(self) -> str:
-        return os.fspath(self.directories.state / "agents")
 
     def shim_pids(self) -> Mapping[int, str]:
         return {identity.pid: name for name, identity in self.living_shims().items()}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
 from phoenixd.api.values import BriefPage, LoopCounts, MarkerFace, RebuiltMarker
@@ -33,6 +33,8 @@ class Knowledge(Protocol):
     """What the service reads of agents' files."""
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]: ...
 
     @property
     def stale_days(self) -> int: ...

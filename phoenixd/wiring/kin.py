@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from phoenixd import runs
@@ -38,7 +38,7 @@ class Kin:
         if is_hidden(pid):
             return True
         try:
-            return agent_by_mark(pid, str(self.directories.state / "agents")) is not None
+            return agent_by_mark(pid, str(self.directories.state / "agents"), {}) is not None
         except Scarce:
             return True  # The link is taken up again, and then there is a descriptor to look with.
 
@@ -63,15 +63,15 @@ def living_shim(shims: SeqpacketShims, agent: str) -> int | None:
     return shim.pid if shim is not None and identity_of(shim.pid) == shim else None
 
 
-def above_agents(shims: SeqpacketShims, everybody: Iterable[Agent]) -> dict[str, ProcessIdentity]:
+def above_agents(shims: SeqpacketShims, agents: Mapping[str, Agent]) -> dict[str, ProcessIdentity]:
     """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""
     found = shims.living()
-    for agent in everybody:
-        shim, run = shims.shim_of(agent.name), agent.run
+    for name in [name for name in agents if name not in found]:
+        shim, run = shims.shim_of(name), agents[name].run
         child = None
         if run is not None and run.pid is not None and run.start_time is not None:
             child = ProcessIdentity(boot_id(), run.pid, run.start_time)
         for one in (shim, child):
-            if agent.name not in found and one is not None and identity_of(one.pid) == one:
-                found[agent.name] = one
+            if name not in found and one is not None and identity_of(one.pid) == one:
+                found[name] = one
     return found

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -292,6 +292,9 @@ class FakeDaemon:
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+
+    def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
+        return {name: count for name in agents if name in self.open and (count := self.loops(name).stale)}
 
     stale_days: int = 14
     changed_packages: frozenset[str] = frozenset()

@@ -9,8 +9,6 @@ import pytest
 
 from phoenixd.api import short_way
 from phoenixd.api.handlers import queries
-from phoenixd.core.fleet import Fleet
-from phoenixd.core.moment import Moment
 from phoenixd.ctl import wire
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -63,7 +61,7 @@ async def test_the_short_way_answers_byte_for_byte_as_the_long_one(
 
 
 async def test_a_bug_is_told_alike_on_both_ways(live: Live, fleet: FakeDaemon, monkeypatch: pytest.MonkeyPatch) -> None:
-    def fails(fleet: Fleet, now: Moment) -> Mapping[str, int]:
+    def fails(*given: object) -> Mapping[str, int]:
         raise RuntimeError("planted")
 
     monkeypatch.setattr(queries.glance, "counts", fails)

@@ -18,8 +18,9 @@ from typing import Any
 import pytest
 
 from phoenixd.api import lineage as lineages
-from phoenixd.api import peers
+from phoenixd.api import marks, peers
 from phoenixd.api.lineage import Lack, lineage
+from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.places import MOST, OPERATORS, STREAMS, WAITS
 from phoenixd.api.problems import Problem
@@ -67,7 +68,7 @@ def test_without_descriptors_nobody_is_called_gone_a_stranger_or_an_operator(fre
 
 def test_a_list_of_children_that_could_not_be_read_is_not_an_empty_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the way up ends at a hidden process, what lies below the shims decides: unread, it says nothing."""
-    monkeypatch.setattr(lineages, "_stat", lambda pid: None)
+    monkeypatch.setattr(lineages, "stat_of", lambda pid: None)
     with free_descriptors(1):
         assert lineage(os.getpid(), {os.getpid() + 1: "docs"}, None).lack is Lack.NO_DESCRIPTORS
 
@@ -261,6 +262,36 @@ threading.Thread(target=ask).start()
 ctypes.CDLL(None).syscall(60, 0)
 """
 """Its first thread ends (exit, on x86-64) and the second one asks: the kernel shows the environment of the first."""
+
+
+def test_of_those_above_a_caller_the_environment_is_read_once_and_its_own_each_time(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A mark is found all the same below ancestors that are known to bear none."""
+    read: list[tuple[int, str]] = []
+
+    def counted(pid: int, name: str, limit: int = 0) -> bytes:
+        read.append((pid, name))
+        return lineages.read_bytes(pid, name, limit)
+
+    monkeypatch.setattr(marks, "read_bytes", counted)
+    agents = str(tmp_path / "agents")
+    line = [sys.executable, "-S", "-c", "import sys; print('here', flush=True); sys.stdin.read()"]
+    pipes: dict[str, Any] = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(line, **pipes) as plain:
+        # Between the start of a program and its first step the kernel shows no environment of it.
+        assert plain.stdout.readline()
+        assert agent_by_mark(plain.pid, agents, {}) is None
+        assert (os.getpid(), "environ") in read
+        read.clear()
+        assert agent_by_mark(plain.pid, agents, {}) is None
+        assert read == [(plain.pid, "environ")]
+    with subprocess.Popen(line, **pipes, env={"PHOENIX_STATE_DIR": f"{agents}/docs"}) as marked:
+        assert marked.stdout.readline()
+        assert agent_by_mark(marked.pid, agents, {}) == "docs"
+    read.clear()
+    assert agent_by_mark(os.getpid(), str(tmp_path / "others"), {}) is None
+    assert (os.getpid(), "environ") in read
 
 
 @pytest.mark.skipif(os.uname().machine != "x86_64", reason="the number of a system call")

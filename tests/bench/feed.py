@@ -67,8 +67,11 @@ def report(scale: Scale) -> bool:
         used, frames = _followed(agents, followers, rate, seconds)
         told = f"{followers} followers of {agents} agents, {rate:g} changes a second"
         print(f"{told}: {100 * used / seconds:.1f} % of a core, {frames} bytes each (aim: {100 * SHARE:g} %)")
-    for size, aim in ((100, FEW), (agents, MANY)):
-        _print_looks(size, aim, _looks(size, 5 if scale.quick else 40))
+    rounds = 5 if scale.quick else 40
+    with _started(10 if scale.quick else 100) as (size, socket):
+        _print_looks(size, FEW, _looks(socket, rounds))
+    with _fleet(agents, 0.0) as (_, socket):
+        _print_looks(agents, MANY, _looks(socket, rounds))
     return bool(delays.samples)
 
 
@@ -172,13 +175,32 @@ async def _follow(pid: int, socket: Path, followers: int, seconds: float) -> tup
 
 LOOKS = ("status", "prompt")
 INTERPRETER = ("-S", "-E", "-I", "-c")
-LOADED = "import sys; sys.path.insert(0, sys.argv.pop(1)); import phoenixd.ctl.__main__; "
+LOADED = (ROOT / "phoenixd/ctl/launcher.sh").read_text().partition(" -c '")[2].partition("entry()'")[0]
+"""What the launcher has the interpreter load, without the call of the entry; its first argument is the place."""
 LEAVE = "import posix; posix._exit(0)"
 
 
-def _looks(agents: int, rounds: int) -> dict[str, float]:
+@contextlib.contextmanager
+def _started(agents: int) -> Iterator[tuple[int, Path]]:
+    """So many agents of a real daemon, and its socket: each has a shim and papers, which a fleet in memory has not."""
+    with tempfile.TemporaryDirectory(prefix="phx-") as directory:
+        stage = Stage(Path(directory))
+        stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}
+        names = [f"c{number}" for number in range(agents)]
+        for name in names:
+            stage.declare(name, f'[agent.{name}]\nargv = ["sleep", "100000"]\ncwd = "/"\n')
+        try:
+            stage.up()
+            for name in names:
+                stage.until_running(name, 1, patience=PATIENCE)
+            yield agents, stage.runtime / "api.sock"
+        finally:
+            stage.down()
+
+
+def _looks(socket: Path, rounds: int) -> dict[str, float]:
     """Milliseconds of `status` and `prompt` in turns with an interpreter that does nothing, and with parts of them."""
-    with tempfile.TemporaryDirectory(prefix="phx-") as directory, _fleet(agents, 0.0) as (_, socket):
+    with tempfile.TemporaryDirectory(prefix="phx-") as directory:
         scripts = installed(Path(directory) / "venv")
         (packages,) = scripts.parent.glob("lib/python3.*/site-packages")
         python = [str(scripts / "python"), *INTERPRETER]
@@ -190,8 +212,7 @@ def _looks(agents: int, rounds: int) -> dict[str, float]:
         }
         for verb in LOOKS:
             commands[verb] = [str(scripts / "launcher"), verb]
-            unshelled = f"{LOADED}phoenixd.ctl.__main__.entry()"
-            commands[f"{verb} unshelled"] = [*python, unshelled, str(packages), verb]
+            commands[f"{verb} unshelled"] = [*python, f"{LOADED}entry()", str(packages), verb]
         env = {"PHOENIX_SOCKET": str(socket), "PATH": os.environ["PATH"]}
         took: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(rounds):

@@ -14,7 +14,7 @@ from phoenixd.core.alerts import pressing
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.glance import Glance
 from phoenixd.core.mutes.state import Mute
-from tests.api.daemon import FakeDaemon
+from tests.api.daemon import FakeDaemon, MemoryJournal
 from tests.api.fleets import FLEETS
 from tests.api.test_text import HERE
 
@@ -50,7 +50,8 @@ def test_the_page_of_glances_is_the_page_of_rows(fleet: Callable[[], FakeDaemon]
 @fleets
 def test_what_is_known_of_earlier_looks_changes_no_glance(fleet: Callable[[], FakeDaemon]) -> None:
     """Each look may find agents changed, gone and muted, and mutes that are over."""
-    daemon, known = fleet(), dict[str, tuple[Agent, Glance]]()
+    # The fleet and its journal are other tests' as well.
+    daemon, known = replace(fleet(), journal=MemoryJournal()), dict[str, tuple[Agent, Glance]]()
     names = sorted(daemon.state.agents)
     mutes = {name: Mute(name, daemon.now().wall, daemon.now().wall + 60, "operator") for name in names}
     worlds = [daemon.state]
@@ -65,4 +66,6 @@ def test_what_is_known_of_earlier_looks_changes_no_glance(fleet: Callable[[], Fa
         for later in (0.0, 120.0):
             now = daemon.now()
             now = replace(now, wall=now.wall + later)
+            assert glance.counts(world, now, known) == glance.counts(world, now)
             assert glance.glances(world, now, known=known) == glance.glances(world, now)
+            assert glance.counts(world, now, known) == glance.counts(world, now)

@@ -374,6 +374,7 @@ async def test_p28_p29_stale_loops_are_flagged_as_the_day_turns(room: Room) -> N
     await room.papers.publish(room.agent(), [])
     assert room.document()["open_loops"][0]["stale"] is False
     assert room.papers.loops("a").stale == 0
+    assert room.papers.stale_loops(["a", "b"]) == {}
 
     async with anyio.create_task_group() as tasks:
         room.clock.wall = NOW + 86400
@@ -384,6 +385,7 @@ async def test_p28_p29_stale_loops_are_flagged_as_the_day_turns(room: Room) -> N
         tasks.cancel_scope.cancel()
 
     assert (room.papers.loops("a").open, room.papers.loops("a").stale) == (1, 1)
+    assert room.papers.stale_loops(["a", "b"]) == {"a": 1}
     assert "is stale" in room.text("brief.md")
 
 
@@ -399,6 +401,7 @@ async def test_f_st_5_an_edit_is_taken_up_and_stale_flagged_without_any_event(ro
         tasks.cancel_scope.cancel()
 
     assert (room.papers.loops("a").open, room.papers.loops("a").stale) == (1, 1)
+    assert room.papers.stale_loops(["a", "b"]) == {"a": 1}
     assert "`auth-flow` is stale" in room.text("brief.md")
 
 

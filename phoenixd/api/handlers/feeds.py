@@ -67,7 +67,7 @@ async def _page(ask: Ask, selector: Selector | None) -> Reply:
             digest,
             here,
             everyone=everyone,
-            loops={one.name: service.loops(one.name) for one in rows},
+            stale=service.stale_loops(one.name for one in rows),
             whole=row,
         ),
     )

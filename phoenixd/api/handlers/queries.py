@@ -59,7 +59,8 @@ async def show_agent(ask: Ask) -> Reply:
 
 
 async def prompt(ask: Ask) -> Reply:
-    counts = glance.counts(ask.service.fleet(), ask.service.now())
+    known = ask.feed.glances if ask.feed is not None else None
+    counts = glance.counts(ask.service.fleet(), ask.service.now(), known)
     body: representation.Json = {str(group): number for group, number in counts.items()}
     return Reply(body, lambda here: text.prompt(counts, here))
 

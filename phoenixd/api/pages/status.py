@@ -12,7 +12,7 @@ from phoenixd.api.history import Digest
 from phoenixd.api.pages.context import of_row
 from phoenixd.api.pages.layout import SET_IN, WHOLE, Page, clip, columns, name_column, pad, page, with_command, wrap
 from phoenixd.api.times import ago
-from phoenixd.api.values import Facts, LoopCounts
+from phoenixd.api.values import Facts
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.alerts import DEGRADED, next_command
@@ -61,19 +61,20 @@ def status(
     here: Page,
     *,
     everyone: bool = False,
-    loops: Mapping[str, LoopCounts] | None = None,
+    stale: Mapping[str, int] | None = None,
     whole: Callable[[Seen], Row] = _as_row,
 ) -> str:
     """What needs you, is everything alive, what happened since you looked; then only what is not fine.
 
-    whole: makes the row of a glance; asked only for those that have a line of their own.
+    stale: how many open loops of an agent are stale. whole: makes the row of a glance; asked only for those that have a
+    line of their own.
     """
     degraded = " DEGRADED." if _is_degraded(facts) else ""
     if not rows:
         told = [f"{_need(needs((), facts.alerts))}. No agents yet.{degraded}", *_daemon(facts, here)]
         return page([*told, f"Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"])
     head = [*wrap(f"{first_line(rows, facts.alerts)}{degraded}", here.width), *_since_line(digest, here)]
-    head += [*_stale_line(loops or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
+    head += [*_stale_line(stale or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here, whole)
     if everyone:
         shown = sorted(rows, key=lambda row: (ORDER.index(row.group), row.name))
@@ -262,13 +263,12 @@ def _whose(counts: Mapping[str, int]) -> str:
     return f"{len(counts)} agents"
 
 
-def _stale_line(loops: Mapping[str, LoopCounts], here: Page) -> list[str]:
+def _stale_line(stale: Mapping[str, int], here: Page) -> list[str]:
     """Loops that have been open for too long are told without being asked for (P29)."""
-    stale = {name: counts.stale for name, counts in sorted(loops.items()) if counts.stale}
     if not stale:
         return []
     total = sum(stale.values())
-    whose = ", ".join(stale) if len(stale) <= NAMES_SHOWN else f"{len(stale)} agents"
+    whose = ", ".join(sorted(stale)) if len(stale) <= NAMES_SHOWN else f"{len(stale)} agents"
     said = f"{'1 open loop is' if total == 1 else f'{total} open loops are'} stale ({whose})."
     return with_command(said, "See: phoenixctl loops", here.width)
 
