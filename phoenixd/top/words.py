@@ -33,6 +33,10 @@ class Clock:
     def time_of_day(self, wall: float, form: str = "%H:%M:%S") -> str:
         return datetime.fromtimestamp(wall, self.zone).strftime(form)
 
+    def start(self, wall: float) -> str:
+        """When a count begins: the minute, with its seconds where it begins within one, as on `status`."""
+        return self.time_of_day(wall, "%H:%M" if int(wall) % 60 == 0 else "%H:%M:%S")
+
 
 def wall_of(time: object) -> float | None:
     """Unix seconds of a time of the JSON; None for null, and for what is no time."""

@@ -8,7 +8,7 @@ from dataclasses import replace
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import chosen, not_waiting, open_items, written_of
-from phoenixd.api.history import Stretch
+from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
@@ -102,8 +102,8 @@ async def since(ask: Ask) -> Reply:
     digest = await ask.chronicle.digest(start)
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
-    items = all_items(ask.service.fleet())
-    stretch = Stretch(digest, now.wall, items, await ask.chronicle.begins(start))
+    begins, fleet = await ask.chronicle.begins(start), ask.service.fleet()
+    stretch = Stretch(digest, now.wall, all_items(fleet), begins, running_again(digest, fleet))
     return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
 
 
