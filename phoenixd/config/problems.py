@@ -27,10 +27,21 @@ class Problem:
     """The agent that it concerns."""
     is_conflict: bool = False
     """It is right by itself, and another declaration stands against it."""
+    together: str = ""
+    """The message in words that are the same of each agent that it concerns."""
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    @property
+    def below(self) -> str:
+        """The key below the agent's table."""
+        return self.key.removeprefix(f"agent.{self.agent}").removeprefix(".") if self.agent else self.key
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+        return ": ".join(part for part in (self.place, self.key, self.message) if part)
 
 
 def problem_at(stack: Stack, path: KeyPath, message: str, severity: Literal["error", "warning"] = "error") -> Problem:
