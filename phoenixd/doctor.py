@@ -235,7 +235,7 @@ class Doctor:
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
             told = f"{agent.reason}; {writer.title}" if agent.reason else writer.title
-            findings.append(Finding("ok", f"{name} is {agent.state_name}", told))
+            findings.append(Finding("ok", f"{name} is {agent.state_words}", told))
         elif writer.level == "ok" and not is_told:
             findings.append(named)
         return [replace(finding, agent=name) for finding in findings]

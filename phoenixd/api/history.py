@@ -52,6 +52,8 @@ class Digest:
     since: float
     last_seq: int = 0
     last_wall: float | None = None
+    begins: float | None = None
+    """When the journal began, where that was within the stretch: there was nothing before."""
     complete: bool = True
     untyped_until: float | None = None
     events: int = 0
@@ -87,6 +89,8 @@ class Digest:
         for row in rows:
             if self.last_seq and row.seq != self.last_seq + 1:
                 self.complete = False
+            if row.seq == 1:
+                self.begins = row.entry.wall
             self.last_seq = row.seq
             self.last_wall = row.entry.wall
             self.events += 1

@@ -23,6 +23,9 @@ from phoenixd.api.operations.operation import NAME_PATTERN, NAME_SHAPE, SEND_LIM
 from phoenixd.api.problems import Problem
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.values import BriefPage, Change
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
@@ -506,6 +509,16 @@ async def test_down_answers_before_it_ends(live: Live, daemon: FakeDaemon) -> No
     assert daemon.state.agents["docs"].run is not None
 
 
+async def test_a_text_for_one_that_waits_for_its_start_is_refused_in_words(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    waits = BackingOff(daemon.now().at + 60, Mode.FRESH, PromptKind.GOAL)
+    daemon.change("docs", state=waits)
+
+    refused = await live.ask("POST", "/v1/agents/docs/send", {"text": "hello"})
+
+    assert refused.json["detail"] == "docs is backing off: nobody would read it"
+
+
 async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDaemon) -> None:
     """The second status of a sitting shows what the first has shown; the next morning's shows what is new."""
     daemon.declare("docs")
@@ -587,7 +600,7 @@ async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon:
     assert len(told["decisions"]) == 12
     assert told["looks"] == 7
     assert "looked     7 times since then" in page
-    assert page.index("exec succeeded") < page.index("the turn ended") < page.index("before that")
+    assert page.index("its program began, pid") < page.index("the turn ended") < page.index("before that")
     assert told["before"]["facts"][0]["name"] == "ordered"
 
 

@@ -274,6 +274,19 @@ async def test_rows_that_are_missing_are_said_to_be(live: Live, daemon: FakeDaem
     assert await Chronicle(daemon.journal).begins(FIXTURE_EPOCH + 1) is None, "what is asked for is all there"
 
 
+async def test_a_stretch_from_before_the_journal_says_when_that_began(live: Live, daemon: FakeDaemon) -> None:
+    """`since 99999d` said: 1 Jan 1970 00:00 to now, complete."""
+    daemon.pass_time(3600)
+    daemon.die("docs")
+    daemon.journal.rows = [replace(row, entry=replace(row.entry, wall=NOON)) for row in daemon.journal.rows]
+
+    told = (await live.ask("GET", "/v1/since?time=9999d", text=True)).text
+    assert re.match(r"[^,]+, when the journal began, to .*, complete \(no gap in the journal\)", told)
+    assert "1999" not in told.splitlines()[0]
+    later = (await live.ask("GET", f"/v1/since?time={rfc3339(NOON + 1)}", text=True)).text
+    assert "when the journal began" not in later
+
+
 async def test_when_somebody_looked_outlives_the_daemon(daemon: FakeDaemon) -> None:
     await Chronicle(daemon.journal).look(1000, NOON)
 

@@ -120,7 +120,7 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("answer 99 yes", 4, "nothing waits under #99: it was answered, or is gone"),
     ("answer docs yes", 4, "nothing of docs waits: it was answered, or is gone"),
     ("answer asks", 6, "#1 cannot be answered from here"),
-    ("answer asks maybe", 6, "#1 can be answered at its terminal alone: its request is not held for an a"),
+    ("answer asks maybe", 6, "#1 can be answered at its terminal alone: its CLI takes no answer from h"),
     ("wait docs --for lunch", 2, "phoenixctl wait: --for cannot be 'lunch'; it is one of: idle, waiting, sto"),
     ("wait docs --for idel", 2, "phoenixctl wait: --for cannot be 'idel'; did you mean idle? it is one of:"),
     ("wait nobody --for idle", 4, "there is no agent nobody"),

@@ -28,7 +28,7 @@ from phoenixd.top.groups import TITLES
 from phoenixd.top.model import Model, hear
 from phoenixd.top.spans import plain
 from phoenixd.top.view import View, paint
-from phoenixd.top.words import Clock
+from phoenixd.top.words import Clock, matter
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW
 from tests.top.fleets import AT, NAMES, SINCE, frames, pressed, settled, world
@@ -62,6 +62,13 @@ def test_screens_are_as_they_were_agreed(name: str) -> None:
         kept.write_text(told)
 
     assert told == kept.read_text()
+
+
+def test_of_a_program_of_which_nothing_is_known_that_is_said_in_words() -> None:
+    """A newcomer took a lone "?" in the widest column for a fault of the screen."""
+    row = {"state": "running", "hooks": "none", "group": "working", "last_evidence": None}
+
+    assert matter(row, None, world().clock) == "what it does is unknown"
 
 
 @pytest.mark.parametrize("size", [*SIZES, LOWEST, (1, 1), (33, 9)])

@@ -228,7 +228,7 @@ def breaker(told: Agent, here: Page) -> str:
     for label, text in facts.items():
         lines += _labelled(label, text, here)
     if isinstance(found, Open):
-        next_line = f"why: phoenixctl explain {name}; once more: phoenixctl start {name}"
+        next_line = f"why: phoenixctl explain {name}; again: phoenixctl start {name}"
     else:
         next_line = f"next: phoenixctl explain {name}"
     return page([*lines, "", next_line])

@@ -32,7 +32,11 @@ NAMES_SHOWN = 5
 def since(stretch: Stretch, here: Page) -> str:
     """The stretch from then to now, added up."""
     digest = stretch.digest
-    period = f"{here.start(digest.since)} to {here.minute(stretch.until)}"
+    if digest.begins is None:
+        start = here.start(digest.since)
+    else:
+        start = f"{here.start(digest.begins)}, when the journal began,"
+    period = f"{start} to {here.minute(stretch.until)}"
     if stretch.journal_begins is not None:
         quality = f"the journal begins at {here.minute(stretch.journal_begins)}"
     elif digest.untyped_until is not None:

@@ -42,7 +42,7 @@ LEAST_ROOM = 16
 SINCE_WHOLE = 60
 """Columns from which on what happened is told whole, on two lines where it has to be."""
 NAMES_SHOWN = 3
-UNKNOWN = "?"
+UNKNOWN = "what it does is unknown"
 UNHEARD = ("none", "missing")
 """What is known of the hooks of those that tell nothing."""
 SINCE = "since you looked: phoenixctl since last"
