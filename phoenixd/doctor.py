@@ -24,6 +24,7 @@ from phoenixd.core.spec import WriterKind
 from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
+from phoenixd.doctor_disks import disk_findings
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -210,6 +211,7 @@ class Doctor:
                 remedy = f"install {agent.spec.argv[0]}, or give its whole path in argv; then: phoenixctl start {name}"
             findings.append(Finding("problem", f"{name} is quarantined", agent.state.cause, remedy))
         findings += await _aside(lambda: list(_directory(name, agent.spec.cwd)))
+        findings += await _aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
         if look.fault is not None:
             remedy = look.fault.remedy or f"phoenixctl explain {name}"
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
