@@ -12,6 +12,7 @@ from anyio import create_task_group, to_thread
 
 from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.finding import Finding
+from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH
@@ -19,9 +20,11 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
+from phoenixd.core.spec import WriterKind
 from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
+from phoenixd.doctor_disks import disk_findings
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -66,7 +69,7 @@ class Doctor:
     tmux: Callable[[], str | None]
     foreign_panes: Callable[[], Awaitable[Sequence[tuple[str, int]]]]
     tier: str
-    problems: Callable[[], Awaitable[tuple[str, ...]]]
+    problems: Callable[[], Awaitable[tuple[Problem, ...]]]
     environment_of: Callable[[Agent], Awaitable[Mapping[str, str]]]
     size_of: Callable[[str], Awaitable[tuple[int, int] | None]]
     tmux_hangs: Callable[[], Awaitable[tuple[int | None, bool] | None]] = _answers
@@ -179,7 +182,13 @@ class Doctor:
         return [Finding("warning", title, f"{named}: no agent's, and left alone", "use a tmux server of your own")]
 
     async def _configuration(self) -> list[Finding]:
-        return [Finding("problem", "configuration", text, "phoenixctl config check") for text in await self.problems()]
+        return [
+            Finding(
+                "problem" if one.severity == "error" else "warning", "configuration", str(one),
+                "phoenixctl config check", one.agent or "", one.together,
+            )
+            for one in await self.problems()
+        ]  # fmt: skip
 
     async def _look(self, agent: Agent) -> _Look:
         try:
@@ -195,15 +204,18 @@ class Doctor:
     async def _agent(self, look: _Look, said: Mapping[Program, Said], *, asks_tmux: bool = True) -> list[Finding]:
         agent, name = look.agent, look.agent.name
         findings: list[Finding] = []
+        is_missing = look.fault is None and not look.command
         if isinstance(agent.state, Quarantined):
-            findings.append(
-                Finding("problem", f"{name} is quarantined", agent.state.cause, f"phoenixctl explain {name}")
-            )
+            remedy = f"phoenixctl explain {name}"
+            if is_missing and _never_ran(agent):
+                remedy = f"install {agent.spec.argv[0]}, or give its whole path in argv; then: phoenixctl start {name}"
+            findings.append(Finding("problem", f"{name} is quarantined", agent.state.cause, remedy))
         findings += await _aside(lambda: list(_directory(name, agent.spec.cwd)))
+        findings += await _aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
         if look.fault is not None:
             remedy = look.fault.remedy or f"phoenixctl explain {name}"
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
-        elif not look.command:
+        elif is_missing and not (isinstance(agent.state, Quarantined) and _never_ran(agent)):
             remedy = "install it, or give its whole path in argv"
             findings.append(Finding("problem", f"{name}: its command is not found", agent.spec.argv[0], remedy))
         if look.program is not None:
@@ -213,7 +225,9 @@ class Doctor:
             findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
         writer = await _aside(lambda: writer_finding(agent, look.environment))
         named = replace(writer, title=f"{name}: {writer.title}")
-        findings += [named] if writer.level != "ok" else []
+        # A program that is missing writes no brief either, and is told once.
+        is_told = is_missing and agent.spec.brief.writer is WriterKind.AUTO
+        findings += [named] if writer.level != "ok" and not is_told else []
         findings += hearing_findings(row(agent, self.now()), self.now())
         findings += marker_findings(agent)
         if agent.run is not None and (pid := agent.run.pid) is not None:
@@ -223,10 +237,15 @@ class Doctor:
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
             told = f"{agent.reason}; {writer.title}" if agent.reason else writer.title
-            findings.append(Finding("ok", f"{name} is {agent.state_name}", told))
-        elif writer.level == "ok":
+            findings.append(Finding("ok", f"{name} is {agent.state_words}", told))
+        elif writer.level == "ok" and not is_told:
             findings.append(named)
-        return findings
+        return [replace(finding, agent=name) for finding in findings]
+
+
+def _never_ran(agent: Agent) -> bool:
+    """Whether its newest start came to nothing: where its command is missing, that is why."""
+    return agent.last_exit is not None and not agent.last_exit.ran
 
 
 def _recovery(fleet: Fleet) -> list[Finding]:

@@ -6,15 +6,16 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import pytest
 
 from phoenixd import doctor_versions
+from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
-from phoenixd.core.agent.run import Deaf, Mode, Run
-from phoenixd.core.agent.state import Desired, Running, Stopped
+from phoenixd.core.agent.run import Deaf, LastExit, Mode, Run
+from phoenixd.core.agent.state import Desired, Quarantined, Running, State, Stopped
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
@@ -138,7 +139,12 @@ async def examined(agent: Agent, home: Path, size: tuple[int, int] | None = None
     return {f"{one.level}: {one.title}": one.remedy for one in found if one.title.startswith("a")}
 
 
-def doctor(home: Path, size: tuple[int, int] | None = None, panes: Sequence[tuple[str, int]] | None = ()) -> Doctor:
+def doctor(
+    home: Path,
+    size: tuple[int, int] | None = None,
+    panes: Sequence[tuple[str, int]] | None = (),
+    problems: tuple[Problem, ...] = (),
+) -> Doctor:
     """A doctor whose daemon is well. panes: those that are no agent's, None where tmux does not tell."""
 
     async def environment_of(agent: Agent) -> Mapping[str, str]:
@@ -147,8 +153,8 @@ def doctor(home: Path, size: tuple[int, int] | None = None, panes: Sequence[tupl
     async def size_of(name: str) -> tuple[int, int] | None:
         return size
 
-    async def no_problems() -> tuple[str, ...]:
-        return ()
+    async def no_problems() -> tuple[Problem, ...]:
+        return problems
 
     async def foreign_panes() -> Sequence[tuple[str, int]]:
         if panes is None:
@@ -172,6 +178,45 @@ def doctor(home: Path, size: tuple[int, int] | None = None, panes: Sequence[tupl
 
 def claude_agent(home: Path, **changes: object) -> Agent:
     return agent("claude", home, seed_trust=True, **changes)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("state", "ran", "found"),
+    [
+        (Stopped(), None, {"problem: a: its command is not found": "install it, or give its whole path in argv"}),
+        (
+            Quarantined("the command cannot run"), False,
+            {"problem: a is quarantined": "install claude, or give its whole path in argv; then: phoenixctl start a"},
+        ),
+        (
+            Quarantined("5 crashes"), True,
+            {
+                "problem: a is quarantined": "phoenixctl explain a",
+                "problem: a: its command is not found": "install it, or give its whole path in argv",
+            },
+        ),
+    ],
+)  # fmt: skip
+async def test_a_program_that_is_missing_is_told_once(
+    tmp_path: Path, state: State, ran: bool | None, found: dict[str, str]
+) -> None:
+    """That it cannot write the agent's brief either follows from it, and so does the quarantine that it led to."""
+    end = LastExit(1, 127, None, "exit", 0.0, 0.0, ran=ran) if ran is not None else None
+
+    for tokens in (0, 1):
+        missing = claude_agent(tmp_path, brief=BriefRules(writer=WriterKind.AUTO, tokens_per_day=tokens))
+        assert await examined(replace(missing, state=state, last_exit=end), tmp_path) == found
+
+
+@pytest.mark.parametrize(("severity", "level"), [("warning", "warning"), ("error", "problem")])
+async def test_a_warning_of_the_configuration_is_no_problem(
+    tmp_path: Path, severity: Literal["warning", "error"], level: str
+) -> None:
+    problem = Problem("x", "agent.b.cwd", "c.toml", 1, severity, "b", together="y")
+
+    told = await doctor(tmp_path, problems=(problem,)).examine(Fleet())
+
+    assert [(one.level, one.agent, one.together) for one in told if one.title == "configuration"] == [(level, "b", "y")]
 
 
 async def test_panes_that_somebody_opened_by_hand_are_told(tmp_path: Path) -> None:

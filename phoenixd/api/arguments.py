@@ -8,7 +8,7 @@ import re
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from phoenixd.api.operations.operation import NAME_PATTERN, Operation, Parameter
+from phoenixd.api.operations.operation import NAME_SHAPE, Operation, Parameter
 from phoenixd.api.problems import Problem
 from phoenixd.core.durations import parse_duration
 
@@ -51,13 +51,18 @@ def from_path(operation: Operation, given: Mapping[str, str]) -> Arguments:
         value = given.get(parameter.name, "")
         if parameter.pattern and not re.fullmatch(parameter.pattern, value):
             if parameter.name != "name":
-                why = f"{parameter.help}: it cannot be {value[:40]!r}, but is written like {parameter.pattern}"
-                raise Problem("not_found", why, _help(operation))
+                why = f"{parameter.help}: it cannot be {value[:40]!r}; it is {shape(parameter)}"
+                raise Problem("not_found", why, parameter.listed or _help(operation))
             why = f"there can be no agent {value[:40]!r}"
             if re.fullmatch(parameter.pattern, value.lower()):
                 raise Problem("not_found", f"{why}: names are lower case", f"phoenixctl status {value.lower()}")
             raise Problem("not_found", why, "phoenixctl status")
     return dict(given)
+
+
+def shape(parameter: Parameter) -> str:
+    """How its values are written, in words: a pattern is no answer to a person."""
+    return parameter.shape or NAME_SHAPE
 
 
 def _object(operation: Operation, body: bytes) -> dict[str, Any]:
@@ -133,11 +138,9 @@ def _check_text(operation: Operation, parameter: Parameter, value: Any) -> None:
         raise _wrong(operation, parameter, "holds half a character (a lone surrogate)")
     if parameter.choices and value not in parameter.choices:
         raise _wrong(operation, parameter, f"is none of: {', '.join(parameter.choices)}")
-    if parameter.pattern == NAME_PATTERN and not re.fullmatch(NAME_PATTERN, value):
-        name = "a name has 1 to 32 of a-z, 0-9, - and _, and begins with neither sign"
-        raise _wrong(operation, parameter, f"cannot be {value[:40]!r}: {name}")
     if parameter.pattern and not re.fullmatch(parameter.pattern, value):
-        raise _wrong(operation, parameter, f"does not match {parameter.pattern}")
+        why = f"{parameter.name} cannot be {value[:40]!r}: it is {shape(parameter)}"
+        raise Problem("invalid", why, parameter.listed or _help(operation))
 
 
 def _duration(operation: Operation, parameter: Parameter, value: Any) -> float:

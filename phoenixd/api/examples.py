@@ -13,7 +13,7 @@ WHEN, DAY = "2026-11-21T08:14:07.000Z", "2026-11-21"
 WORDS = {
     "name": "shop-api", "agent": "shop-api", "harness": "command", "kind": "permission", "text": "npm publish",
     "title": "Bash npm publish --tag next", "tool": "Bash", "command": "npm test", "argument": "npm test",
-    "reason": "exec succeeded, pid 4711", "message": "shop-api is running, incarnation 4", "how": "answered",
+    "reason": "its program began, pid 4711", "message": "shop-api is running, incarnation 4", "how": "answered",
     "by": "operator", "remedy": "phoenixctl status shop-api", "state": "/srv/phoenixd", "event": "agent_started",
     "session_id": "0b8f3a52-5c1e-4d0f-9b5e-2f6f0f7d8c11", "cwd": "/srv/shop", "workspace": "/srv/shop",
     "project": "shop", "branch": "main", "model": "opus", "prompt": "Fix the login page", "version": "0.1.0",

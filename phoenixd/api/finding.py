@@ -8,9 +8,14 @@ from typing import Literal
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One thing that doctor looked at. A remedy is a command, or a sentence; every finding that is not ok has one."""
+    """One thing that doctor looked at. A remedy is a command, or a sentence; every finding that is not ok has one.
+
+    agent: whom it concerns, empty for the daemon. together: the detail in words that are the same of each agent.
+    """
 
     level: Literal["ok", "warning", "problem"]
     title: str
     detail: str = ""
     remedy: str = ""
+    agent: str = ""
+    together: str = ""

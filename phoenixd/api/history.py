@@ -6,12 +6,14 @@ that dies before that is another death of the same story, which is healed, or gi
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
+from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
 RUNS_KNOWN = 4
@@ -43,12 +45,15 @@ class Digest:
     complete: whether the row numbers had no gap. untyped_until: the last row of an end that an older version wrote,
     which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration; each is
     healed, repeated (the next run died before it was productive, and the story went on to be healed), quarantined,
-    ended (nobody wants the agent to run any more) or still healing. slowest: seconds from a death to productive work.
+    ended (nobody wants the agent to run any more) or not healed yet (healing). slowest: seconds from a death to
+    productive work.
     """
 
     since: float
     last_seq: int = 0
     last_wall: float | None = None
+    begins: float | None = None
+    """When the journal began, where that was within the stretch: there was nothing before."""
     complete: bool = True
     untyped_until: float | None = None
     events: int = 0
@@ -84,6 +89,8 @@ class Digest:
         for row in rows:
             if self.last_seq and row.seq != self.last_seq + 1:
                 self.complete = False
+            if row.seq == 1:
+                self.begins = row.entry.wall
             self.last_seq = row.seq
             self.last_wall = row.entry.wall
             self.events += 1
@@ -91,7 +98,7 @@ class Digest:
 
     @property
     def healing(self) -> int:
-        """Deaths whose agent is neither back at work nor given up."""
+        """Deaths that are not healed yet: no run since was productive, and the agent is not given up."""
         return sum(len(deaths) for deaths in self._stories.values())
 
     @property
@@ -184,9 +191,26 @@ class Digest:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """A digest, when it was asked for, and what still waits. journal_begins: None when it reaches back far enough."""
+    """A digest, when it was asked for, and what still waits. journal_begins: None when it reaches back far enough.
+
+    running_again: see there.
+    """
 
     digest: Digest
     until: float
     waiting: tuple[InboxItem, ...] = ()
     journal_begins: float | None = None
+    running_again: Mapping[str, str] = field(default_factory=dict)
+
+
+def running_again(digest: Digest, fleet: Fleet) -> dict[str, str]:
+    """Of the agents whose deaths are not healed yet those that run, and what each is at, in a word.
+
+    The others are healing, or wait for something. An agent that rests achieves nothing, so its death stays unhealed.
+    """
+    agents = {name: fleet.agents.get(name) for name in digest.healing_agents}
+    return {
+        name: condition.activity_word(agent) or agent.state_name
+        for name, agent in agents.items()
+        if agent is not None and condition.runs_again(agent)
+    }

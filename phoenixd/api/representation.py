@@ -305,6 +305,7 @@ def stretch(told: Stretch) -> Json:
             "healed": digest.healed,
             "repeated": digest.repeated,
             "healing": digest.healing,
+            "running_again": sum(digest.healing_agents[name] for name in told.running_again),
             "quarantined": digest.quarantined,
             "ended": digest.ended,
             "resumed": digest.resumed,

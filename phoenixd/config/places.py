@@ -41,7 +41,9 @@ def shared_work(
                 who = f"{', '.join(others[:MOST_NAMED])}{more} {'work' if len(others) > 1 else 'works'} in {top} too"
                 shared = f"{who}, and each one's changes count as the other's progress"
                 remedy = "give each a git worktree or breaker.roots of its own, or make them a sequence"
-                yield problem_at(stack, ("agent", name, "cwd"), f"{shared}: {remedy}", "warning")
+                found = problem_at(stack, ("agent", name, "cwd"), f"{shared}: {remedy}", "warning")
+                together = f"they work in {top}, and each one's changes count as the others' progress: {remedy}"
+                yield replace(found, together=together)
 
 
 def shared_projects(agents: Mapping[str, AgentTable], stack: Stack) -> Iterator[Problem]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
@@ -12,6 +11,7 @@ from pydantic import BaseModel, ValidationError
 from phoenixd.config.layers import KeyPath, Origin, Stack
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.agent import AgentTable
+from phoenixd.core.nearest import nearest
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,10 +27,21 @@ class Problem:
     """The agent that it concerns."""
     is_conflict: bool = False
     """It is right by itself, and another declaration stands against it."""
+    together: str = ""
+    """The message in words that are the same of each agent that it concerns."""
+
+    @property
+    def place(self) -> str:
+        """File and line."""
+        return self.file if self.line is None else f"{self.file}:{self.line}"
+
+    @property
+    def below(self) -> str:
+        """The key below the agent's table."""
+        return self.key.removeprefix(f"agent.{self.agent}").removeprefix(".") if self.agent else self.key
 
     def __str__(self) -> str:
-        place = self.file if self.line is None else f"{self.file}:{self.line}"
-        return ": ".join(part for part in (place, self.key, self.message) if part)
+        return ": ".join(part for part in (self.place, self.key, self.message) if part)
 
 
 def problem_at(stack: Stack, path: KeyPath, message: str, severity: Literal["error", "warning"] = "error") -> Problem:
@@ -71,8 +82,8 @@ def _unknown_key(path: KeyPath) -> str:
     below = {leaf[-1]: ".".join(leaf) for leaf in _leaves(model) if len(leaf) > 1}
     if key in below:
         return f"unknown key; did you mean {below[key]}?"
-    if close := difflib.get_close_matches(key, [*names, *below], n=1, cutoff=0.7):
-        return f"unknown key; did you mean {below.get(close[0], close[0])}?"
+    if (close := nearest(key, [*names, *below])) is not None:
+        return f"unknown key; did you mean {below.get(close, close)}?"
     return f"unknown key; known here: {', '.join(names)}"
 
 

@@ -39,6 +39,11 @@ def group(agent: Agent) -> Group:
             assert_never(agent.state)
 
 
+def runs_again(agent: Agent) -> bool:
+    """Whether a run of it is known to be up, and is not healed any more."""
+    return isinstance(agent.state, Running) and group(agent) not in ("healing", "unknown")
+
+
 def activity_word(agent: Agent) -> str | None:
     """working, idle or waiting while running, where hooks can tell; else None."""
     if not isinstance(agent.state, Running) or agent.parking is not None:

@@ -273,7 +273,7 @@ def send(agent: Agent, event: SendRequested, seen: Seen, now: Moment) -> Decisio
             return Decision(sending, (action,), f"{len(event.text)} characters to send, from {event.by}")
         case _:
             return _refuse(
-                agent, f"{agent.name} is {agent.state_name}: nobody would read it", f"phoenixctl start {agent.name}"
+                agent, f"{agent.name} is {agent.state_words}: nobody would read it", f"phoenixctl start {agent.name}"
             )
 
 

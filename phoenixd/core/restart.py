@@ -53,6 +53,8 @@ class GiveUp:
     readings: Readings = ()
     counted: bool = False
     """It was given up because of how often its runs ended."""
+    crashes: tuple[Instant, ...] = ()
+    """Those ends, where they were counted, with the last one."""
 
 
 Verdict = StayDown | TryAgain | GiveUp
@@ -185,6 +187,7 @@ def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, n
             f"{in_words(rules.period)}",
             readings,
             counted=True,
+            crashes=crashes,
         )
     return TryAgain(backoff(rules, len(crashes), now.chance), after, crashes, readings)
 

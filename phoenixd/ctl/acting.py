@@ -76,7 +76,7 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
         shown = json.loads(found.body)
         names = [str(one["name"]) for one in shown["agents"]]
         if len(names) > 1 and not agreed:
-            code = _asked(command, names)
+            code = _asked(command, len(names), _acts(shown) if operation == "undo" else named(names))
             if code is not None:
                 return code
         # Whom a person was shown is who is acted on, or nobody is; and what was shown is what is taken back.
@@ -92,15 +92,27 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
     return calls.tell(command, answer)
 
 
-def _asked(command: Command, names: list[str]) -> int | None:
+def named(names: list[str]) -> str:
+    """The agents that a question is about."""
+    return f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
+
+
+def _acts(shown: dict[str, Any]) -> str:
+    """What undo would take back, and of whom: of each agent it may be another act."""
+    of_act: dict[str, list[str]] = {}
+    for one in shown["agents"]:
+        of_act.setdefault(str(one["message"]), []).append(str(one["name"]))
+    return "; ".join(f"{act}: {named(names)}" for act, names in of_act.items())
+
+
+def _asked(command: Command, count: int, whom: str) -> int | None:
     """None where a person agrees; else the exit code."""
     verb = " ".join(command.words)
-    shown = f"{', '.join(names[:NAMED])}{f' and {len(names) - NAMED} more' if len(names) > NAMED else ''}"
     if not (sys.stdin.isatty() and sys.stderr.isatty()):
-        why = f"{verb} means {len(names)} agents: {shown}; nothing was done"
+        why = f"{verb} means {count} agents: {whom}; nothing was done"
         return refuse(exits.USAGE, why, spelled(command, "--yes"))
-    print(f"{verb}: {len(names)} agents: {shown}", file=sys.stderr)
-    print(f"{verb} all {len(names)}? [y/N] ", end="", file=sys.stderr, flush=True)
+    print(f"{verb}: {count} agents: {whom}", file=sys.stderr)
+    print(f"{verb} all {count}? [y/N] ", end="", file=sys.stderr, flush=True)
     if sys.stdin.readline().strip().lower() in YES:
         return None
     return refuse(exits.FAILED, "nothing was done", spelled(command, "--dry-run"))

@@ -76,7 +76,7 @@ def not_known(command: Command, key: str, *more: str) -> int:
     """The daemon went away and did not come back: it is asked by the same key what became of the text."""
     code = absence.explain(places(command))
     again = grammar.spelled(command, "--key", key, *more)
-    return refuse(code, "what became of the text is not known yet", f"the same once more: {again}")
+    return refuse(code, "what became of the text is not known yet", f"the same again: {again}")
 
 
 def text_of(command: Command) -> str:

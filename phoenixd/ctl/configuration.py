@@ -8,6 +8,7 @@ import shlex
 import sys
 
 from phoenixd.api import exits
+from phoenixd.api.pages.findings import counts, problems
 from phoenixd.config import Configuration, json_schema, read_configuration
 from phoenixd.ctl import pager
 from phoenixd.ctl.grammar import Command
@@ -28,15 +29,18 @@ def check(command: Command) -> int:
         ]
         print(json.dumps({"files": list(configuration.files), "problems": findings}))
         return exits.FAILED if configuration.errors else exits.OK
-    for problem in configuration.problems:
-        print(f"{problem.severity}: {problem}", file=sys.stderr)
-    if configuration.errors:
-        return refuse(exits.FAILED, "the configuration cannot be used", f"mend these, then: {_again(command)}")
+    for line in problems(configuration.problems):
+        print(line, file=sys.stderr)
+    errors = len(configuration.errors)
+    told = counts(errors, "error", len(configuration.problems) - errors)
+    if errors:
+        return refuse(exits.FAILED, f"the configuration cannot be used: {told}", f"fix these, then: {_again(command)}")
+    is_well = f"the configuration is in order{f', with {told}' if told else ''}"
     if configuration.files:
-        print("the configuration is in order:", *configuration.files, sep="\n  ")
+        print(f"{is_well}:", *configuration.files, sep="\n  ")
     else:
         places = "" if command.given.get("config") else " in /etc/phoenixd or ~/.config/phoenixd"
-        print(f"the configuration is in order: no file{places},\nand every key has its default")
+        print(f"{is_well}: no file{places},\nand every key has its default")
     print("what it changes: phoenixctl plan")
     return exits.OK
 

@@ -265,5 +265,5 @@ def _wrapped(text: str) -> str:
 
 
 def _group_help(word: str) -> str:
-    members = [operation.words[1] for operation in OPERATIONS if operation.words[:1] == (word,)]
-    return ", ".join(members)
+    members = (operation.words[1] for operation in OPERATIONS if operation.words[:1] == (word,))
+    return ", ".join(dict.fromkeys(members))

@@ -33,7 +33,7 @@ def doctor(command: Command) -> int:
 
         print(json.dumps({"findings": [representation.finding(finding) for finding in findings]}))
         return exits.UNREACHABLE
-    from phoenixd.api.pages.agent import doctor as told
+    from phoenixd.api.pages.findings import doctor as told
     from phoenixd.ctl.face import here
 
     absence.explain(calls.places(command))

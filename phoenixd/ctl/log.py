@@ -9,6 +9,7 @@ from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.pages import log as pages
+from phoenixd.api.pages.layout import counted
 from phoenixd.ctl import absence, calls, face, wire
 from phoenixd.ctl.follow import follow
 from phoenixd.ctl.grammar import Command
@@ -20,7 +21,7 @@ SEARCHED = 10_000
 """Lines in which words are looked for."""
 LINES = 50
 ANY = "NAME"
-NO_TRANSCRIPT = "{} writes no transcript that phoenixd knows, so nothing of what it says is here"
+NO_TRANSCRIPT = "What {} says cannot be read: it writes no transcript that phoenixd knows"
 FIELDS = ("agent", "tool", "text")
 
 
@@ -36,7 +37,9 @@ def log(command: Command) -> int:
     follows, most = bool(given.pop("follow", False)), given.get("lines")
     if pattern is not None and not follows:
         given["lines"] = SEARCHED
-    show = _Printer(pattern, _whose(command), lambda: _writes_none(command), as_json=command.as_json)
+    show = _Printer(
+        pattern, _whose(command), lambda: _writes_none(command), since=given.get("since"), as_json=command.as_json
+    )
     asking = Command(command.words, command.operation, given, command.socket, command.as_json)
     if follows:
         return follow(asking, lambda data: show.lines(json.loads(data)["lines"], each=True))
@@ -71,11 +74,18 @@ class _Printer:
     """Prints lines as people read them, or as JSON. On a terminal a line ends with it; a pipe gets all of each."""
 
     def __init__(
-        self, pattern: re.Pattern[str] | None, whose: str, is_silent: Callable[[], bool], *, as_json: bool
+        self,
+        pattern: re.Pattern[str] | None,
+        whose: str,
+        is_silent: Callable[[], bool],
+        *,
+        since: str | None,
+        as_json: bool,
     ) -> None:
         self._pattern = pattern
         self._whose = whose
         self._is_silent = is_silent
+        self._since = f"since {since}" if since else "so far"
         self._as_json = as_json
         self._cut = wire.is_terminal()
         self._column = 1
@@ -91,10 +101,16 @@ class _Printer:
         elif found or each:
             print(self._text(found), end="", flush=True)
         else:
-            why = (
-                NO_TRANSCRIPT.format(self._whose) if not told and self._is_silent() else "Nothing of the kind was said"
-            )
-            print(f"{why}. The terminal itself: phoenixctl screen {self._whose}")
+            print(f"{self._nothing(told)}. The terminal itself: phoenixctl screen {self._whose}")
+
+    def _nothing(self, told: list[dict[str, Any]]) -> str:
+        """Why no line is shown."""
+        if told:
+            return f"Of {counted(len(told), 'line')} none has what was looked for"
+        if self._is_silent():
+            return NO_TRANSCRIPT.format(self._whose)
+        said = "No agent that is meant has said anything" if self._whose == ANY else f"{self._whose} has said nothing"
+        return f"{said} {self._since}"
 
     def _matches(self, line: dict[str, Any], pattern: re.Pattern[str]) -> bool:
         return any(pattern.search(str(line[name])) for name in FIELDS if line[name])

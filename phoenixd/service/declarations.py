@@ -107,7 +107,9 @@ class Declarations:
                     return refused
             elif await anyio.to_thread.run_sync(config.is_kept, self.directories.state, name, act):
                 if there.removing:
-                    return Refusal("conflict", f"{name} is still being removed", f"phoenixctl undo {name}, once more")
+                    return Refusal(
+                        "conflict", f"{name} is still being removed", f"phoenixctl undo {name}, again in a moment"
+                    )
                 again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
                 return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
         return await self.supervisor.ask(UndoRequested(name, act, by))

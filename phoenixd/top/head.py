@@ -116,23 +116,35 @@ def _since(world: World) -> list[str]:
     if found is None:
         return ["since you looked: ?", "since: ?"]
     wall, deaths = wall_of(found.get("from")), found["deaths"]
-    when = f"since {world.clock.time_of_day(wall, '%H:%M')}" if wall is not None else "since ever"
+    when = f"since {world.clock.start(wall)}" if wall is not None else "since ever"
     total = int(deaths["total"])
     if not total:
         told = ["no deaths"]
     else:
-        parts = [f"{deaths[key]} {word}" for key, word in _ENDS if deaths[key]]
         count = "1 death" if total == 1 else f"{total} deaths"
-        told = [f"{count}: {', '.join(parts)}", count]
+        # "healing" is a word for agents, which the first line counts; most of these may run, and be idle.
+        again = deaths.get("running_again", 0)
+        apart = [(again, "running again"), (deaths["healing"] - again, "not back")]
+        told = [
+            f"{count}: {_ends(deaths, open_ones)}" for open_ones in (apart, [(deaths["healing"], "not healed yet")])
+        ]
+        told.append(count)
     unstarted = found.get("unstarted") or []
     failed = [f"{safe(unstarted[0]) if len(unstarted) == 1 else len(unstarted)} not started"] if unstarted else []
     more = [f"{found[key]} {one if found[key] == 1 else many}" for key, one, many in _MORE if found.get(key)]
     more = [*failed, *more]
     shortest = told[-1]
-    return [" · ".join([f"{when}: {told[0]}", *more]), f"{when}: {told[0]}", f"{when}: {shortest}", shortest]
+    return [" · ".join([f"{when}: {told[0]}", *more]), *(f"{when}: {one}" for one in told), shortest]
 
 
-_ENDS = (("healed", "healed"), ("healing", "healing"), ("quarantined", "quarantined"), ("ended", "stopped since"))
+def _ends(deaths: Json, open_ones: list[tuple[int, str]]) -> str:
+    ends = [
+        (deaths["healed"], "healed"), *open_ones, (deaths["quarantined"], "quarantined"),
+        (deaths["ended"], "stopped since"),
+    ]  # fmt: skip
+    return ", ".join(f"{number} {word}" for number, word in ends if number)
+
+
 _MORE = (
     ("outages", "outage", "outages"),
     ("finished", "finished", "finished"),

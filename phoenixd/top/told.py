@@ -57,7 +57,7 @@ def fetched(face: Face, fetch: Fetch, answer: Answer | None, clock: Clock) -> Fa
     if "detail" in body:
         return face.says(f"{what}: {body['detail']}. do: {body.get('remedy', '')}")
     if face.prompt is not None:
-        return face.says(f"{what} came while you typed: ask once more")
+        return face.says(f"{what} came while you typed: ask again")
     lines = _lines(fetch, answer, body, clock)
     page = Page(fetch.kind, f"{TITLES[fetch.kind]} {fetch.name}".rstrip(), fetch.name, lines)
     # What is new in a log, and on a terminal, stands at the end.

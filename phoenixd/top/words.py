@@ -19,6 +19,9 @@ ASKS = {
 }
 """What it is to wait for each kind of item."""
 UNKNOWN = "?"
+"""In a column."""
+UNKNOWN_WORK = "what it does is unknown"
+"""Where a sentence stands."""
 MILLION = 1_000_000
 
 
@@ -32,6 +35,10 @@ class Clock:
 
     def time_of_day(self, wall: float, form: str = "%H:%M:%S") -> str:
         return datetime.fromtimestamp(wall, self.zone).strftime(form)
+
+    def start(self, wall: float) -> str:
+        """When a count begins: the minute, with its seconds where it begins within one, as on `status`."""
+        return self.time_of_day(wall, "%H:%M" if int(wall) % 60 == 0 else "%H:%M:%S")
 
 
 def wall_of(time: object) -> float | None:
@@ -87,7 +94,9 @@ def _matter(row: Json, item: Json | None, clock: Clock) -> str:
         return step + does
     is_fine = group_of(row) in ("working", "resting") and not row.get("parked_until")
     if row["state"] == "running" and row.get("hooks") in ("none", "missing") and is_fine:
-        return f"last sign of life {age_of(row['last_evidence'], clock)} ago" if row.get("last_evidence") else "?"
+        return (
+            f"last sign of life {age_of(row['last_evidence'], clock)} ago" if row.get("last_evidence") else UNKNOWN_WORK
+        )
     if row.get("parked_until"):
         return f"until {clock.time_of_day(wall_of(row['parked_until']) or 0.0, '%H:%M')}: {safe(row['reason'])}"
     return step + safe(str(row.get("reason") or "").removeprefix(f"{row['state']}: "))

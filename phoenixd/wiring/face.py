@@ -13,6 +13,7 @@ from anyio.abc import TaskGroup
 from phoenixd import __version__
 from phoenixd.api.values import Facts
 from phoenixd.config import read_configuration
+from phoenixd.config.problems import Problem
 from phoenixd.directories import find_configuration
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.tree import tier
@@ -96,10 +97,10 @@ def _doctor(ground: Ground, world: World, house: House) -> Doctor:
     directories, supervisor, journal = ground.directories, ground.supervisor, ground.journal
     terminal, cgroups = world.terminal, world.cgroups
 
-    async def problems() -> tuple[str, ...]:
+    async def problems() -> tuple[Problem, ...]:
         place = directories.configuration or find_configuration(os.environ)
         found = await anyio.to_thread.run_sync(read_configuration, place, directories.state, os.environ)
-        return tuple(map(str, found.problems))
+        return found.problems
 
     return Doctor(
         now=ground.clock.now,

@@ -19,9 +19,13 @@ from phoenixd.api.application import HANDLERS
 from phoenixd.api.finding import Finding
 from phoenixd.api.handlers import streams
 from phoenixd.api.operations import BY_NAME, OPERATIONS, served, verbs
-from phoenixd.api.operations.operation import SEND_LIMIT
+from phoenixd.api.operations.operation import NAME_PATTERN, NAME_SHAPE, SEND_LIMIT
+from phoenixd.api.problems import Problem
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.api.values import BriefPage, Change
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
+from phoenixd.core.agent.state import BackingOff
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.fleet import TerminalSeen, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
@@ -159,6 +163,36 @@ def test_every_operation_is_served_described_and_tried_here() -> None:
     assert {name for name, *_ in DOCUMENTS} == {one.name for one in served()}
     assert len({(one.method, one.path) for one in served()}) == len(served())
     assert {one.response for one in served()} <= set(SCHEMAS)
+
+
+def test_how_a_value_is_written_is_said_in_words() -> None:
+    """A newcomer who typed `clinic show 1` was shown a regular expression."""
+    patterns = {
+        (one.pattern, arguments.shape(one)) for operation in OPERATIONS for one in operation.parameters if one.pattern
+    }
+
+    assert patterns
+    for pattern, words in patterns:
+        assert (words == NAME_SHAPE) <= (pattern == NAME_PATTERN), f"{pattern} is told in the words of another one"
+        assert not set("^$[]{}") & set(words)
+
+
+@pytest.mark.parametrize(
+    ("operation", "id", "remedy"),
+    [
+        ("clinic_show", "1", "phoenixctl clinic list"),
+        ("show_task", "99", "phoenixctl task status"),
+        ("cancel_task", "99", "phoenixctl task status"),
+        ("show_item", "!", "phoenixctl inbox"),
+        ("ack_alert", "!", "phoenixctl inbox"),
+    ],
+)
+def test_a_wrong_id_is_answered_by_what_lists_the_right_ones(operation: str, id: str, remedy: str) -> None:
+    with pytest.raises(Problem) as refused:
+        arguments.from_path(BY_NAME[operation], {"id": id})
+
+    assert refused.value.remedy == remedy
+    assert f"cannot be {id!r}; it is " in refused.value.detail
 
 
 def test_the_verbs_of_this_release_and_no_others() -> None:
@@ -475,6 +509,16 @@ async def test_down_answers_before_it_ends(live: Live, daemon: FakeDaemon) -> No
     assert daemon.state.agents["docs"].run is not None
 
 
+async def test_a_text_for_one_that_waits_for_its_start_is_refused_in_words(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    waits = BackingOff(daemon.now().at + 60, Mode.FRESH, PromptKind.GOAL)
+    daemon.change("docs", state=waits)
+
+    refused = await live.ask("POST", "/v1/agents/docs/send", {"text": "hello"})
+
+    assert refused.json["detail"] == "docs is backing off: nobody would read it"
+
+
 async def test_a_look_moves_on_only_after_the_sitting(live: Live, daemon: FakeDaemon) -> None:
     """The second status of a sitting shows what the first has shown; the next morning's shows what is new."""
     daemon.declare("docs")
@@ -556,7 +600,7 @@ async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon:
     assert len(told["decisions"]) == 12
     assert told["looks"] == 7
     assert "looked     7 times since then" in page
-    assert page.index("exec succeeded") < page.index("the turn ended") < page.index("before that")
+    assert page.index("its program began, pid") < page.index("the turn ended") < page.index("before that")
     assert told["before"]["facts"][0]["name"] == "ordered"
 
 

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
+import re
+from dataclasses import fields, replace
 from typing import get_args
 
 import pytest
 
+from phoenixd.api.pages.facts import WORDS, in_words
 from phoenixd.core.events.clinic import CaseExamined
-from phoenixd.core.events.fleet import LimitsDeclared
+from phoenixd.core.events.fleet import LimitsDeclared, Tick
 from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
@@ -256,7 +258,7 @@ async def test_c44_show_says_what_a_model_read_of_it_and_what_it_cost(
     assert case["case"]["reading"]["diagnosis"]["root_cause"] == "logic_error"
     assert case["case"]["reading"]["tokens"] == case["reader"]["tokens_today"] == 321
     assert (
-        "the model test:reader (321 tokens) says logic_error, confidence 0.9, prescribes modify_prompt: "
+        "the model test:reader (321 tokens) says logic error, confidence 90%, prescribes modify prompt: "
         "It asks for a library. It would add: Install it first." in await _page(live)
     )
 
@@ -292,3 +294,62 @@ async def test_what_was_allowed_and_is_not_done_is_told_to_who_answered(live: Li
     shown = clinic.Case.model_validate((await live.ask("GET", "/v1/clinic/c1")).json["case"])
     assert [one.outcome for one in shown.rehabilitation][-1] == "moot"
     assert "allowed by" in shown.rehabilitation[-1].why
+
+
+def test_every_fact_of_a_failure_has_words() -> None:
+    told_before = {"occasion", "said"}
+    assert {one.name for one in fields(Evidence)} == told_before | WORDS.keys()
+
+
+@pytest.mark.parametrize(
+    ("evidence", "words"),
+    [
+        (
+            {"harness": "claude", "code": 127, "cause": "not started", "lived": 0.0, "mode": "fresh", "turn_open": True,
+             "obstacle": "other", "crashes": 0},
+            "claude, exit code 127, cause: not started, lived 0.0 s, a fresh session, a turn was open",
+        ),
+        ({"code": 0, "cause": "exit", "crashes": 1}, "exit code 0, ended by itself, 1 crash in a row"),
+        ({"signal": 9, "oom": "agent"}, "signal 9, killed for memory, at the limit of the agent"),
+        ({"fill": 0.912, "session_seen": False, "worked": True}, "context 91% full, it had worked"),
+        ({"of_a_newer_version": "x"}, "of_a_newer_version x"),
+    ],
+)  # fmt: skip
+def test_what_was_known_of_a_failure_is_told_in_words(evidence: dict[str, object], words: str) -> None:
+    """A newcomer read `turn_open True, obstacle other, crashes 0`."""
+    assert in_words(evidence) == words
+
+
+async def test_cases_of_which_the_same_is_to_be_told_are_one_line_with_what_differs(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.fails_with = 127
+    for number in range(3):
+        daemon.declare(f"a{number}")
+    daemon.fails_with = None
+    daemon.declare("docs", harness="claude")
+    daemon.hook("docs", "session-start", source="startup")
+    daemon.die("docs")
+
+    page = " ".join((await live.ask("GET", "/v1/clinic", text=True)).text.split())
+
+    assert re.search(
+        r"~ 3 Cases of configuration, each 1 time, 1 treatment, open: "
+        r"c3 agent a2 [0-9:]+, c2 agent a1 [0-9:]+, c1 agent a0 [0-9:]+ ",
+        page,
+    )
+    assert re.search(r"~ c4 [^:]+: agent docs, 1 time, 1 treatment, open, [0-9:]+ ", page)
+
+
+async def test_the_crash_that_led_to_a_quarantine_is_counted_with_those_before(live: Live, daemon: FakeDaemon) -> None:
+    """A newcomer read "crashes 4" of the fourth run and of the fifth."""
+    daemon.declare("docs")
+    while daemon.state.agents["docs"].state.name != "quarantined":
+        if daemon.state.agents["docs"].run is not None:
+            daemon.die("docs")
+        daemon.wall_offset += 1
+        daemon.happen(Tick())
+
+    counts = [json.loads(one.evidence)["crashes"] for one in daemon.journal.kept_incidents if one.kind == "crash"]
+
+    assert counts == [1, 2, 3, 4, 5]

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
+import asyncio
+import re
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Digest
+from phoenixd.api.pages import status as text
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.times import ago, parse_past, rfc3339
+from phoenixd.core import projection
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.durations import parse_duration
 from phoenixd.core.events.fleet import TerminalSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.facts import RunBegan
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -255,15 +262,29 @@ async def test_a_digest_goes_on_where_it_stopped(daemon: FakeDaemon) -> None:
     assert again.deaths == 1
 
 
-async def test_rows_that_are_missing_are_said_to_be(daemon: FakeDaemon) -> None:
+async def test_rows_that_are_missing_are_said_to_be(live: Live, daemon: FakeDaemon) -> None:
     daemon.die("docs")
     del daemon.journal.rows[2]
 
+    assert ": at least 1 death: " in (await live.ask("GET", "/v1/agents", text=True)).text
     assert not (await digest(daemon)).complete
     assert await Chronicle(daemon.journal).begins(0.0) is None
     daemon.journal.rows = daemon.journal.rows[3:]
     assert await Chronicle(daemon.journal).begins(0.0) == FIXTURE_EPOCH
     assert await Chronicle(daemon.journal).begins(FIXTURE_EPOCH + 1) is None, "what is asked for is all there"
+
+
+async def test_a_stretch_from_before_the_journal_says_when_that_began(live: Live, daemon: FakeDaemon) -> None:
+    """`since 99999d` said: 1 Jan 1970 00:00 to now, complete."""
+    daemon.pass_time(3600)
+    daemon.die("docs")
+    daemon.journal.rows = [replace(row, entry=replace(row.entry, wall=NOON)) for row in daemon.journal.rows]
+
+    told = (await live.ask("GET", "/v1/since?time=9999d", text=True)).text
+    assert re.match(r"[^,]+, when the journal began, to .*, complete \(no gap in the journal\)", told)
+    assert "1999" not in told.splitlines()[0]
+    later = (await live.ask("GET", f"/v1/since?time={rfc3339(NOON + 1)}", text=True)).text
+    assert "when the journal began" not in later
 
 
 async def test_when_somebody_looked_outlives_the_daemon(daemon: FakeDaemon) -> None:
@@ -296,10 +317,10 @@ def test_points_in_the_past(text: str, expected: str) -> None:
 
 
 @given(st.text(max_size=30))
-def test_what_is_no_time_is_refused_and_nothing_else_happens(text: str) -> None:
-    for parse in (parse_duration, lambda words: parse_past(words, NOON, UTC)):
+def test_what_is_no_time_is_refused_and_nothing_else_happens(words: str) -> None:
+    for parse in (parse_duration, lambda said: parse_past(said, NOON, UTC)):
         try:
-            parse(text)
+            parse(words)
         except ValueError as error:
             assert str(error)  # noqa: PT017 - any text may be a time by chance
 
@@ -319,3 +340,113 @@ async def test_a_refused_order_is_counted_nowhere(daemon: FakeDaemon) -> None:
     daemon.happen(replace(daemon.start_requested("docs"), fresh=True))  # type: ignore[type-var]
 
     assert (await digest(daemon)).started == 0
+
+
+Happening = Callable[[FakeDaemon], object]
+
+
+def at_rest(daemon: FakeDaemon) -> None:
+    daemon.hook("docs", "session-start")
+
+
+def at_work(daemon: FakeDaemon) -> None:
+    daemon.hook("docs", "prompt-submit", text="write the manual")
+
+
+def asking(daemon: FakeDaemon) -> None:
+    daemon.wait("docs")
+
+
+def dead_and_unanswered(daemon: FakeDaemon) -> None:
+    daemon.performs = False
+    daemon.die("docs")
+
+
+def vanished(daemon: FakeDaemon) -> None:
+    daemon.happen(AgentVanished("docs", daemon.state.agents["docs"].incarnation))
+
+
+LOOKS = st.sampled_from(["status", "status in a pipe", "looked", "since 15:03", "death", "healed", "new daemon"])
+FIRST_LOOK = datetime(2026, 11, 21, 15, 3, 5, tzinfo=UTC).timestamp()
+HEADING = re.compile(r"Since (.+?): (\d+|no|nothing) ", re.ASCII)
+
+
+@given(st.lists(st.tuples(LOOKS, st.sampled_from([1, 7, 20, 61, 640, 86400])), max_size=12))
+@example([("death", 1), ("since 15:03", 1), ("looked", 1), ("status in a pipe", 1)])
+@example([("looked", 20), ("death", 1), ("death", 20), ("status", 640), ("status in a pipe", 1)])
+def test_of_two_counts_with_the_same_start_the_later_one_is_never_smaller(steps: list[tuple[str, float]]) -> None:
+    """A newcomer read "Since 15:03: 4 deaths", and later "Since 15:03: 2 deaths": the starts were seconds apart."""
+    daemon = FakeDaemon(stands_at=FIRST_LOOK)
+    daemon.declare("docs")
+    chronicle = Chronicle(daemon.journal)
+    counted: dict[str, int] = {}
+
+    async def told(start: float) -> None:
+        digest = await chronicle.digest(start)
+        assert await Chronicle(daemon.journal).digest(start) == digest, "what was kept is what stands in the journal"
+        here = Page(daemon.now().wall, 80, UTC)
+        rows = projection.project(daemon.state, daemon.now())
+        heading = HEADING.match(text.status(rows, daemon.facts(), digest, here).splitlines()[1])
+        assert heading is not None
+        whole_start, count = f"{here.local(start):%F} {heading[1]}", int(heading[2]) if heading[2].isdecimal() else 0
+        assert count >= counted.get(whole_start, 0), (whole_start, count, counted)
+        counted[whole_start] = count
+
+    async def play() -> None:
+        nonlocal chronicle
+        for what, seconds in steps:
+            now = daemon.now().wall
+            match what:
+                case "status" | "status in a pipe":
+                    await told(await chronicle.last_look(1000, now))
+                    if what == "status":
+                        await chronicle.look(1000, now)
+                case "looked":
+                    await chronicle.saw(1000, now)
+                case "since 15:03":
+                    await told(parse_past("15:03", now, UTC))
+                case "death" if daemon.state.agents["docs"].run is not None:
+                    daemon.die("docs")
+                case "healed":
+                    daemon.produce("docs")
+                case "new daemon":
+                    chronicle = Chronicle(daemon.journal)
+                case _:
+                    pass
+            daemon.pass_time(seconds)
+
+    asyncio.run(play())
+
+
+@pytest.mark.parametrize(
+    ("happens", "words", "in_short", "running"),
+    [
+        ([], "docs 1 (running again, running)", "1 running again (docs)", 1),
+        ([at_rest], "docs 1 (running again, idle)", "1 running again (docs)", 1),
+        ([at_work], "docs 1 (running again, working)", "1 running again (docs)", 1),
+        ([asking], "docs 1 (running again, waiting)", "1 running again (docs)", 1),
+        ([dead_and_unanswered], "docs 2 (not back)", "2 not back (docs)", 0),
+        ([vanished], "docs 1 (not back)", "1 not back (docs)", 0),
+    ],
+)
+async def test_healing_is_what_an_agent_is_at_and_never_said_of_one_that_runs(
+    live: Live, daemon: FakeDaemon, happens: list[Happening], words: str, in_short: str, running: int
+) -> None:
+    """A newcomer read "0 healing" in one line of status and "2 healing" in the next."""
+    daemon.die("docs")
+    daemon.pass_time(5)
+    for happen in happens:
+        happen(daemon)
+
+    page = (await live.ask("GET", "/v1/agents", text=True)).text
+    back = await live.ask("GET", "/v1/since?time=8h")
+
+    first, second = page.splitlines()[:2]
+    assert in_short in second
+    assert "healing" not in second, "the first line counts those"
+    assert f"not healed: {words}" in (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+    deaths = back.json["deaths"]
+    assert deaths["running_again"] == running
+    ends = ("healed", "repeated", "healing", "quarantined", "ended")
+    assert deaths["total"] == sum(deaths[key] for key in ends)
+    assert ("1 healing" in first) <= (deaths["running_again"] == 0)

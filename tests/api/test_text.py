@@ -186,7 +186,7 @@ def test_cleaned_text_is_harmless_and_fits(words: str, width: int) -> None:
 
 
 def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> None:
-    """Issue 15: 18 working agents said "exec succeeded, pid 2"."""
+    """Issue 15: 18 working agents said "exec succeeded, pid 2", and later "?"."""
     now = daemon.now().wall
     for name in ("builds", "talks", "knows-nothing"):
         daemon.declare(name)
@@ -201,7 +201,9 @@ def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> No
     lines = {line.split()[1]: line for line in shown.splitlines() if line[:1] == "*"}
     assert "Bash: npm test[2J (1m)" in lines["builds"]
     assert "said (5s ago): All tests pass." in lines["talks"]
-    assert lines["knows-nothing"].endswith(" running      ?"), "that it was executed says nothing of what it does"
+    assert lines["knows-nothing"].endswith(" running      what it does is unknown"), (
+        "that it was started says nothing of what it does"
+    )
     assert "\x1b" not in shown
     one = text_agent.agent(rows[0], Page(now, 80))
     assert "Bash: npm test[2J (for 1m)" in one

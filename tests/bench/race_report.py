@@ -6,9 +6,9 @@ import os
 import platform
 
 from tests.bench.arena import NoCompiler, processes_on_host
-from tests.bench.page import write
 from tests.bench.race import Runner, idle, race, racing
 from tests.bench.scale import Scale
+from tests.measured_page import PERFORMANCE, write
 
 
 def report(scale: Scale) -> bool:
@@ -17,7 +17,7 @@ def report(scale: Scale) -> bool:
     well = all([_race(scale, agents, lines) for agents in scale.agents])
     if scale.write:
         host = f"{platform.platform()}, {os.cpu_count()} cores, Python {platform.python_version()}"
-        write("race", [f"{host}, load at the start {load:.1f}.", *lines])
+        write(PERFORMANCE, "race", [f"{host}, load at the start {load:.1f}.", *lines])
     return well
 
 

@@ -19,9 +19,9 @@ from pathlib import Path
 
 from phoenixd.demo.stage import StageFailed
 from tests.bench.arena import Figures
-from tests.bench.page import write
 from tests.bench.scale import Scale
 from tests.core.test_situations import SITUATIONS
+from tests.measured_page import PERFORMANCE, write
 from tests.real.agent_stage import GOAL, NAME, AgentStage
 from tests.real.clis import CONTRACTED, Claude, Codex, Gemini
 from tests.real.installed import locate
@@ -224,7 +224,7 @@ def report(scale: Scale) -> bool:
     ]
     print("\n".join(told))
     if scale.write:
-        write("recovery", told)
+        write(PERFORMANCE, "recovery", told)
     return well
 
 

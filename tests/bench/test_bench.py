@@ -11,9 +11,10 @@ from pathlib import Path
 import pytest
 
 from tests.bench import __main__ as bench
-from tests.bench import death, links, orders, page
+from tests.bench import death, links, orders
 from tests.bench.heard import lost
 from tests.bench.parts import PARTS
+from tests.measured_page import PERFORMANCE, written
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -77,12 +78,12 @@ def test_every_part_can_be_asked_for_and_help_says_what_it_measures(capsys: pyte
 
 @pytest.mark.parametrize("name", ["race", "recovery"])
 def test_a_measured_table_takes_the_place_of_the_one_before(name: str) -> None:
-    told = page.PAGE.read_text()
+    told = PERFORMANCE.read_text()
 
-    again = page.written(page.written(told, name, ["measured once"]), name, ["measured anew"])
+    again = written(written(told, name, ["measured once"]), name, ["measured anew"])
 
     assert "measured anew" in again
     assert "measured once" not in again
     assert again.partition(f"<!-- {name} -->")[0] == told.partition(f"<!-- {name} -->")[0]
     with pytest.raises(ValueError, match="no place"):
-        page.written("no markers", name, [])
+        written("no markers", name, [])

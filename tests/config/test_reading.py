@@ -165,6 +165,11 @@ def test_a_bad_environment_value_is_refused_by_name(state: Path) -> None:
         (AGENT + "[agent.a.restart]\nmax_crash = 3\n", "phoenixd.toml:5: agent.a.restart.max_crash", "max_crashes?"),
         (AGENT + "stale = 3\n", "phoenixd.toml:4: agent.a.stale", "did you mean liveness.stale?"),
         (AGENT + "max_crashs = 3\n", "phoenixd.toml:4: agent.a.max_crashs", "did you mean restart.max_crashes?"),
+        (
+            AGENT + "[agent.a.liveness]\nstale_after = 3\n",
+            "toml:5: agent.a.liveness.stale_after",
+            "did you mean stale?",
+        ),
         ("[agents.a]\n", "phoenixd.toml:1: agents", "did you mean agent?"),
         ("[defaults]\nharnes = 'claude'\n", "phoenixd.toml:2: defaults.harnes", "did you mean harness?"),
         ("[daemon]\nzzzzzz = 1\n", "phoenixd.toml:2: daemon.zzzzzz", "known here: api_group, log_format, log_level"),

@@ -50,6 +50,7 @@ def test_x8b_two_loops_in_one_directory_are_a_warning_and_a_sequence_is_not(tmp_
     assert told.errors == ()
     assert [problem.agent for problem in told.problems] == ["builder", "criticizer", "planner"]
     assert "count as the other's progress" in str(told.problems[0])
+    assert len({problem.together for problem in told.problems}) == 1, "of all three the same can be told at once"
 
 
 def test_x8b_two_agents_in_one_worktree_are_a_warning_for_either_unless_their_roots_lie_apart(tmp_path: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import os
 import pty
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -60,6 +61,24 @@ async def test_above_one_agent_a_script_has_to_say_yes(ctl: Ctl, daemon: FakeDae
     undone = await ctl("undo", "--yes")
     assert undone.code == 0, undone.err
     assert stopped(daemon) == []
+
+
+async def test_undo_asks_by_the_act_who_did_it_and_when(ctl: Ctl, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    await ctl("stop", "shop-*", "--yes")
+    daemon.wall_offset += 720
+    one = re.compile(
+        r"undo means 2 agents: stop by [^,]+, 12m ago, act [0-9a-f]+: shop-api, shop-web; nothing was done"
+    )
+
+    assert one.fullmatch((await ctl("undo")).err.splitlines()[0])
+
+    await ctl("mute", "docs", "--for", "1h")
+    both = await ctl("undo", "shop-*", "docs")
+    means = both.err.splitlines()[0].removeprefix("undo means 3 agents: ").split("; ")
+    assert [re.sub(r"act [0-9a-f]+", "act", re.sub("by [^,]+", "by P", each)) for each in means] == [
+        "stop by P, 12m ago, act: shop-api, shop-web", "mute by P, 0s ago, act: docs", "nothing was done",
+    ]  # fmt: skip
 
 
 async def test_a_text_goes_to_many_also_from_standard_input(ctl: Ctl, daemon: FakeDaemon) -> None:

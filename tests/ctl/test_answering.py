@@ -129,7 +129,7 @@ async def test_p15_what_is_no_question_says_so_while_it_stands(ctl: Ctl, daemon:
     alone, given_one = await ctl("answer", "docs"), await ctl("answer", "docs", "allow")
 
     assert "says:" in alone.out
-    assert alone.out.endswith("why: phoenixctl explain docs; once more: phoenixctl start docs\n")
+    assert alone.out.endswith("why: phoenixctl explain docs; again: phoenixctl start docs\n")
     assert alone.code == given_one.code == CONFLICT
     for ran, why in ((alone, "cannot be answered from here"), (given_one, "(quarantined) is no question")):
         assert why in ran.err

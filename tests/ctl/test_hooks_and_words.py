@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.api.operations import verbs
 from phoenixd.ctl import hooks
-from phoenixd.ctl.grammar import parse
+from phoenixd.ctl.grammar import _group_help, parse, parser
 from phoenixd.harness.claude.launch import HTTP_EVENTS
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl
@@ -24,6 +25,16 @@ FOREIGN = {
         "Setup": [{"hooks": [{"type": "command", "command": "true"}]}],
     },
 }
+
+
+def test_help_names_each_verb_of_a_group_once() -> None:
+    """Two operations may stand behind one verb: `task status` with an id, and without one."""
+    told = " ".join(parser().format_help().split())
+
+    assert " task run, status, cancel" in told
+    for group in {words[0] for words in verbs() if len(words) == 2}:
+        members = _group_help(group).split(", ")
+        assert len(members) == len(set(members)), group
 
 
 def test_g24_every_event_has_a_hook_whatever_the_tool() -> None:

@@ -77,7 +77,7 @@ async def test_what_agents_said_is_told_a_line_each_and_whole_in_a_pipe(ctl: Ctl
         "shop-api ! Bash: 2 failed"
     ]
     assert len((await ctl("log", "--since", "2500s")).out.splitlines()) == 2
-    assert (await ctl("log", "-g", "nowhere")).out.startswith("Nothing of the kind was said.")
+    assert (await ctl("log", "-g", "nowhere")).out.startswith("Of 4 lines none has what was looked for.")
     # What is told next can be typed as it stands, where one agent is meant.
     assert (await ctl("log", "docs", "-g", "nowhere")).out.endswith(" phoenixctl screen docs\n")
     assert (await ctl("log", "s*", "-g", "nowhere")).out.endswith(" phoenixctl screen NAME\n")
@@ -87,9 +87,10 @@ async def test_log_of_a_program_without_a_known_transcript_says_so(live: Live, d
     daemon.declare("shop")
     daemon.declare("docs", harness="claude")
 
-    assert (await ctl("log", "shop")).out.startswith("shop writes no transcript that phoenixd knows")
-    assert (await ctl("log", "docs", "-g", "x")).out.startswith("Nothing of the kind was said.")
-    assert (await ctl("log")).out.startswith("Nothing of the kind was said.")
+    assert (await ctl("log", "shop")).out.startswith("What shop says cannot be read: it writes no transcript ")
+    assert (await ctl("log", "docs", "-g", "x")).out.startswith("docs has said nothing so far.")
+    assert (await ctl("log", "docs", "--since", "8h")).out.startswith("docs has said nothing since 8h.")
+    assert (await ctl("log")).out.startswith("No agent that is meant has said anything so far.")
 
 
 async def test_log_follows_over_a_restart_of_the_daemon(live: Live, daemon: FakeDaemon, home: Path) -> None:

@@ -263,6 +263,7 @@ async def test_config_check_names_file_and_key(place: Place, home: Path) -> None
 
     assert (ran.code, ran.out) == (1, "")
     assert "bad.toml:2" in ran.err
+    assert "the configuration cannot be used: 1 error\n" in ran.err, "and how many errors there are"
     assert ran.err.endswith(f"then: phoenixctl config check --config {bad}\n")
     problems = (await place.ctl("config", "check", "--config", os.fspath(bad), "--json")).out
     assert json.loads(problems)["problems"][0]["key"] == "agent.docs.fish"

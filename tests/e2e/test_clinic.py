@@ -130,7 +130,7 @@ def test_c36_c41_the_end_of_the_terminal_is_read_by_a_program_without_secrets_an
     assert (shown["reader"]["questions_today"], shown["reader"]["questions_per_day"]) == (1, 5)
     assert "the maximum context length was [redacted]" in (panes[0] or [])
     page, doctor = stage.ask("clinic", "show", "c1"), stage.ask("doctor", "--all")
-    assert "prescribes modify_prompt: Its terminal says so. It would add: Read less at once." in " ".join(page.split())
+    assert "prescribes modify prompt: Its terminal says so. It would add: Read less at once." in " ".join(page.split())
     assert "the maximum context length was [redacted]" in page
     assert f"failures that no rule knows are read by the command {sys.executable}" in " ".join(doctor.split())
     asked = read.read_text()

@@ -12,8 +12,8 @@ from pathlib import Path
 
 from phoenixd.core.treatment.triage import Healthy
 from tests.eval_clinic.figures import counted, judged, lines, rules
-from tests.eval_clinic.page import PAGE, written
 from tests.eval_clinic.reading import Malformed, read_records
+from tests.measured_page import CLINIC, write
 
 RECORDS = Path(__file__).parent / "records"
 BLIND = Path(__file__).parent / "blind"
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
                 print(f"{one.record.id}: was {one.meant}, said {one.said} {word} ({rule}): {one.expected.why}")
     if given.write:
         half = "blind" if given.blind else "open"
-        PAGE.write_text(written(PAGE.read_text(encoding="utf-8"), half, told), encoding="utf-8")
+        write(CLINIC, half, told)
     return int(not counted(found).is_well)
 
 

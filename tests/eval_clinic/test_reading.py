@@ -11,7 +11,6 @@ import pytest
 from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
 from tests.eval_clinic.__main__ import RECORDS, main
 from tests.eval_clinic.figures import counted, judged, rules, table
-from tests.eval_clinic.page import written
 from tests.eval_clinic.reading import Malformed, read_record, read_records
 
 ALIVE: dict[str, Any] = {"harness": "claude", "kind": "terminal", "lived_s": 9, "exit": None, "asked_to_end": False}
@@ -129,11 +128,3 @@ def test_the_open_half_is_judged_well() -> None:
 
     assert told.records > 60
     assert told.is_well, told
-
-
-def test_the_table_takes_its_place_on_the_page() -> None:
-    page = "a\n<!-- open -->\n\nold\n\n<!-- end of open -->\nb\n"
-
-    assert written(page, "open", ["new"]) == "a\n<!-- open -->\n\nnew\n\n<!-- end of open -->\nb\n"
-    with pytest.raises(ValueError, match="blind"):
-        written(page, "blind", ["new"])

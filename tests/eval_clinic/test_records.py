@@ -14,7 +14,7 @@ from phoenixd.harness.pins import PINS
 from tests.eval_clinic.__main__ import BLIND, RECORDS, main
 from tests.eval_clinic.draw import divided
 from tests.eval_clinic.live import RECIPES, live, load
-from tests.eval_clinic.page import PAGE, written
+from tests.measured_page import CLINIC, written
 
 HALVES = {"open": RECORDS, "blind": BLIND}
 WITHOUT = {half for half, place in HALVES.items() if not any(place.glob("*/record.json"))}
@@ -154,7 +154,7 @@ def test_the_page_has_the_figures_of_a_half_as_the_rules_give_them_today(
 
     told = capsys.readouterr().out.partition("\n\n")[2].splitlines()
 
-    page = PAGE.read_text(encoding="utf-8")
+    page = CLINIC.read_text(encoding="utf-8")
     assert page == written(page, half, told), f"run ./dev eval-clinic {' '.join([*flags, '--write'])}"
 
 

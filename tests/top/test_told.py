@@ -84,8 +84,8 @@ def test_a_page_that_comes_while_a_person_types_covers_nothing() -> None:
 @pytest.mark.parametrize(
     ("fetch", "says"),
     [
-        (Fetch("log", "docs"), "log of docs came while you typed: ask once more"),
-        (Fetch("closed", ""), "the list of what waited came while you typed: ask once more"),
+        (Fetch("log", "docs"), "log of docs came while you typed: ask again"),
+        (Fetch("closed", ""), "the list of what waited came while you typed: ask again"),
     ],
 )
 def test_a_page_that_came_too_late_is_named_in_words(fetch: Fetch, says: str) -> None:

@@ -28,7 +28,7 @@ from phoenixd.top.groups import TITLES
 from phoenixd.top.model import Model, hear
 from phoenixd.top.spans import plain
 from phoenixd.top.view import View, paint
-from phoenixd.top.words import Clock
+from phoenixd.top.words import Clock, matter
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW
 from tests.top.fleets import AT, NAMES, SINCE, frames, pressed, settled, world
@@ -64,6 +64,13 @@ def test_screens_are_as_they_were_agreed(name: str) -> None:
     assert told == kept.read_text()
 
 
+def test_of_a_program_of_which_nothing_is_known_that_is_said_in_words() -> None:
+    """A newcomer took a lone "?" in the widest column for a fault of the screen."""
+    row = {"state": "running", "hooks": "none", "group": "working", "last_evidence": None}
+
+    assert matter(row, None, world().clock) == "what it does is unknown"
+
+
 @pytest.mark.parametrize("size", [*SIZES, LOWEST, (1, 1), (33, 9)])
 def test_rules_of_every_screen(size: tuple[int, int]) -> None:
     """Faces, checks 11, 13 and 23: nothing is wider or higher than the screen, and nothing on it acts."""
@@ -88,9 +95,10 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
         assert size[1] < 8 or "..." not in rest[0]
     first, second = paint(world()).text.splitlines()[:2]
     assert "5/6 alive  1 quarantined  0 healing  0 unknown" in first, "the numbers add up"
-    assert second == " since 18:00: 14 deaths: 6 healed, 3 healing, 5 quarantined · 1 outages · 9 finished"[:80] or (
-        "14 deaths: 6 healed, 3 healing, 5 quarantined" in second
-    )
+    assert second == " since 18:00: 14 deaths: 6 healed, 2 running again, 1 not back, 5 quarantined"
+    assert paint(world(width=72)).text.splitlines()[1].endswith("6 healed, 3 not healed yet, 5 quarantined")
+    later = Face(since={**SINCE, "from": "2026-11-20T18:00:41.900Z"})
+    assert " since 18:00:41: 14 deaths" in paint(world(face=later)).text, "two starts of one minute look different"
 
 
 @pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)

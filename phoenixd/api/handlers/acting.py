@@ -16,6 +16,7 @@ from phoenixd.api.idempotency import another_text
 from phoenixd.api.pages import acting as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
+from phoenixd.api.times import ago
 from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
 from phoenixd.core.mutes.orders import MUTES
@@ -101,8 +102,8 @@ async def undo(ask: Ask) -> Reply:
         raise Problem("denied", f"uid {ask.caller.uid} may not declare agents", "ask as root or as the daemon's user")
     _expected(ask, [one.agent for one in acts])
     if ask.arguments["dry_run"]:
-        same = {one.act for one in acts}
-        told = [(one.agent, f"{one.verb} by {one.by}, act {one.act}") for one in acts]
+        same, wall = {one.act for one in acts}, ask.service.now().wall
+        told = [(one.agent, f"{one.verb} by {one.by}, {ago(wall - one.at_wall)} ago, act {one.act}") for one in acts]
         return _dry("undo", told, same.pop() if len(same) == 1 else None)
     results = await asyncio.gather(*(_back(ask, one) for one in acts))
     return _reply("undo", "", results)

@@ -9,6 +9,7 @@ from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.feed.ledger import Json, subject_of
 from phoenixd.api.feed.live import Feed
+from phoenixd.api.history import running_again
 from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.core import projection
@@ -69,6 +70,7 @@ async def _page(ask: Ask, selector: Selector | None) -> Reply:
             everyone=everyone,
             stale=service.stale_loops(one.name for one in rows),
             whole=row,
+            running_again=running_again(digest, service.fleet()),
         ),
     )
 

@@ -8,8 +8,9 @@ from dataclasses import replace
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import chosen, not_waiting, open_items, written_of
-from phoenixd.api.history import Stretch
+from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import findings as text_findings
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import resonance as text_resonance
@@ -103,8 +104,8 @@ async def since(ask: Ask) -> Reply:
     digest = await ask.chronicle.digest(start)
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
-    items = all_items(ask.service.fleet())
-    stretch = Stretch(digest, now.wall, items, await ask.chronicle.begins(start))
+    begins, fleet = await ask.chronicle.begins(start), ask.service.fleet()
+    stretch = Stretch(digest, now.wall, all_items(fleet), begins, running_again(digest, fleet))
     return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
 
 
@@ -223,7 +224,7 @@ async def doctor(ask: Ask) -> Reply:
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
     everything = bool(ask.arguments["all"])
-    return Reply(body, lambda here: text_agent.doctor(findings, here, everything=everything), code)
+    return Reply(body, lambda here: text_findings.doctor(findings, here, everything=everything), code)
 
 
 async def plan(ask: Ask) -> Reply:

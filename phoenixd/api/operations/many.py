@@ -57,7 +57,7 @@ MANY_AGENTS: tuple[Operation, ...] = (
             WHICH, *MANY,
             Parameter(
                 "act", "body", "string", "the very act, as --dry-run names it; default: the newest", flag="--act",
-                pattern=r"^[0-9a-z-]{1,40}$",
+                pattern=r"^[0-9a-z-]{1,40}$", shape="1 to 40 of a-z, 0-9 and -",
             ),
             ONLY_SHOW, YES, *TEXT_FORM,
         ),

@@ -13,8 +13,10 @@ Value = str | int | bool | None
 Named = Literal["agents", "items", "tasks", "cases", "verbs", "files", "directories"]
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
+NAME_SHAPE = "1 to 32 of a-z, 0-9, - and _, and begins with neither sign"
 PROJECT_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
 PLAN_PATTERN = r"^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$"
+PROJECT_SHAPE = PLAN_SHAPE = "1 to 64 of A-Z, a-z, 0-9, ., - and _, and begins with a letter or digit"
 KIBIBYTE = 1024
 BODY_LIMIT = 64 * KIBIBYTE
 SEND_LIMIT = 2 * KIBIBYTE * KIBIBYTE
@@ -28,7 +30,8 @@ class Parameter:
     other arguments. `pairs` is a table, given as repeated K=V.
     A hidden parameter is set by the client itself and has no spelling. minimum, maximum: of a number; maximum of a
     list is how many texts it may hold, where that differs from what lists may hold in general.
-    names: what its value is the name of, which a shell can complete; fixed values are `choices`.
+    names: what its value is the name of, which a shell can complete; fixed values are `choices`. shape: `pattern` in
+    words, for people: "a value is ...". listed: the command that lists the values.
     """
 
     name: str
@@ -45,6 +48,8 @@ class Parameter:
     maximum: int | None = None
     hidden: bool = False
     names: Named | None = None
+    shape: str = ""
+    listed: str = ""
 
 
 @dataclass(frozen=True, slots=True)

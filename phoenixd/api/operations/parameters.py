@@ -12,7 +12,8 @@ from phoenixd.clis import NAMES
 NAME = Parameter("name", "path", "string", "the agent", required=True, pattern=NAME_PATTERN, names="agents")
 ITEM = Parameter(
     "id", "path", "string", "the number that inbox shows, or the agent's name where one thing of it waits",
-    required=True, pattern=NAME_PATTERN, names="items",
+    required=True, pattern=NAME_PATTERN, names="items", shape="a number such as 7, or a name",
+    listed="phoenixctl inbox",
 )
 SEVERAL = replace(NAME, help="the agent; or selectors, such as 'shop-*', p:web, s:idle: see help select")
 WHICH = Parameter(
@@ -65,8 +66,14 @@ REVISED = (
 )
 CHANGED = (6, "a file stands in the way, was changed meanwhile, or an agent asks")
 ARGV = Parameter("argv", "body", "strings", "the command, after --")
-CASE = Parameter("id", "path", "string", "the Case", required=True, pattern=r"^c[0-9]{1,9}$", names="cases")
-TASK = Parameter("id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$", names="tasks")
+CASE = Parameter(
+    "id", "path", "string", "the Case", required=True, pattern=r"^c[0-9]{1,9}$", names="cases",
+    shape="c and a number, such as c3", listed="phoenixctl clinic list",
+)
+TASK = Parameter(
+    "id", "path", "string", "the task", required=True, pattern=r"^t[0-9]{1,9}$", names="tasks",
+    shape="t and a number, such as t3", listed="phoenixctl task status",
+)
 
 
 def wait(help_text: str, default: bool, flag: str | None = "--wait") -> Parameter:

@@ -26,7 +26,7 @@ PAST: tuple[Operation, ...] = (
             Parameter("item", "query", "integer", "only the one of this number, in full", minimum=1),
             Parameter(
                 "numbers", "query", "string", "only those of these numbers, with commas: 7,8",
-                pattern=r"[0-9]{1,15}(,[0-9]{1,15}){0,99}",
+                pattern=r"[0-9]{1,15}(,[0-9]{1,15}){0,99}", shape="up to 100 numbers with commas, such as 7,8",
             ),
             SELECT, most("of them, the newest", 200), *TEXT_FORM,
         ),

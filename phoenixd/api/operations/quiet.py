@@ -10,6 +10,7 @@ from phoenixd.api.operations.parameters import CHOSEN, TEXT_FORM
 LONG = Parameter("for", "body", "duration", "for how long, 7d at most", flag="--for", default="1h")
 NUMBER = Parameter(
     "id", "path", "string", "the number that inbox shows", required=True, pattern=NAME_PATTERN, names="items",
+    shape="a number such as 7", listed="phoenixctl inbox",
 )
 
 QUIET: tuple[Operation, ...] = (

@@ -2,7 +2,15 @@
 
 from __future__ import annotations
 
-from phoenixd.api.operations.operation import NAME_PATTERN, PLAN_PATTERN, PROJECT_PATTERN, Operation, Parameter
+from phoenixd.api.operations.operation import (
+    NAME_PATTERN,
+    PLAN_PATTERN,
+    PLAN_SHAPE,
+    PROJECT_PATTERN,
+    PROJECT_SHAPE,
+    Operation,
+    Parameter,
+)
 from phoenixd.api.operations.parameters import (
     CHANGED,
     OF_PROJECT,
@@ -29,11 +37,11 @@ WORK: tuple[Operation, ...] = (
             ),
             Parameter(
                 "project", "body", "string", "the project; default: of the orchestrator that asks", flag="--project",
-                pattern=PROJECT_PATTERN,
+                pattern=PROJECT_PATTERN, shape=PROJECT_SHAPE,
             ),
             Parameter(
                 "task", "body", "string", "the task of the project's plan that this one does", flag="--task",
-                pattern=PLAN_PATTERN,
+                pattern=PLAN_PATTERN, shape=PLAN_SHAPE,
             ),
             Parameter("after", "body", "string", "tasks that have to be done before, as t1,t2", flag="--after"),
             Parameter("timeout", "body", "duration", "how long a run may take (jobs.timeout)", flag="--timeout"),
@@ -77,7 +85,7 @@ WORK: tuple[Operation, ...] = (
             Parameter("path", "body", "string", "the file, from the workspace's root", names="files"),
             Parameter(
                 "withdraw", "body", "string", "take back all that this project has shared", flag="--withdraw",
-                pattern=PROJECT_PATTERN,
+                pattern=PROJECT_PATTERN, shape=PROJECT_SHAPE,
             ),
             *OF_PROJECT_SENT, *TEXT_FORM,
         ),

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from phoenixd.api.finding import Finding
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, wrap
 from phoenixd.api.pages.status import call, next_commands
@@ -30,7 +29,6 @@ HOOKS = {
     "lost": "its hooks do not arrive",
     "refused": "its hooks arrive, but not all",
 }
-LEVELS = {"problem": "!", "warning": "~", "ok": "*"}
 
 
 def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "") -> str:
@@ -132,28 +130,6 @@ def summary(row: Row) -> str:
     return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
 
 
-def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False) -> str:
-    """Findings, the worst first, each with its remedy; what is well is a count, unless everything is wanted."""
-    ranked = sorted(findings, key=lambda finding: tuple(LEVELS).index(finding.level))
-    wrong = sum(finding.level != "ok" for finding in findings)
-    well = len(findings) - wrong
-    all_well = f"All is as it should be, in {well} checks."
-    lines = [f"{wrong} of {len(findings)} checks need attention." if wrong else all_well, ""]
-    for finding in ranked if everything else ranked[:wrong]:
-        said = f"{finding.title}: {finding.detail}" if finding.detail else finding.title
-        told = wrap(said, here.width - 2)
-        lines += [
-            f"{here.sign(LEVELS[finding.level])} {line}" if number == 0 else f"  {line}"
-            for number, line in enumerate(told)
-        ]
-        if finding.remedy:
-            lines.append(f"    do: {' '.join(finding.remedy.split())}")
-    if well and not everything:
-        is_well = "1 check is well" if well == 1 else f"{well} checks are well"
-        lines += ["", f"{is_well}; see: phoenixctl doctor --all"] if wrong else ["see each: phoenixctl doctor --all"]
-    return page(lines)
-
-
 def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
     """What apply would do, or did."""
     real = [change for change in changes if change.action != "keep"]
@@ -252,7 +228,7 @@ def breaker(told: Agent, here: Page) -> str:
     for label, text in facts.items():
         lines += _labelled(label, text, here)
     if isinstance(found, Open):
-        next_line = f"why: phoenixctl explain {name}; once more: phoenixctl start {name}"
+        next_line = f"why: phoenixctl explain {name}; again: phoenixctl start {name}"
     else:
         next_line = f"next: phoenixctl explain {name}"
     return page([*lines, "", next_line])

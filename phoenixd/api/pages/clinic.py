@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.cases import Replayed
+from phoenixd.api.pages.facts import in_words
+from phoenixd.api.pages.findings import alike
 from phoenixd.api.pages.layout import SET_IN, Page, clip, counted, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.treatment.case import Case
@@ -33,12 +35,20 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
         if found:
             lines += [*_table(title, found, here), ""]
     recent = [one for one in cases if one.closed is None] or list(cases)[:NEWEST]
-    for one in recent:
-        often = f"{counted(one.incidents, 'time')}, {counted(one.treatments, 'treatment')}"
-        what = f"{one.id} {one.detail}: {one.scope}, {often}, {one.outcome}"
-        lines += wrap(f"{SIGNS[one.outcome]} {what}", here.width, SET_IN)
+    for group in alike(recent, lambda one: (one.detail, one.incidents, one.treatments, one.outcome)):
+        lines += wrap(f"{SIGNS[group[0].outcome]} {_listed(group, here)}", here.width, SET_IN)
     shown = recent[0].id if recent else "ID"
     return page([*lines, *([""] if recent else []), f"one of them: phoenixctl clinic show {shown}"])
+
+
+def _listed(group: Sequence[Case], here: Page) -> str:
+    """One Case, or several of which the same is to be told: then what differs stands behind each of them."""
+    one = group[0]
+    often = f"{counted(one.incidents, 'time')}, {counted(one.treatments, 'treatment')}"
+    if len(group) == 1:
+        return f"{one.id} {one.detail}: {one.scope}, {often}, {one.outcome}, {here.minute(one.newest)}"
+    each = ", ".join(f"{case.id} {case.scope} {here.clock(case.newest)}" for case in group)
+    return f"{len(group)} Cases of {one.detail}, each {often}, {one.outcome}: {each}"
 
 
 def case(found: clinic.Case, here: Page, reader: str = "") -> str:
@@ -46,16 +56,16 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
     lines += ["", "triage"]
     for seen in found.triage[-5:]:
-        facts = {name: value for name, value in seen.evidence.items() if name not in NOT_LISTED}
-        known = ", ".join(f"{name} {value}" for name, value in facts.items())
-        lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {seen.occasion}: {known}", here)
+        known = in_words({name: value for name, value in seen.evidence.items() if name not in NOT_LISTED})
+        occasion = seen.occasion.replace("_", " ")
+        lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {occasion}: {known}", here)
     lines += _said(found, here)
     lines += _pane(found, here)
     lines += ["", "diagnosis", *_below(_diagnosis(found), here)]
     lines += ["", "reading", *_below(_reading(found.reading), here)]
     lines += _below(f"in force: {reader}", here) if reader else []
     prescribed = found.prescription
-    told = f"{prescribed.treatment or ''} ({prescribed.action})".strip() if prescribed is not None else "none so far"
+    told = _prescribed(prescribed) if prescribed is not None else "none so far"
     lines += ["", "prescription", *_below(told, here), "", "rehabilitation"]
     for one in found.rehabilitation[-10:]:
         back = f"productive at {_when(one.productive_at, here)}" if one.productive_at else "not productive so far"
@@ -84,7 +94,8 @@ def _reading(read: clinic.Reading | None) -> str:
     if read.diagnosis is None or read.action is None:
         return f"the rules alone: {read.by} was asked {counted(read.times, 'time')}{cost}: {read.problem}"
     said = read.diagnosis
-    told = f"{read.by}{cost} says {said.root_cause}, confidence {said.confidence:g}, prescribes {read.action}"
+    cause, action = said.root_cause.replace("_", " "), read.action.replace("_", " ")
+    told = f"{read.by}{cost} says {cause}, confidence {said.confidence:.0%}, prescribes {action}"
     return f"{told}: {said.explanation}{f' It would add: {read.note}' if read.note else ''}"
 
 
@@ -122,7 +133,14 @@ def _diagnosis(found: clinic.Case) -> str:
     if found.diagnosis is None:
         return f"unknown{f', {found.detail}' if found.detail else ''}: {found.rule or 'no rule knows it'}"
     told = found.diagnosis
-    return f"{told.root_cause}, {told.detail}, confidence {told.confidence:g}: {told.explanation}"
+    detail = f" ({told.detail})" if told.detail else ""
+    return f"{told.root_cause.replace('_', ' ')}{detail}, confidence {told.confidence:.0%}: {told.explanation}"
+
+
+def _prescribed(one: clinic.Prescription) -> str:
+    """The treatment, and which of the four actions it is where that is another word."""
+    action, treatment = one.action.replace("_", " "), (one.treatment or "").replace("_", " ")
+    return f"{treatment} ({action})" if treatment and treatment != action else action
 
 
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:

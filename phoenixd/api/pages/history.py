@@ -32,7 +32,11 @@ NAMES_SHOWN = 5
 def since(stretch: Stretch, here: Page) -> str:
     """The stretch from then to now, added up."""
     digest = stretch.digest
-    period = f"{here.minute(digest.since)} to {here.minute(stretch.until)}"
+    if digest.begins is None:
+        start = here.start(digest.since)
+    else:
+        start = f"{here.start(digest.begins)}, when the journal began,"
+    period = f"{start} to {here.minute(stretch.until)}"
     if stretch.journal_begins is not None:
         quality = f"the journal begins at {here.minute(stretch.journal_begins)}"
     elif digest.untyped_until is not None:
@@ -40,7 +44,7 @@ def since(stretch: Stretch, here: Page) -> str:
     else:
         quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
     lines = wrap(f"{period}, {quality}", here.width)
-    lines += _deaths(digest, here)
+    lines += _deaths(stretch, here)
     if digest.unstarted:
         tries = [f"{name} {counted(count, 'time')}" for name, count in sorted(digest.unstarted.items())]
         if len(tries) > NAMES_SHOWN:
@@ -185,7 +189,8 @@ def _cut(digest: Digest) -> str:
     return f"cut at the end{by_itself}; see: phoenixctl explain NAME"
 
 
-def _deaths(digest: Digest, here: Page) -> list[str]:
+def _deaths(stretch: Stretch, here: Page) -> list[str]:
+    digest = stretch.digest
     if not digest.deaths:
         return []
     parts: list[str] = []
@@ -195,7 +200,9 @@ def _deaths(digest: Digest, here: Page) -> list[str]:
         again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
         parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
     unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
-    unhealed += [f"{name} {count} (trying again)" for name, count in sorted(digest.healing_agents.items())]
+    for name, count in sorted(digest.healing_agents.items()):
+        word = stretch.running_again.get(name)
+        unhealed.append(f"{name} {count} ({f'running again, {word}' if word else 'not back'})")
     if len(unhealed) > NAMES_SHOWN:
         unhealed[NAMES_SHOWN:] = [f"and {len(unhealed) - NAMES_SHOWN} more agents (phoenixctl status)"]
     if digest.ended:

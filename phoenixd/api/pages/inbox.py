@@ -98,7 +98,7 @@ def _parts(line: str, width: int) -> list[str]:
 def _instead(item: InboxItem) -> tuple[str, str]:
     """How it is answered: a command that can be typed, and what else there is."""
     if item.kind == QUARANTINED:
-        return f"why: phoenixctl explain {item.agent}", f"; once more: {advice(item)}"
+        return f"why: phoenixctl explain {item.agent}", f"; again: {advice(item)}"
     if item.answer_by == "command":
         return f"why: {advice(item)}", ""
     if not is_reachable(item):

@@ -46,6 +46,14 @@ class Page:
         """Time of day without seconds, with the date before it when that is not today's."""
         return f"{self._date(wall)}{self.local(wall):%H:%M}"
 
+    def start(self, wall: float) -> str:
+        """When a count begins: the minute, with its seconds where it begins within one.
+
+        Of two counts that begin within the same minute the later one is smaller; without seconds both would have one
+        heading, and deaths would seem to vanish.
+        """
+        return self.minute(wall) if self.local(wall).second == 0 else self.clock(wall)
+
     def sign(self, sign: str) -> str:
         """A group's sign; the word stands beside it, so colour is never alone."""
         return f"\x1b[{COLOURS[sign]}m{sign}\x1b[0m" if self.colour else sign

@@ -6,7 +6,7 @@ the page, except a command that would no longer work if it were cut.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
 from phoenixd.api.history import Digest
 from phoenixd.api.pages.context import of_row
@@ -42,7 +42,7 @@ LEAST_ROOM = 16
 SINCE_WHOLE = 60
 """Columns from which on what happened is told whole, on two lines where it has to be."""
 NAMES_SHOWN = 3
-UNKNOWN = "?"
+UNKNOWN = "what it does is unknown"
 UNHEARD = ("none", "missing")
 """What is known of the hooks of those that tell nothing."""
 SINCE = "since you looked: phoenixctl since last"
@@ -63,17 +63,18 @@ def status(
     everyone: bool = False,
     stale: Mapping[str, int] | None = None,
     whole: Callable[[Seen], Row] = _as_row,
+    running_again: Collection[str] = (),
 ) -> str:
     """What needs you, is everything alive, what happened since you looked; then only what is not fine.
 
     stale: how many open loops of an agent are stale. whole: makes the row of a glance; asked only for those that have a
-    line of their own.
+    line of their own. running_again: see history.
     """
     degraded = " DEGRADED." if _is_degraded(facts) else ""
     if not rows:
         told = [f"{_need(needs((), facts.alerts))}. No agents yet.{degraded}", *_daemon(facts, here)]
         return page([*told, f"Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"])
-    head = [*wrap(f"{first_line(rows, facts.alerts)}{degraded}", here.width), *_since_line(digest, here)]
+    head = [*wrap(f"{first_line(rows, facts.alerts)}{degraded}", here.width), *_since_line(digest, running_again, here)]
     head += [*_stale_line(stale or {}, here), *_full_line(rows, here), *_daemon(facts, here), ""]
     next_line = next_commands(rows, here, whole)
     if everyone:
@@ -229,26 +230,34 @@ def answer_choice(row: Row) -> str:
     return f"{command} {'approve' if item.kind == PLAN else 'allow'}/deny"
 
 
-def _since_line(digest: Digest | None, here: Page) -> list[str]:
+def _since_line(digest: Digest | None, running_again: Collection[str], here: Page) -> list[str]:
     if digest is None:
         return []
-    when, failed = f"Since {here.minute(digest.since)}:", unstarted(digest)
+    when, failed = f"Since {here.start(digest.since)}:", unstarted(digest)
     if not digest.deaths and failed:
         return [clip(f"{when} {failed}.", here.width)]
     if not digest.deaths:
         return [f"{when} no deaths." if digest.events else f"{when} nothing happened."]
     after = f" after {digest.repeated} more" if digest.repeated else ""
     parts = [f"{digest.healed} healed{after}"] if digest.healed else []
-    if digest.healing:
-        parts.append(f"{digest.healing} healing ({_whose(digest.healing_agents)})")
+    # "healing" is what an agent is at, by its group alone: these are deaths, and most of their agents may be idle.
+    again = {name: count for name, count in digest.healing_agents.items() if name in running_again}
+    for told, counts in (("running again", again), ("not back", _without(digest.healing_agents, again))):
+        if counts:
+            parts.append(f"{sum(counts.values())} {told} ({_whose(counts)})")
     if digest.quarantined:
         parts.append(f"{digest.quarantined} quarantined ({_whose(digest.quarantined_agents)})")
     if digest.ended:
         parts.append(f"{digest.ended} stopped since")
-    deaths = "1 death" if digest.deaths == 1 else f"{digest.deaths} deaths"
+    least = "" if digest.complete else "at least "
+    deaths = f"{least}{'1 death' if digest.deaths == 1 else f'{digest.deaths} deaths'}"
     more = f"; {failed}" if failed else ""
     said = f"{when} {deaths}: {', '.join(parts)}{more}."
     return wrap(said, here.width, SET_IN) if here.width >= SINCE_WHOLE else [clip(said, here.width)]
+
+
+def _without(counts: Mapping[str, int], left_out: Collection[str]) -> dict[str, int]:
+    return {name: count for name, count in counts.items() if name not in left_out}
 
 
 def unstarted(digest: Digest) -> str:

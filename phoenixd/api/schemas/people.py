@@ -104,6 +104,7 @@ PEOPLE: dict[str, Schema] = {
                     "healed": COUNT,
                     "repeated": COUNT,
                     "healing": COUNT,
+                    "running_again": COUNT,
                     "quarantined": COUNT,
                     "ended": COUNT,
                     "resumed": COUNT,

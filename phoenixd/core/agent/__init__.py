@@ -150,6 +150,11 @@ class Agent:
         return RESTORING if self.is_restoring else self.state.name
 
     @property
+    def state_words(self) -> str:
+        """The same within a sentence."""
+        return self.state_name.replace("_", " ")
+
+    @property
     def is_restoring(self) -> bool:
         """Whether it runs while its lost context is being restored."""
         return isinstance(self.state, Running) and self.resonance is not None and self.resonance.is_restoring

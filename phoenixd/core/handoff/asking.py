@@ -218,7 +218,7 @@ def _why_not(found: Step, seat: Seat) -> Refusal | None:
         message = f"the next generation of {seat.name} would be called {stranger}, and another agent is"
         return Refusal("conflict", message, f"phoenixctl remove {stranger}")
     if not isinstance(holder.state, Running):
-        message = f"{seat.name} is {holder.state_name}, and only one that runs is handed over"
+        message = f"{seat.name} is {holder.state_words}, and only one that runs is handed over"
         return Refusal("conflict", message, f"phoenixctl start {seat.name} --wait")
     return None
 

@@ -64,7 +64,7 @@ def _predecessor(fleet: Fleet, handoff: Handoff) -> Check:
     agent = fleet.agents.get(name)
     if handoff.step is Step.DONE:
         return Check("predecessor down", agent is None, "it is gone" if agent is None else f"{name} is still there")
-    return Check("predecessor down", None, f"{name} is {agent.state_name}" if agent is not None else f"{name} is gone")
+    return Check("predecessor down", None, f"{name} is {agent.state_words}" if agent is not None else f"{name} is gone")
 
 
 def _room(fleet: Fleet, handoff: Handoff) -> Check:

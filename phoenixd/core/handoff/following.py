@@ -181,7 +181,7 @@ def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
         last = f"; after {most} in a row phoenixd begins none by itself" if handoff.rollbacks >= most else ""
         text = (
             f"{handoff.id} was rolled back: {handoff.why_back}{last}. "
-            f"Look: phoenixctl handoff status {handoff.seat}; once more: phoenixctl handoff start {handoff.seat}"
+            f"Look: phoenixctl handoff status {handoff.seat}; again: phoenixctl handoff start {handoff.seat}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.ROLLBACK and handoff.lingers:

@@ -72,7 +72,7 @@ def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: M
     """exec succeeded, or a run was found alive."""
     if isinstance(event, AgentStarted) and agent.run is not None and agent.run.run_id != event.run_id:
         return Decision(agent)
-    word = "adopted" if isinstance(event, RunAdopted) else "exec succeeded"
+    word = "adopted" if isinstance(event, RunAdopted) else "its program began"
     match agent.state:
         case Starting() as state:
             first_time = state.run.pid is None

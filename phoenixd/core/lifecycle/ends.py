@@ -253,8 +253,9 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
             return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
-        case restart.GiveUp(reason=reason, readings=readings, counted=is_count):
-            decision = enter(agent, Quarantined(reason, is_count), f"quarantined: {reason}", now)
+        case restart.GiveUp(reason=reason, readings=readings, counted=is_count, crashes=crashes):
+            counted_all = replace(agent, crashes=crashes or agent.crashes)
+            decision = enter(counted_all, Quarantined(reason, is_count), f"quarantined: {reason}", now)
             assert decision.agent is not None
             agent = open_item(decision.agent, "quarantined", reason, "command", now)
             alert = Alert(agent.name, "quarantined", reason)

@@ -56,7 +56,7 @@ def limits(item: InboxItem) -> str:
     if item.kind not in ASKS:
         return "only its terminal has what it asks for"
     if not item.hold:
-        return "its request is not held for an answer, or too long to be shown here"
+        return "its CLI takes no answer from here, or what it asks is too long to be shown"
     if item.veiled:
         return "secrets were taken out of what you were shown, so you have not seen all of it"
     if item.kind == QUESTION and not questions_of(call_of(item)):

@@ -72,6 +72,6 @@ def _off(agent: Agent) -> Refusal:
         remedy = f"set enabled = true in [agent.{agent.spec.role}.resonance]"
         return Refusal("conflict", f"{agent.name} has no marker: resonance is off for it", remedy)
     if not isinstance(agent.state, Running):
-        return Refusal("conflict", f"{agent.name} is {agent.state_name}", f"phoenixctl start {agent.name}")
+        return Refusal("conflict", f"{agent.name} is {agent.state_words}", f"phoenixctl start {agent.name}")
     message = f"the session of {agent.name} began before resonance was on: it has no marker"
     return Refusal("conflict", message, f"phoenixctl restart {agent.name} --fresh")

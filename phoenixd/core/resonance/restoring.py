@@ -100,7 +100,7 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
         return None
     going = known.restoration
     if isinstance(agent.state, Stopped | Quarantined):
-        return dropped(agent, f"it is {agent.state.name}")
+        return dropped(agent, f"it is {agent.state_words}")
     match going.step:
         case Step.LOG:
             asked = replace(going, deadline=now.at + SEED_WITHIN)
@@ -310,7 +310,7 @@ def _escalated(agent: Agent, why: str, now: Moment) -> Decision:
     )
     if given_up.session is not None:
         given_up = replace(given_up, session=replace(given_up.session, spoiled=LOST))
-    alert = Alert(agent.name, LOST, f"{LOST}: {why}. It is paused; once more: phoenixctl start {agent.name}")
+    alert = Alert(agent.name, LOST, f"{LOST}: {why}. It is paused; again: phoenixctl start {agent.name}")
     fact, said = _fact(given_up, Step.ESCALATE, why), f"restoration, step 7, escalate: {why}"
     if isinstance(agent.state, Running | Starting):
         ending = end_run(given_up, Afterwards.STAY, said, now)

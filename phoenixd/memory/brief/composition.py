@@ -57,7 +57,7 @@ def compose_brief(
     crew: what it is told of others of its project.
     """
     activity = activity_word(agent)
-    situation = f"{agent.state_name}{f' ({activity})' if activity else ''}: {agent.reason}" if agent.reason else ""
+    situation = f"{agent.state_words}{f' ({activity})' if activity else ''}: {agent.reason}" if agent.reason else ""
     return BriefFacts(
         state=state,
         now=now,
