@@ -39,6 +39,7 @@ class Closing:
     """Rows are heard page by page, the newest page first, each in the order of its rows."""
 
     found: dict[int, ClosedItem] = field(default_factory=dict)
+    _open: set[int] = field(default_factory=set)
     _verdicts: dict[int, tuple[bool, str]] = field(default_factory=dict)
     """Whether the answers to items counted, and why, until the row of the answer itself is heard."""
 
@@ -65,14 +66,17 @@ class Closing:
         answered = detail.get("item")
         for fact in entry.facts:
             match fact:
-                case AskingOver(item, asked):
+                case AskingOver(item, asked) if item not in self._open:
                     self._close(item, asked, stored, entry)
                     if item in self._verdicts:
                         # Its screen had closed it before the verdict on the answer came.
                         self.found[item] = replace(self.found[item], how=self._verdicts[item][1])
                 case AnswerJudged(item, taken):
                     self._verdicts[item] = taken, entry.reason
-                case Asked(item) if item in self.found:
+                case Asked(item) if item not in self.found:
+                    # It is open: what an older row says of its end was taken back.
+                    self._open.add(item)
+                case Asked(item):
                     # A hook tells what was asked; other rows that open an item have words of their own.
                     is_told = event_key(entry.event) == "hookseen"
                     self._complete(item, opened=entry.wall, text=text if is_told else "")

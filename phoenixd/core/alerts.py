@@ -65,7 +65,7 @@ def settle(
     """
     standing, kept, number = fold(agent, agent.alerts, actions, number, now, called, muted=muted)
     standing = tuple(one for one in standing if not is_over(one, agent))
-    over = [one for one in before if all(one.id != other.id for other in standing)]
+    over = [one for one in before if all(one.id != other.id for other in (*standing, *unsure(agent)))]
     if standing != agent.alerts:
         agent = replace(agent, alerts=standing)
     return agent, (*kept, *(reassure(called or agent.name, one, why) for one in over)), number
@@ -128,6 +128,12 @@ def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:
 def reassure(name: str | None, over: StandingAlert, why: str) -> Reassure:
     """The word that an alert is over, and what proved it."""
     return Reassure(name, over.kind, over.text, over.id, over.raised_wall, why, over.held)
+
+
+def unsure(agent: Agent) -> tuple[StandingAlert, ...]:
+    """The alert of a question that is closed, and perhaps not over: nobody is told of its end yet."""
+    doubted = agent.activity.doubted if agent.activity is not None else None
+    return (doubted.alert,) if doubted is not None and doubted.alert is not None else ()
 
 
 def is_over(standing: StandingAlert, agent: Agent) -> bool:

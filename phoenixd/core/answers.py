@@ -334,9 +334,16 @@ def _came_of(event: HoldAnswered) -> str:
 def holds_of(agent: Agent | None) -> tuple[int, ...]:
     """The requests that are held of its questions, that of the newest one first."""
     state = agent.state if agent is not None else None
-    if not isinstance(state, Running) or state.activity.waiting is None:
+    if not isinstance(state, Running):
         return ()
-    asked = (state.activity.waiting, *state.activity.also_asked)
+    activity = state.activity
+    # What is not sure to be over can be answered once it is sure that it is not.
+    waiting, covered = activity.waiting, activity.also_asked
+    if activity.doubted is not None:
+        waiting, covered = activity.doubted.waiting, activity.doubted.also_asked
+    if waiting is None:
+        return ()
+    asked = (waiting, *covered)
     return tuple(question.hold for question in asked if question.hold)
 
 

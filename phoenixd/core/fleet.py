@@ -146,7 +146,7 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
             number += item.id == 0
         agent = replace(agent, items=tuple(numbered))
         decision = replace(decision, agent=agent)
-    before = known.alerts if known is not None else ()
+    before = (*known.alerts, *alerts.unsure(known)) if known is not None else ()
     if before or agent.alerts or any(isinstance(action, Alert) for action in decision.actions):
         called = seats.shown(fleet.seats, agent.spec)
         muted = muting.standing(fleet.mutes, agent.spec, now.wall) is not None

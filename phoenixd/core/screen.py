@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from phoenixd.core import doubt
 from phoenixd.core.actions import Alert, DismissDialog, LookAtScreen
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Waiting
@@ -74,11 +75,14 @@ def judge_dialog(agent: Agent, state: Starting | Running, dialog: str, now: Mome
 
 def look(agent: Agent, state: Running, now: Moment) -> Decision:
     """Look at the screen for what no hook would tell: a dialog that was refused, a turn that was broken off."""
-    asked = replace(state, activity=replace(state.activity, looked_at=now.at))
     order = LookAtScreen(agent.name, state.run.incarnation)
-    waiting = state.activity.waiting
+    if state.activity.doubted is not None:
+        doubted = replace(state.activity.doubted, looked=now.at)
+        looking = replace(agent, state=replace(state, activity=replace(state.activity, doubted=doubted)))
+        return Decision(looking, (order,), "looking at the screen whether a dialog is drawn late")
     whether = "the turn was broken off" if state.run.prompt_seen and state.activity.turn_open else "anything asks"
-    why = "whether it still asks" if waiting else f"whether {whether}"
+    why = "whether it still asks" if state.activity.waiting else f"whether {whether}"
+    asked = replace(state, activity=replace(state.activity, looked_at=now.at))
     return Decision(replace(agent, state=asked), (order,), f"looking at the screen {why}")
 
 
@@ -101,10 +105,12 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"
         return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=over)), why)
-    if activity.also_asked and waiting.touched is not None and now.at - waiting.touched < SOON_FOR:
-        # Between two dialogs there is none for a moment.
+    if event.verdict != "working":
         return Decision(agent)
-    if event.verdict == "working" and (waiting.seen or _was_drawn(waiting, now)):
+    is_between = bool(activity.also_asked) and waiting.touched is not None and now.at - waiting.touched < SOON_FOR
+    if (is_between or not waiting.seen) and (doubted := doubt.begin(agent, state, now)) is not None:
+        return doubted
+    if (waiting.seen and not is_between) or _was_drawn(waiting, now):
         why = "no longer waits: the dialog has left its screen"
         return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=answered)), why)
     return Decision(agent)

@@ -139,7 +139,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         notes, actions = (*notes, limit.note), (*actions, *seen.decision.actions)
     if asked:
         notes = (*notes, f"waits for a person: {asked.kind}")
-    elif before.waiting and waiting is None:
+    elif (before.waiting and waiting is None) or (before.doubted and activity.doubted is None):
         notes = (*notes, f"no longer waits: {event.kind}")
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))

@@ -77,6 +77,10 @@ def _failure(event: TurnFailed) -> str:
 
 def with_question(activity: Activity, asked: Waiting | None) -> Activity:
     """Remember the question that a newer one covers: calls that are made together ask all at once."""
+    if asked is not None and activity.doubted is not None:
+        # What is not sure to be over may come up again as well.
+        doubted = activity.doubted
+        activity = replace(activity, waiting=doubted.waiting, also_asked=doubted.also_asked, doubted=None)
     covered = activity.waiting
     if asked is None or covered is None or covered.kind not in ASKS:
         return activity

@@ -188,4 +188,4 @@ def _heard(agent: Agent) -> tuple[Run | None, Activity | None, Parking | None]:
     live = agent.state if isinstance(agent.state, Starting | Running | Stopping) else None
     if live is None:
         return None, None, None
-    return live.run, replace(live.activity, looked_at=None), agent.limits.parking
+    return live.run, replace(live.activity, looked_at=None, doubted=None), agent.limits.parking

@@ -15,7 +15,7 @@ import structlog
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import KeysRead
-from phoenixd.core.turn.liveness import stands_on_screen
+from phoenixd.core.turn.liveness import may_be_answered
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Reads
@@ -116,4 +116,4 @@ class KeyWatch:
 
 def _asks(agent: Agent) -> bool:
     state = agent.state
-    return isinstance(state, Running) and agent.spec.has_hooks and stands_on_screen(state.activity.waiting)
+    return isinstance(state, Running) and agent.spec.has_hooks and may_be_answered(state.activity)

@@ -107,6 +107,7 @@ def hear(model: Model, frames: Iterable[Frame], at: float) -> Model:
                 agents.pop(data["name"], None)
             case "item":
                 items[data["id"]] = _told(items.get(data["id"]), data, at, ASKED)
+                closed.pop(data["id"], None)
             case "item-closed":
                 items.pop(data["id"], None)
                 closed[data["id"]] = Closed(data["agent"], data["by"], data["how"])

@@ -19,7 +19,7 @@ from phoenixd.api.feed.ledger import subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
-from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.evidence import KeysRead, ScreenSeen
 from phoenixd.core.events.fleet import AlertAcknowledged, TerminalSeen
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -108,6 +108,25 @@ async def test_who_ended_an_item_that_its_screen_closed_is_told_again_with_the_v
     word = "taken" if taken else "the terminal was first"
     await until(model, heard, lambda: word in model.closed[item["id"]][1])
     assert model.closed[item["id"]][0] == by
+    await same_as_a_snapshot(quick, model, heard)
+
+
+async def test_an_item_whose_dialog_is_drawn_late_comes_again_under_its_number(quick: Live, daemon: FakeDaemon) -> None:
+    daemon.stands_at = FIXTURE_EPOCH
+    daemon.declare("asks", harness="claude")
+    daemon.report("asks")
+    daemon.wait("asks", text="npm test", held=True)
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: bool(model.items and model.alerts))
+    before, alerts = dict(model.items), dict(model.alerts)
+    daemon.happen(KeysRead("asks", 1))
+    daemon.pass_time(0.3)
+    daemon.happen(ScreenSeen("asks", 1, "working"))
+    await until(model, heard, lambda: not model.items and not model.alerts)
+    daemon.happen(ScreenSeen("asks", 1, "permission"))
+    await until(model, heard, lambda: bool(model.items and model.alerts))
+    assert (model.items.keys(), model.alerts.keys()) == (before.keys(), alerts.keys())
+    assert not model.top.closed
     await same_as_a_snapshot(quick, model, heard)
 
 

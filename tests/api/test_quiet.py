@@ -199,6 +199,23 @@ def test_what_was_asked_is_told_in_the_words_of_its_hook_and_not_of_another_row_
     assert {one.id: (one.text, one.opened) for one in closing.newest(10)} == {7: ("", 1), 8: ("npm publish", 2)}
 
 
+@pytest.mark.parametrize("is_over", [True, False])
+def test_an_end_that_was_taken_back_is_none(is_over: bool) -> None:
+    rows = [
+        stored(1, "hook_seen", "it asks", (Asked(7, "permission"),), text="npm publish"),
+        stored(2, "screen_seen", "no longer waits", (AskingOver(7, "permission"),)),
+        stored(3, "screen_seen", "it waits after all", (Asked(7, "permission"),)),
+        *([stored(4, "hook_seen", "tool-end", (AskingOver(7, "permission"),))] if is_over else []),
+    ]
+    whole, pages = Closing(), Closing()
+    whole.hear(rows)
+    for row in reversed(rows):
+        pages.hear([row])
+    told = [(one.id, one.how, one.closed, one.opened, one.text) for one in whole.newest(10)]
+    assert told == ([(7, "tool-end", 4, 1, "npm publish")] if is_over else [])
+    assert pages.newest(10) == whole.newest(10)
+
+
 @pytest.mark.parametrize(("taken", "by"), [(True, "ada"), (False, None)])
 @pytest.mark.parametrize("is_open", [True, False])
 def test_who_ended_it_is_told_by_the_verdict_on_the_answer_and_not_by_the_screen_that_was_first(

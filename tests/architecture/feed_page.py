@@ -23,7 +23,7 @@ WHEN = {
     "item-closed": (
         "a row's",
         "it waits no more; `by` is null where no order of a person's ended it. It comes again where it is known later "
-        "whose answer counted",
+        "whose answer counted, and an `item` of its number may follow where its dialog is drawn late",
     ),
     "alert": ("a row's", "an alert stands or is told otherwise; `over` true: it is over"),
     "note": ("its own row's", "a row of the story was written, each once and in order"),

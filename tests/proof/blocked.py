@@ -113,6 +113,9 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="./dev proof blocked", description=__doc__)
     parser.add_argument("--cli", choices=list(CONTRACTED), help="of one CLI alone")
     parser.add_argument("--rounds", type=int, default=10, help="dialogs for each way to answer")
+    parser.add_argument(
+        "--reads", type=float, default=READS, help="seconds from the dialog to its answer (%(default)s)"
+    )
     given = parser.parse_args(arguments)
     rows, is_whole = [], True
     for room in ROOMS:
@@ -124,13 +127,13 @@ def main(arguments: list[str]) -> int:
             is_whole = False
             continue
         with tempfile.TemporaryDirectory(prefix="phx-") as directory:
-            rows += _room(room, found.binary, Path(directory), given.rounds)
+            rows += _room(room, found.binary, Path(directory), given.rounds, given.reads)
     print(f"{'milliseconds':82}{'n':>4}{'median':>8}{'p95':>8}{'worst':>8}{'aim':>7}")
     print(*rows, sep="\n")
     return 0 if is_whole else 1
 
 
-def _room(room: Room, binary: Path, directory: Path, rounds: int) -> list[str]:
+def _room(room: Room, binary: Path, directory: Path, rounds: int, reads: float) -> list[str]:
     """Have each way answered so often, and return the rows of the table."""
     cli = CONTRACTED[room.cli](binary)
     cli.ask_first()
@@ -145,7 +148,7 @@ def _room(room: Room, binary: Path, directory: Path, rounds: int) -> list[str]:
         cleared: dict[Way, list[float]] = {way: [] for way in room.ways}
         for number in range(len(room.ways) * rounds):
             way = room.ways[number % len(room.ways)]
-            came, took = _dialog(stage, listener, room, way, number)
+            came, took = _dialog(stage, listener, room, way, number, reads)
             seen.append(came)
             cleared[way].append(took)
     of = "from the dialog on the screen to the feed (- is before)"
@@ -157,7 +160,9 @@ def _room(room: Room, binary: Path, directory: Path, rounds: int) -> list[str]:
     ]
 
 
-def _dialog(stage: AgentStage, listener: Listener, room: Room, way: Way, number: int) -> tuple[float, float]:
+def _dialog(
+    stage: AgentStage, listener: Listener, room: Room, way: Way, number: int, reads: float
+) -> tuple[float, float]:
     """One dialog and its answer: milliseconds until each was told."""
     began = time.time()
     operator = threading.Thread(target=stage.send, args=[f"Do deed {number} now."], daemon=True)
@@ -165,7 +170,7 @@ def _dialog(stage: AgentStage, listener: Listener, room: Room, way: Way, number:
     shown = _drawn(stage) if room.draws else stage.asked(f"deed {number}\\b").at
     came, item = listener.first("item", began)
     operator.join()
-    time.sleep(READS)
+    time.sleep(max(0.0, shown + reads - time.time()))
     answered = time.time()
     if way.verdict:
         told = f"taken: {Inbox(stage.stage.runtime).answer(item.data['id'], way.verdict, 'not now')}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.moment import Instant
 
 
@@ -111,6 +112,22 @@ class Waiting:
 
 
 @dataclass(frozen=True, slots=True)
+class Doubted:
+    """A question that was closed although its dialog may be drawn yet (core.doubt): it, and what it covered.
+
+    touched: when keys were read last. looked: when the screen was looked at last.
+    """
+
+    waiting: Waiting
+    item: InboxItem
+    touched: Instant
+    looked: Instant
+    also_asked: tuple[Waiting, ...] = ()
+    alert: StandingAlert | None = None
+    """The end of which nobody has been told."""
+
+
+@dataclass(frozen=True, slots=True)
 class Activity:
     """What is known of a run's doings, from hooks, heartbeats and transcript; saved with each decision."""
 
@@ -121,6 +138,8 @@ class Activity:
     waiting: Waiting | None = None
     also_asked: tuple[Waiting, ...] = ()
     """Questions whose dialogs come up again, the newest first, when the one that it waits for is answered."""
+    doubted: Doubted | None = None
+    """The question before, while it is not sure that it is over; it waits for nothing meanwhile."""
     stale_claim: Instant | None = None
     """An explicitly old heartbeat timestamp of an open turn, which the next evidence drops."""
     claim_due: Instant | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import deafness, opening, productive, progress, requests, restart, screen
+from phoenixd.core import deafness, doubt, opening, productive, progress, requests, restart, screen
 from phoenixd.core.actions import Alert, LookAtScreen, RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
@@ -170,6 +170,12 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     is_dialog = event.verdict in SCREEN_DIALOGS
     if event.reader == "escape" and not is_dialog:
         return _seen_broken_off(agent, state, event.verdict)
+    if state.activity.doubted is not None:
+        judged = doubt.judge(agent, state, state.activity.doubted, event, now)
+        if judged is not None:
+            return judged
+        state = replace(state, activity=replace(state.activity, doubted=None, looked_at=now.at))
+        agent = replace(agent, state=state)
     if state.activity.looked_at is None and (event.reader == "look" or not is_dialog):
         # Nobody asked, or it was heard of again while the screen was being read.
         return Decision(agent)

@@ -22,6 +22,7 @@ from phoenixd.core.parts import View
 from phoenixd.core.question.call import DIALOGS
 from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.core.typing.answering import APPEARS_WITHIN
 
 FIRST, EVERY, EVERY_DEAF = 2.0, 300.0, 60.0
 """Seconds from a start, or from what was heard last, to the first look; and between two looks at most, and while the
@@ -31,8 +32,10 @@ FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
 more than so many seconds."""
 AT_FIRST, SOON, SOON_FOR = 0.1, 0.25, 2.0
 """A dialog that nobody has seen yet is looked at after the first of these seconds; then, like one that was touched,
-after the second, and at ages that double, up to so many. Who answers before the first look leaves a screen like that on
-which a dialog is not drawn yet, and it is believed gone late."""
+after the second, and at ages that double, up to so many."""
+DOUBT_LOOKS, DOUBT_LOOKS_LATER = 0.15, 2.0
+"""Seconds between two looks for the dialog of a question that was closed in doubt, as long as one may be drawn; and
+where no look has answered by then."""
 LOOK_TIME = 10.0
 """Seconds that a look, at the screen or at an open call, may take before a silent run is judged without it."""
 
@@ -85,6 +88,10 @@ def look_due(activity: Activity, seen: View) -> Instant | None:
     spec, waiting = seen.spec, activity.waiting
     if not spec.has_hooks:
         return None
+    if activity.doubted is not None:
+        doubted = activity.doubted
+        may_be_drawn = doubted.looked - doubted.touched < APPEARS_WITHIN
+        return doubted.looked + (DOUBT_LOOKS if may_be_drawn else DOUBT_LOOKS_LATER)
     asks = seen.asks in DIALOGS
     routine = None if seen.asks or seen.is_parked else _routine(activity, seen)
     if not (asks or (activity.turn_open and not seen.asks)):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.core.agent.activity import Activity, PromptKind, Waiting
+from phoenixd.core.agent.activity import Activity, Doubted, PromptKind, Waiting
 from phoenixd.core.agent.run import Run
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Heard
@@ -27,6 +27,7 @@ from phoenixd.core.turn import call_work, calls, claims, due
 
 TurnEvent = Hook | EvidenceSeen | CallWorkSeen | KeysRead
 
+CALL_ENDS = (ToolEnded, ToolFailed, PermissionDenied)
 DRAWN_WITHIN = 1.0
 """Seconds after its hook in which a dialog is drawn, and in which calls begin that were made together with its own."""
 
@@ -48,9 +49,17 @@ def stands_on_screen(waiting: Waiting | None) -> bool:
     return waiting is not None and waiting.kind in DIALOGS
 
 
+def may_be_answered(activity: Activity) -> bool:
+    """Whether keys at its terminal may answer a dialog: one that stands there, or is perhaps drawn yet."""
+    return activity.doubted is not None or stands_on_screen(activity.waiting)
+
+
 def touched(activity: Activity, spec: AgentSpec, now: Moment) -> Activity:
     """Its dialog may have been answered: no hook tells of a Yes until the call has ended. Looks follow (turn.due)."""
     waiting = activity.waiting
+    if activity.doubted is not None:
+        # Codex draws no dialog while somebody types.
+        return replace(activity, doubted=replace(activity.doubted, touched=now.at))
     if waiting is None or not stands_on_screen(waiting) or due.is_hidden(waiting, spec):
         return activity
     if waiting.touched is not None and (activity.looked_at is None or activity.looked_at < waiting.touched):
@@ -71,7 +80,10 @@ def hear(activity: Activity | None, event: TurnEvent, seen: View, now: Moment) -
     if isinstance(event, KeysRead):
         return Heard(touched(activity, seen.spec, now))
     # What the run's own session shows on the screen, another one says nothing about: a look does.
-    answers = activity.waiting is not None and not seen.begins_beside(event)
+    is_own = not seen.begins_beside(event)
+    if is_own and activity.doubted is not None and _is_sure(activity.doubted, event):
+        activity = replace(activity, doubted=None)
+    answers = is_own and activity.waiting is not None
     heard = _hear_answer(activity, event, seen.spec.has_hooks, now) if answers else activity
     return Heard(_hear_hook(heard, event, seen.spec.liveness, now))
 
@@ -153,6 +165,8 @@ def _put_off(activity: Activity, took: float) -> Instant | None:
 def settled(activity: Activity, hold: int, now: Moment) -> Activity:
     """A held question was answered or given up: those that it covered come up again."""
     waiting, covered = activity.waiting, activity.also_asked
+    if activity.doubted is not None and activity.doubted.waiting.hold == hold:
+        return replace(activity, doubted=None)
     if waiting is None:
         return activity
     if waiting.hold != hold:
@@ -187,6 +201,13 @@ def _hear_answer(activity: Activity, event: Hook, has_screen: bool, now: Moment)
         return answered(activity, now)
     # One question after the other is one wait.
     return replace(activity, waiting=replace(left[0], since=waiting.since), also_asked=left[1:])
+
+
+def _is_sure(doubted: Doubted, event: Hook) -> bool:
+    """Whether this hook tells that a question which was closed in doubt is over; of several none tells which."""
+    if isinstance(event, ToolStarted) or (doubted.also_asked and isinstance(event, CALL_ENDS)):
+        return False
+    return not _still_waits(doubted.waiting, event)
 
 
 def _still_waits(waiting: Waiting, event: Hook) -> bool:

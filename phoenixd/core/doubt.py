@@ -1,0 +1,67 @@
+"""A question that its screen closed too soon to be sure: it is opened again if its dialog is drawn after that.
+
+A hook tells of a dialog before the CLI draws it. Where a key was read, and a look finds none, the dialog was answered
+before any look saw it, or it is not drawn yet; and between two dialogs that were asked for together there is none for a
+moment. No hook tells of a Yes before its call has ended. So the question is closed at once, and its screen is looked at
+every `due.DOUBT_LOOKS` seconds: a dialog opens it again as the same item, and for `APPEARS_WITHIN` seconds after the
+newest key none proves it over. Until then its request stays held, and nobody is told that its alert is over.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from phoenixd.core.actions import Alert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Doubted
+from phoenixd.core.agent.state import Running
+from phoenixd.core.decision import Decision
+from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
+from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.moment import Moment
+from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, keep
+from phoenixd.core.turn import liveness
+from phoenixd.core.typing.answering import APPEARS_WITHIN
+
+UNSEEN_FOR, BETWEEN = 0.2, 0.4
+"""Seconds after a key in which a screen without a dialog closes nothing: no unseen question, and none of several."""
+
+
+def begin(agent: Agent, state: Running, now: Moment) -> Decision | None:
+    """Close the question that a key may have answered; None while it is too soon, or where an answer from afar is on
+    its way, of which its shim tells."""
+    activity, waiting = state.activity, state.activity.waiting
+    item = next((one for one in agent.items if one.kind in ASKED_BY_A_RUN and not one.left), None)
+    if waiting is None or waiting.touched is None or item is None or item.answering:
+        return None
+    if now.at - waiting.touched < (BETWEEN if activity.also_asked else UNSEEN_FOR):
+        return None
+    alert = next((one for one in agent.alerts if one.id == item.id), None)
+    doubted = Doubted(waiting, item, waiting.touched, now.at, activity.also_asked, alert)
+    closed = replace(liveness.answered(activity, now), doubted=doubted)
+    why = "no longer waits: keys were read at its terminal, and no dialog stands on its screen"
+    return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=closed)), why)
+
+
+def judge(agent: Agent, state: Running, doubted: Doubted, event: ScreenSeen, now: Moment) -> Decision | None:
+    """Judge a look at the screen of a run whose question is doubted; None where the rules of any other run hold."""
+    if event.verdict in SCREEN_DIALOGS:
+        if event.verdict == MENU and event.attended:
+            return Decision(agent)
+        return _opened_again(agent, state, doubted, now)
+    if event.verdict == "idle" or (event.verdict == "working" and now.at - doubted.touched >= APPEARS_WITHIN):
+        sure = replace(agent, state=replace(state, activity=replace(state.activity, doubted=None)))
+        if event.verdict == "idle" and state.activity.turn_open:
+            return None
+        return keep(sure, f"the question #{doubted.item.id} is over: no dialog was drawn after it was closed")
+    return Decision(agent)
+
+
+def _opened_again(agent: Agent, state: Running, doubted: Doubted, now: Moment) -> Decision:
+    waiting = replace(doubted.waiting, seen=True, since=now.at, touched=doubted.touched)
+    activity = replace(state.activity, waiting=waiting, also_asked=doubted.also_asked, doubted=None, looked_at=now.at)
+    alerts = agent.alerts if doubted.alert is None else (*agent.alerts, doubted.alert)
+    asking = replace(agent, state=replace(state, activity=activity), items=(*agent.items, doubted.item), alerts=alerts)
+    told = (Alert(agent.name, doubted.item.kind, doubted.item.text),) if doubted.alert is None else ()
+    why = f"waits for a person after all: the dialog of #{doubted.item.id} is drawn only now"
+    return replace(keep(asking, why), actions=told)
