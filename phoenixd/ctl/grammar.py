@@ -232,7 +232,7 @@ def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool)
     elif parameter.type == "integer":
         keys["type"] = int
     elif parameter.type == "pairs":
-        keys |= {"action": "append", "metavar": "K=V"}
+        keys["action"] = "append"
     elif parameter.type == "words":
         keys["nargs"] = "*"
     if parameter.flag is None:
@@ -240,8 +240,8 @@ def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool)
             keys["nargs"] = "?"
         leaf.add_argument(parameter.name, metavar=parameter.name.upper(), **keys)
         return
-    if parameter.type not in ("boolean", "pairs") and not parameter.choices:
-        keys["metavar"] = {"integer": "N", "duration": "TIME"}.get(parameter.type, parameter.name.upper())
+    if parameter.type != "boolean" and not parameter.choices:
+        keys["metavar"] = parameter.metavar
     spellings = [parameter.flag, *([parameter.short] if parameter.short else [])]
     leaf.add_argument(*spellings, dest=parameter.name, required=parameter.required, **keys)
 

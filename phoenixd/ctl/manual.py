@@ -16,7 +16,8 @@ from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.core.selection import KEYS
 from phoenixd.ctl.shells.spoken import COMMON_OPTIONS, Option, Verb, spoken
 
-SECTION = re.compile(r"^\[(?P<name>[^\]]+)\](?: *# (?P<said>.*))?$")
+SECTION = re.compile(r"^(?:# )?\[(?P<name>[^\]]+)\](?: *# (?P<said>.*))?$")
+MORE = re.compile(r"^ +# (?P<said>.*)$")
 KEY = re.compile(r"^(?P<off># )?(?P<key>[a-z][a-z0-9_.]*|NAME) = (?P<value>.*?)(?: +# (?P<said>.*))?$")
 SEE_ALSO = (
     ("phoenixctl", "1"), ("phoenixd", "8"), ("phoenixd.toml", "5"), ("tmux", "1"), ("systemctl", "1"),
@@ -40,16 +41,26 @@ ENVIRONMENT = (
 PLACES = (
     ("/etc/phoenixd, ~/.config/phoenixd", "the configuration: phoenixd.toml, conf.d/*.toml, agents.d/*.toml"),
     ("/var/lib/phoenixd, ~/.local/state/phoenixd", "the journal, declared agents, their briefs, the log"),
-    ("/run/phoenixd, $XDG_RUNTIME_DIR/phoenixd", "the sockets of the control API and of tmux"),
+    (
+        "/run/phoenixd, $XDG_RUNTIME_DIR/phoenixd, ~/.local/state/phoenixd/run",
+        "the sockets of the control API and of tmux; the last one for an account that does not linger",
+    ),
+)
+DAEMON_ENVIRONMENT = (
+    ("PHOENIX_STATE_DIR", "the state directory, where --state-dir names none"),
+    ("PHOENIX_RUNTIME_DIR", "the runtime directory, where --runtime-dir names none"),
+    ("CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY", "the same three, as systemd names them to a unit"),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR", "where the three lie, where nothing else names them"),
 )
 SIGNALS = (
-    ("SIGTERM, SIGINT, SIGQUIT", "ends the daemon in order; the agents live on"),
-    ("SIGHUP", "reads the configuration again, as phoenixctl apply"),
+    ("SIGTERM, SIGINT, SIGQUIT", "end the daemon in order; the agents live on"),
+    ("SIGHUP", "has it read the configuration again, as phoenixctl apply"),
 )
 ENDS = (
     ("0", "it was asked to end"),
+    ("1", "it cannot run; the reason is printed"),
     ("2", "the command line makes no sense"),
-    ("6", "another daemon owns the state directory or the runtime directory"),
+    ("6", "another daemon owns the state directory or the runtime directory, or an agent asks"),
     ("78", "the configuration cannot be used"),
 )
 
@@ -89,7 +100,8 @@ def phoenixd() -> str:
         "and phoenixctl install-service makes systemd units for it. Agents outlive the daemon: the next one finds them."
     )
     lines += [".SH OPTIONS", *(line for one in DAEMON_OPTIONS for line in _option(one, VALUES.get(one.flag)))]
-    lines += [".SH SIGNALS", *_terms(SIGNALS), ".SH EXIT STATUS", *_terms(ENDS), ".SH FILES", *_terms(PLACES)]
+    lines += [".SH ENVIRONMENT", *_terms(DAEMON_ENVIRONMENT), ".SH SIGNALS", *_terms(SIGNALS)]
+    lines += [".SH EXIT STATUS", *_terms(ENDS), ".SH FILES", *_terms(PLACES)]
     return _page([*lines, *_see_also("phoenixd")])
 
 
@@ -97,17 +109,37 @@ def configuration(text: str) -> str:
     """phoenixd.toml(5). text: config/phoenixd.toml, every key with its default and what it does."""
     intro, _, rest = text.partition("\n\n")
     lines = [*_head("PHOENIXD.TOML", 5, "phoenixd.toml", "configuration of phoenixd"), ".SH DESCRIPTION"]
-    lines += _paragraph(" ".join(line.lstrip("# ") for line in intro.splitlines()))
-    lines += [".SH KEYS", "A key without a default is shown with an example."]
-    for line in rest.splitlines():
-        if (found := SECTION.match(line)) is not None:
-            lines += [".SS " + _text(f"[{found['name']}]"), *_paragraph(found["said"] or "")]
-        elif (found := KEY.match(line)) is not None:
-            default = " (example)" if found["off"] else ""
-            lines += [".TP", f"{_bold(found['key'])} = {_text(found['value'])}{default}", _text(found["said"] or "")]
-        elif line.startswith("# "):
-            lines += _paragraph(line[2:])
+    # What the file says of itself as a file stands in its first paragraph.
+    _, _, said = intro.partition("\n#\n")
+    lines += _paragraph(" ".join(line.lstrip("# ") for line in said.splitlines()))
+    lines += [".SH KEYS", "Every key with its default. A key that has none is shown with an example."]
+    words: list[str] = []
+    for line in [*_whole(rest), ""]:
+        section, key = SECTION.match(line), KEY.match(line)
+        if section is None and key is None and line.startswith("# "):
+            words.append(line[2:])
+            continue
+        lines += _paragraph(" ".join(words))
+        words = []
+        if section is not None:
+            lines += [".SS " + _text(f"[{section['name']}]"), *_paragraph(section["said"] or "")]
+        elif key is not None:
+            default = " (example)" if key["off"] else ""
+            lines += [".TP", f"{_bold(key['key'])} = {_text(key['value'])}{default}", _text(key["said"] or "")]
+    lines += [".SH FILES", *_terms(PLACES[:2])]
     return _page([*lines, *_see_also("phoenixd.toml")])
+
+
+def _whole(text: str) -> list[str]:
+    """The lines, each with the lines on which its comment goes on."""
+    found: list[str] = []
+    for line in text.splitlines():
+        more = MORE.match(line)
+        if more is not None and found:
+            found[-1] = f"{found[-1]} {more['said']}"
+        else:
+            found.append(line)
+    return found
 
 
 def _verb(verb: Verb, operations: tuple[Operation, ...]) -> Iterator[str]:
@@ -141,7 +173,7 @@ def _place(one: Parameter, *, is_needed: bool) -> str:
 
 def _option(one: Option, value: str | None = None) -> Iterator[str]:
     chosen = one.value.words if one.value is not None else ()
-    shown = "|".join(chosen) if chosen else value or one.flag.lstrip("-").replace("-", "_").upper()
+    shown = "|".join(chosen) if chosen else value or one.metavar
     takes = f" \\fI{_text(shown)}\\fR" if one.value is not None or value is not None else ""
     spelled = ", ".join(_bold(flag) for flag in reversed(one.spellings))
     yield from _term(f"{spelled}{takes}", one.help)

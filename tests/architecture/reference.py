@@ -56,7 +56,7 @@ def _shown(parameter: Parameter) -> str:
     if parameter.flag is None:
         spelled = "-- ARGV..." if is_argv else parameter.name.upper()
         return spelled if parameter.required else f"[{spelled}]"
-    return f"[{parameter.flag}]" if parameter.type == "boolean" else f"[{parameter.flag} {parameter.name.upper()}]"
+    return f"[{parameter.flag}]" if parameter.type == "boolean" else f"[{parameter.flag} {parameter.metavar}]"
 
 
 if __name__ == "__main__":

@@ -52,7 +52,7 @@ MANY_AGENTS: tuple[Operation, ...] = (
         exits=(CHANGED, TIMED_OUT),
     ),
     Operation(
-        "undo", ("undo",), "Take the newest stop, removal, fresh start or mute back, or the newest of these; 7 days",
+        "undo", ("undo",), "Take back the newest stop, removal, fresh start or mute, of all or of these, within 7 days",
         (
             WHICH, *MANY,
             Parameter(

@@ -51,6 +51,11 @@ class Parameter:
     shape: str = ""
     listed: str = ""
 
+    @property
+    def metavar(self) -> str:
+        """What stands for its value where the command line is explained."""
+        return {"integer": "N", "duration": "TIME", "pairs": "K=V"}.get(self.type, self.name.upper())
+
 
 @dataclass(frozen=True, slots=True)
 class Operation:

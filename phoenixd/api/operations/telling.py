@@ -9,7 +9,6 @@ from phoenixd.api.operations.parameters import (
     LINES,
     LOOK,
     NAME,
-    NOT_NOW,
     SELECT,
     TEXT_FORM,
     TIMED_OUT,
@@ -92,7 +91,7 @@ TELLING: tuple[Operation, ...] = (
             timeout("30s"), *TEXT_FORM,
         ),
         method="POST", path="/v1/inbox/{id}/answer", rights="operate", response="Answered", idempotent=False,
-        exits=(NOT_NOW, TIMED_OUT),
+        exits=((6, "it waits no more, another answer was first, or it takes none like this; told why"), TIMED_OUT),
     ),
     Operation(
         "since", ("since",), "What happened since a time, or since you looked",

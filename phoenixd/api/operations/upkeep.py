@@ -110,8 +110,8 @@ UPKEEP: tuple[Operation, ...] = (
     Operation(
         "hooks_install", ("hooks", "install"), f"Merge them into {HOOKED}'s settings",
         (
-            Parameter("user", "local", "boolean", f"~/{SETTINGS}", flag="--user", default=False),
-            Parameter("project", "local", "string", f"DIR/{SETTINGS}", flag="--project", names="directories"),
+            Parameter("user", "local", "boolean", f"into ~/{SETTINGS}", flag="--user", default=False),
+            Parameter("project", "local", "string", f"into {SETTINGS} below it", flag="--project", names="directories"),
         ),
     ),
     Operation("hooks_test", ("hooks", "test"), "Call the hook program once for each event"),

@@ -84,7 +84,7 @@ WORK: tuple[Operation, ...] = (
         (
             Parameter("path", "body", "string", "the file, from the workspace's root", names="files"),
             Parameter(
-                "withdraw", "body", "string", "take back all that this project has shared", flag="--withdraw",
+                "withdraw", "body", "string", "take back all that this project shared, by its name", flag="--withdraw",
                 pattern=PROJECT_PATTERN, shape=PROJECT_SHAPE,
             ),
             *OF_PROJECT_SENT, *TEXT_FORM,

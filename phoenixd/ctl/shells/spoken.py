@@ -34,6 +34,7 @@ class Option:
     short: str | None = None
     value: Value | None = None
     repeats: bool = False
+    metavar: str = ""
 
     @property
     def spellings(self) -> tuple[str, ...]:
@@ -67,7 +68,7 @@ class Verb:
 
 COMMON_OPTIONS = (
     Option("--json", COMMON["--json"]),
-    Option("--socket", COMMON["--socket"], value=Value(kind="files")),
+    Option("--socket", COMMON["--socket"], value=Value(kind="files"), metavar="PATH"),
     Option("--color", COMMON["--color"], value=Value(COLOURS)),
     Option("--no-pager", COMMON["--no-pager"]),
     Option("--help", "what the verb does and takes", "-h"),
@@ -106,7 +107,9 @@ def _verb(words: tuple[str, ...], operations: tuple[Operation, ...]) -> Verb:
 
 def _option(parameter: Parameter) -> Option:
     value = None if parameter.type == "boolean" else _value(parameter)
-    return Option(parameter.flag or "", parameter.help, parameter.short, value, repeats=parameter.type == "pairs")
+    return Option(
+        parameter.flag or "", parameter.help, parameter.short, value, parameter.type == "pairs", parameter.metavar
+    )
 
 
 def _value(parameter: Parameter) -> Value:
