@@ -40,8 +40,24 @@ async def test_promise_11_an_answer_counts_once_and_closes_the_item(live: Live, 
     second = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "deny", "reason": "no"})
 
     assert (first.exit, first.json["taken"]) == (0, True)
-    assert second.exit == NOT_FOUND
+    assert second.exit == CONFLICT
+    assert second.json["detail"] == "#1 waits no more; operator ended it: #1: its answer was taken"
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+
+async def test_promise_11_who_answers_what_was_answered_at_its_terminal_is_told_how_it_ended(
+    live: Live, asking: FakeDaemon
+) -> None:
+    asking.happen(HoldReleased("docs", 1, 1))
+
+    late = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
+    never = await live.ask("POST", "/v1/inbox/2/answer", {"verdict": "allow"})
+
+    assert late.exit == CONFLICT
+    assert late.json["detail"].startswith(
+        "#1 waits no more; nobody answered it from afar: its question was answered at"
+    )
+    assert never.exit == NOT_FOUND
 
 
 async def test_promise_11_the_loser_is_told_who_was_first(live: Live, asking: FakeDaemon) -> None:
@@ -68,7 +84,7 @@ async def test_promise_11_the_same_question_again_is_another_item(live: Live, as
 
     stale = await live.ask("POST", "/v1/inbox/1/answer", {"verdict": "allow"})
 
-    assert stale.exit == NOT_FOUND
+    assert stale.exit == CONFLICT
     assert [item["id"] for item in (await live.ask("GET", "/v1/inbox")).json["items"]] == [2]
 
 

@@ -6,6 +6,7 @@ import time
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers.past import has_ended
 from phoenixd.api.handlers.queries import find_item
 from phoenixd.api.handlers.sending import typing_verdict
 from phoenixd.api.history import event_key
@@ -13,6 +14,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.events.orders import AnswerRequested
+from phoenixd.core.inbox import inbox
 from phoenixd.core.question.call import ASKS, PLAN, PROPOSAL, QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear
@@ -25,7 +27,7 @@ MAX_WORDS = 1000
 
 
 async def answer_item(ask: Ask) -> Reply:
-    item = find_item(ask)
+    item = await _item(ask)
     words = _words(ask)
     if item.kind == QUESTION and not ask.arguments["answer"]:
         why = f"#{item.id} is a question and no permission: it takes an answer, and no verdict"
@@ -48,7 +50,8 @@ async def answer_item(ask: Ask) -> Reply:
     )
     refusal = await ask.service.order(event)
     if refusal is not None:
-        raise problems.of_refusal(refusal)
+        is_open = any(one.id == item.id for one in inbox(ask.service.fleet()))
+        raise (None if is_open else await has_ended(ask, item.id)) or problems.of_refusal(refusal)
     if item.kind == PROPOSAL:
         # It is phoenixd's own question: the order is the answer.
         return _reply(item, words, True, _done(ask, item, words))
@@ -60,6 +63,16 @@ async def answer_item(ask: Ask) -> Reply:
         return _unknown(item, words, timeout)
     taken, why = outcome
     return _reply(item, words, True, _done(ask, item, words)) if taken else _lost(item, words, why)
+
+
+async def _item(ask: Ask) -> InboxItem:
+    """What is answered; raises Problem, of what has ended with whose word ended it, and how."""
+    try:
+        return find_item(ask)
+    except Problem as problem:
+        word = str(ask.arguments["id"])
+        too_late = await has_ended(ask, int(word)) if problem.code == "not_found" and word.isdecimal() else None
+        raise too_late or problem from None
 
 
 def _words(ask: Ask) -> tuple[str, ...]:

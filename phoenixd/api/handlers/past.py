@@ -35,7 +35,7 @@ async def list_items(ask: Ask) -> Reply:
         _have_all(several - {one.id for one in found}, not_waiting)
         body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
         return Reply(body, lambda here: inbox_page(items, here))
-    closing = await _closed(ask, names, wanted)
+    closing = await _closed(ask, names, wanted, int(ask.arguments["limit"]))
     _have_all(wanted - closing.found.keys(), lambda one: _not_closed(ask, one))
     ended = [closing.found[one] for one in sorted(wanted)] or closing.newest(int(ask.arguments["limit"]))
     told = {"state": "closed", "items": [], "closed": [_closed_item(one) for one in ended]}
@@ -84,8 +84,19 @@ def written_of(ask: Ask, names: frozenset[str] | None) -> tuple[str, ...] | None
     return tuple(found)
 
 
-async def _closed(ask: Ask, names: frozenset[str] | None, numbers: Set[int]) -> Closing:
-    """What the rows tell, as far back as is asked for. numbers: of those that are; none for all."""
+async def has_ended(ask: Ask, number: int) -> Problem | None:
+    """Why an answer to what has ended comes too late: by whom and how that ended. None where that is not known."""
+    if number >= ask.service.fleet().next_item:
+        return None
+    ended = (await _closed(ask, None, {number})).found.get(number)
+    if ended is None:
+        return None
+    by = f"{ended.by} ended it" if ended.by is not None else "nobody answered it from afar"
+    return Problem("conflict", f"#{number} waits no more; {by}: {ended.how}", f"phoenixctl inbox {number} --closed")
+
+
+async def _closed(ask: Ask, names: frozenset[str] | None, numbers: Set[int], limit: int = 0) -> Closing:
+    """What the rows tell, as far back as is asked for. numbers: of those that are; none for so many of all."""
     closing, before, written = Closing(), None, written_of(ask, names)
     since = ask.service.now().wall - KEPT
     for _ in range(MOST_PAGES):
@@ -93,7 +104,7 @@ async def _closed(ask: Ask, names: frozenset[str] | None, numbers: Set[int]) -> 
             agent=written, newest=True, limit=PAGE_ROWS, story=True, since_wall=since, before=before
         )
         closing.hear(rows)
-        if len(rows) < PAGE_ROWS or _is_enough(closing, numbers, int(ask.arguments["limit"])):
+        if len(rows) < PAGE_ROWS or _is_enough(closing, numbers, limit):
             break
         before = rows[0].seq
     return closing
