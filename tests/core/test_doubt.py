@@ -153,6 +153,33 @@ def test_the_end_of_one_of_two_calls_tells_not_which_dialog_may_still_come() -> 
     story.screen = "permission"
     story.wait(0.2)
     assert waits(story)
+    assert isinstance(story.state, Running)
+    assert [one.hold for one in story.state.activity.also_asked] == [1]
+
+
+def test_a_dialog_that_was_drawn_late_has_been_seen_and_its_absence_proves_it_over() -> None:
+    story = doubting()
+    story.screen = "permission"
+    story.wait(0.2)
+    assert waits(story)
+    keys(story)
+    story.screen = "working"
+    story.wait(0.3)
+    assert not waits(story)
+    assert doubted(story) is None
+    assert [order.hold for order in story.of(ReleaseHold)] == [1]
+
+
+def test_a_key_that_is_still_on_its_way_when_the_dialog_is_found_is_seen_to_answer_it() -> None:
+    story = doubting()
+    story.wait(0.1)
+    keys(story)
+    story.screen = "permission"
+    story.wait(DOUBT_LOOKS)
+    assert waits(story)
+    story.screen = "working"
+    story.wait(0.5)
+    assert not waits(story)
 
 
 def test_between_two_dialogs_there_is_none_for_a_moment_and_the_item_stays() -> None:
