@@ -185,6 +185,20 @@ def test_a_screen_on_which_the_dialog_was_never_seen_clears_nothing_that_nobody_
     assert waits(story)
 
 
+@pytest.mark.parametrize(("idle_for", "closed"), [(0.2, False), (1.0, False), (2.2, True)])
+def test_an_idle_screen_right_after_the_hook_closes_nothing_that_nobody_has_seen_or_touched(
+    idle_for: float, closed: bool
+) -> None:
+    """Codex shows neither its work nor the dialog while its hook runs, and draws that 0.9 s later."""
+    story = asking(screen="idle")
+    story.wait(idle_for)
+    story.screen = "permission"
+    story.wait(0.9)
+    assert waits(story) is not closed
+    assert isinstance(story.state, Running)
+    assert story.state.activity.turn_open is not closed
+
+
 def test_a_dialog_that_is_drawn_late_is_looked_for_until_it_is_seen() -> None:
     story = asking(screen="working")
     assert looks(story, 2.125) == [*FIRST, 0.5, 1, 2]
