@@ -49,8 +49,11 @@ PLACES = (
 DAEMON_ENVIRONMENT = (
     ("PHOENIX_STATE_DIR", "the state directory, where --state-dir names none"),
     ("PHOENIX_RUNTIME_DIR", "the runtime directory, where --runtime-dir names none"),
-    ("CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY", "the same three, as systemd names them to a unit"),
-    ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR", "where the three lie, where nothing else names them"),
+    (
+        "CONFIGURATION_DIRECTORY, STATE_DIRECTORY, RUNTIME_DIRECTORY",
+        "configuration, state and runtime directory, as systemd names them to a unit",
+    ),
+    ("XDG_CONFIG_HOME, XDG_STATE_HOME, XDG_RUNTIME_DIR", "where these three lie, unless something else names them"),
 )
 SIGNALS = (
     ("SIGTERM, SIGINT, SIGQUIT", "end the daemon in order; the agents live on"),

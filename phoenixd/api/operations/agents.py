@@ -150,7 +150,7 @@ AGENTS: tuple[Operation, ...] = (
             wait("return when it arrived", default=True, flag=None),
             Parameter(
                 "timeout", "body", "duration",
-                "how long it may wait for its turn; what came of it is told at most 45s later", flag="--timeout",
+                "how long it may wait for its turn; what came of it is told at most 45 s later", flag="--timeout",
                 default="1m",
             ),
             Parameter("key", "local", "string", "a word of yours: with it again, nothing is typed twice", flag="--key"),
