@@ -91,6 +91,25 @@ async def test_keys_are_told_while_a_question_stands_and_not_after_it() -> None:
         assert {one.agent for one in told} == {"b"}
 
 
+async def test_keys_are_told_while_a_question_is_doubted_for_they_keep_its_dialog_from_being_drawn() -> None:
+    terminals, told, story = Terminals("a", "b"), list[KeysRead](), asks("a")
+    async with watching(terminals, told) as watch:
+        story.tell(KeysRead("a", 1))
+        story.wait(0.5)
+        assert story.agent.items == ()
+        watch.hear([story.agent])
+        await told_of(terminals, told, "a")
+
+        story.wait(6)
+        other = asks("b")
+        watch.hear([story.agent, other.agent])
+        await told_of(terminals, told, "b")
+        told.clear()
+        terminals.type("a")
+        await told_of(terminals, told, "b")
+        assert {one.agent for one in told} == {"b"}
+
+
 async def test_keys_at_one_terminal_say_nothing_of_another() -> None:
     terminals, told = Terminals("a", "b"), list[KeysRead]()
     async with watching(terminals, told, asks("a").agent, asks("b").agent):
