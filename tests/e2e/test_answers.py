@@ -28,7 +28,7 @@ from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
 
-CONFLICT, NOT_FOUND, DENIED, USAGE = 6, 4, 5, 2
+CONFLICT, DENIED, USAGE = 6, 5, 2
 RESTART = 'restart = {max_crashes = 100, period = "1m", backoff_initial = "10ms", backoff_max = "10ms"}\n'
 HAZARDS = {3: "two tools", 7: "daemon dies", 13: "agent dies", 17: "expiry"}
 """What else happens in every twentieth race."""
@@ -195,7 +195,7 @@ def test_promise_11_an_operator_allows_once_and_denies_with_a_reason(asking: Ask
     asking.is_quiet()
     # Once: what is asked next has another number, and an answer to the old one reaches nobody.
     again = asking.ask("denied")
-    assert stage.ctl("answer", str(item["id"]), "allow").returncode == NOT_FOUND
+    assert stage.ctl("answer", str(item["id"]), "allow").returncode == CONFLICT
     assert stage.ctl("answer", str(again["id"]), "deny", "no", "--hash", "0" * 64).returncode == CONFLICT
     stage.ask("answer", str(again["id"]), "deny", "not before the release")
     assert asking.outcome("denied") == ("answer", "no")
