@@ -14,7 +14,6 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.events.orders import AnswerRequested
-from phoenixd.core.inbox import inbox
 from phoenixd.core.question.call import ASKS, PLAN, PROPOSAL, QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear
@@ -50,8 +49,7 @@ async def answer_item(ask: Ask) -> Reply:
     )
     refusal = await ask.service.order(event)
     if refusal is not None:
-        is_open = any(one.id == item.id for one in inbox(ask.service.fleet()))
-        raise (None if is_open else await has_ended(ask, item.id)) or problems.of_refusal(refusal)
+        raise problems.of_refusal(refusal)
     if item.kind == PROPOSAL:
         # It is phoenixd's own question: the order is the answer.
         return _reply(item, words, True, _done(ask, item, words))
