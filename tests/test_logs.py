@@ -191,6 +191,7 @@ def test_a_terminal_gets_text() -> None:
     assert text[8:].strip() == 'info    tested agent=a reason="two words"'
 
 
+@pytest.mark.slow  # The text of the package is the same for every user and every Python.
 def test_event_names_are_constants() -> None:
     """A name made from data cannot be searched for, and is a place for an agent's words."""
     levels = {"debug", "info", "warning", "error", "exception", "critical"}

@@ -9,9 +9,9 @@ from collections.abc import Awaitable, Callable
 from typing import TypeVar
 
 T = TypeVar("T")
-PAUSE = 0.01
+PAUSE = 0.02
 LONGEST_PAUSE = 0.25
-"""Seconds between two looks. The first comes soon; then a tenth of the wait so far, to leave the processors alone."""
+"""Seconds between two looks. The first comes soon; then a quarter of the wait so far, to leave the processors alone."""
 PATIENCE = 60.0
 """Seconds: a machine whose cores are all busy has been seen to need half of it."""
 
@@ -43,4 +43,4 @@ def eventually_sync(condition: Callable[[], T], timeout: float = PATIENCE, what:
 
 
 def pause_after(waited: float) -> float:
-    return min(max(waited / 10, PAUSE), LONGEST_PAUSE)
+    return min(max(waited / 4, PAUSE), LONGEST_PAUSE)

@@ -22,9 +22,9 @@ from typing import Any, ClassVar
 from phoenixd.directories import make_private
 
 PATIENCE = 60.0
-PAUSE = 0.01
+PAUSE = 0.02
 LONGEST_PAUSE = 0.25
-"""Seconds between two looks. The first comes soon; then a tenth of the wait so far: a look costs a daemon 2 ms."""
+"""Seconds between two looks. The first comes soon; then a quarter of the wait so far: a look costs a daemon 2 ms."""
 ANSWER = 30.0
 """Seconds for one answer of the daemon."""
 
@@ -146,7 +146,7 @@ class Stage:
             waited = time.monotonic() - began
             if waited > patience:
                 raise StageFailed(f"waited {patience:.0f} s in vain until {what}\n{self.log_tail()}")
-            time.sleep(min(max(waited / 10, PAUSE), LONGEST_PAUSE))
+            time.sleep(min(max(waited / 4, PAUSE), LONGEST_PAUSE))
         return time.monotonic() - began
 
     def until_running(

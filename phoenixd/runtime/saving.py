@@ -8,6 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import chain
 
 import anyio
 
@@ -232,7 +233,7 @@ def _merge(batches: list[Batch]) -> Batch:
             removed.pop(agent.name, None)
         removed.update(batch.removed)
     kept = tuple(agent for name, agent in changed.items() if name not in removed)
-    entries = tuple(entry for batch in batches for entry in batch.entries)
+    entries = tuple(chain.from_iterable(batch.entries for batch in batches))
     after = max(batch.after_row for batch in batches)
     incidents = tuple(incident for batch in batches for incident in batch.incidents)[-MOST_INCIDENTS:]
     treatments = tuple(one for batch in batches for one in batch.treatments)[-MOST_TREATMENTS:]

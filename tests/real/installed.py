@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import fcntl
 import functools
+import json
 import os
 import re
 import shutil
@@ -69,10 +70,10 @@ def locate(harness: str, pin: str | None = None) -> Located:
     binary = cache / "node_modules" / ".bin" / harness
     with (cache / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # two test processes must not install into one directory
-        is_missing = wanted == "latest" or not _checked(wanted, binary, "cache").binary
+        is_missing = wanted == "latest" or not _checked(wanted, binary, "cache", cache / "said").binary
         if is_missing and (problem := _install(npm, cache, f"{PACKAGES[harness]}@{wanted}")):
             return Located(None, problem)
-        return _checked(wanted, binary, "cache")
+        return _checked(wanted, binary, "cache", cache / "said")
 
 
 def require(harness: str, pin: str | None = None) -> Path:
@@ -103,13 +104,28 @@ def says(binary: Path) -> str:
     return " ".join(said.split())
 
 
-def _checked(wanted: str, binary: Path, source: str) -> Located:
+def _checked(wanted: str, binary: Path, source: str, kept: Path | None = None) -> Located:
     if not binary.exists():
         return Located(None, f"{source}: {binary} does not exist")
     try:
-        said = says(binary)
+        said = says(binary) if kept is None else _said_before(binary, kept)
     except (OSError, subprocess.TimeoutExpired) as error:
         return Located(None, f"{source}: {binary} --version: {error}")
     if not said or (wanted != "latest" and wanted not in said):
         return Located(None, f"{source}: {binary} says {said[:60]!r}, the pinned version is {wanted}")
     return Located(binary, "")
+
+
+def _said_before(binary: Path, kept: Path) -> str:
+    """What it says, asked once for each state of the file: each of many test processes would start it anew."""
+    status = binary.stat()
+    state = [str(binary.resolve()), status.st_ino, status.st_size, status.st_mtime_ns]
+    try:
+        known, said = json.loads(kept.read_text())
+        if known == state:
+            return str(said)
+    except (FileNotFoundError, ValueError):
+        pass
+    said = says(binary)
+    kept.write_text(json.dumps([state, said]))
+    return said

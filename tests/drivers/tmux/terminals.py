@@ -69,4 +69,4 @@ def drift(room: Path) -> list[str]:
 
 def recorder(path: Path, paste: str = "bracketed") -> list[str]:
     """argv of a program in raw mode that appends all its input to `path`."""
-    return [sys.executable, "-c", RECORDER, str(path), paste]
+    return [sys.executable, "-I", "-S", "-c", RECORDER, str(path), paste]
