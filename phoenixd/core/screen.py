@@ -103,7 +103,7 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     answered = liveness.answered(activity, now)
     asked = max(waiting.since, activity.evidence_at)
     if event.verdict == "idle" and not waiting.seen and waiting.touched is None and now.at - asked < SOON_FOR:
-        # While its hook runs, Codex shows neither its work nor the dialog that comes after that.
+        # While its hook runs, a CLI may show neither its work nor the dialog that comes after that.
         return Decision(agent)
     if event.verdict == "idle":
         over = replace(answered, turn_open=False, leases=())

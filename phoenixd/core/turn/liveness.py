@@ -58,7 +58,7 @@ def touched(activity: Activity, spec: AgentSpec, now: Moment) -> Activity:
     """Its dialog may have been answered: no hook tells of a Yes until the call has ended. Looks follow (turn.due)."""
     waiting = activity.waiting
     if activity.doubted is not None:
-        # Codex draws no dialog while somebody types.
+        # A CLI may draw no dialog while somebody types.
         return replace(activity, doubted=replace(activity.doubted, touched=now.at))
     if waiting is None or not stands_on_screen(waiting) or due.is_hidden(waiting, spec):
         return activity
