@@ -178,7 +178,8 @@ def in_forks(
         for number, tests in forkable.items()
     ]
     left = set(range(len(drawn)))
-    for number, verdict in copy.forks(asked, jobs) if asked else ():
+    limits = {name: PATIENCE * (SHORTEST + one) for name, one in lines.tests}
+    for number, verdict in copy.forks(asked, jobs, limits) if asked else ():
         if number == CONTROL and verdict.word != "survived":
             raise SystemExit(f"in a copy of the tree the tests fail without any mutant: {verdict.by}")
         if number != CONTROL and verdict.word != "cold":

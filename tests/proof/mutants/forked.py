@@ -33,11 +33,11 @@ PR_SET_PDEATHSIG = 1
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """One mutant, or none for the control; its tests, and how long they may take."""
+    """One mutant, or none for the control; its tests, each with how long it may take, and how long they all may."""
 
     number: int
     mutant: Mutant | None
-    tests: list[str]
+    tests: list[tuple[str, float]]
     limit: float
 
 
@@ -138,7 +138,11 @@ def _try(session: pytest.Session, items: dict[str, pytest.Item], asked: Asked, s
     for fd in (0, 1, 2):
         os.dup2(nowhere, fd)
     gc.unfreeze()  # What is frozen is listed nowhere.
-    chosen = [items[name] for name in asked.tests if name in items]
+    chosen = [items[name] for name, _ in asked.tests if name in items]
+    for name, limit in asked.tests:
+        if name in items:
+            # A mutant that hangs costs what one test may take, and not what all of them may.
+            items[name].add_marker(pytest.mark.timeout(limit), append=False)
     codes = code_of(session.config.rootpath, asked.mutant) if asked.mutant is not None else None
     if not chosen or (asked.mutant is not None and (codes is None or not plant(*codes))):
         return COLD

@@ -60,8 +60,9 @@ class Lines:
                 return list(files)
         by_line = self.lines.get(mutant.path, {})
         numbers = set(by_line.get(str(mutant.seen_at), ()))
-        if not numbers and not _in_a_body(mutant):
-            # What runs only while the file is imported is seen by all that use the file.
+        if not numbers and (not _in_a_body(mutant) or not by_line):
+            # What runs only while the file is imported is seen by all that use the file. A file that is newer than
+            # what was measured has no lines yet.
             numbers = {n for found in by_line.values() for n in found} or self._beside(mutant.path)
             numbers |= set(self.imports.get(mutant.path, ()))
         return [name for name, _ in sorted((self.tests[number] for number in numbers), key=lambda test: test[1])]
@@ -90,7 +91,7 @@ def measured(root: Path, files: Sequence[str], jobs: int, until: float = inf) ->
     changes, its lines move: a test that began to run a line is not asked about it, so that a mutant may seem to survive
     and none seems killed. Without the cache all is measured anew.
     """
-    places = parts_of(root, files)
+    places = parts_of(root)
     lacking = [name for name, place in places.items() if not place.exists()]
     if lacking:
         print(f"measuring which test runs which line: {len(lacking)} of {len(places)} files of tests", flush=True)
@@ -151,12 +152,11 @@ def digest_of(root: Path, paths: Iterable[Path], about: str = "") -> str:
     return digest.hexdigest()[:16]
 
 
-def parts_of(root: Path, files: Iterable[str]) -> dict[str, Path]:
+def parts_of(root: Path) -> dict[str, Path]:
     """Return where the part of each file of tests is kept: by that file and all that it imports of the tests."""
     rooms = [path for room in MEASURED for path in root.glob(f"{room}/**/test_*.py")]
-    about = f"{sorted(files)} {MARKS}"
     return {
-        str(path.relative_to(root)): cache() / f"{path.stem}-{digest_of(root, _used(root, path), about)}.json"
+        str(path.relative_to(root)): cache() / f"{path.stem}-{digest_of(root, _used(root, path), MARKS)}.json"
         for path in sorted(rooms)
     }
 

@@ -26,10 +26,10 @@ def test_what_was_measured_counts_until_the_tests_change_or_what_they_import(tmp
         (tmp_path / name).write_text(text)
 
     def changed_by(name: str) -> set[str]:
-        before = parts_of(tmp_path, [])
+        before = parts_of(tmp_path)
         (tmp_path / name).write_text(f"{(tmp_path / name).read_text()}# changed\n")
         imported.cache_clear()
-        after = parts_of(tmp_path, [])
+        after = parts_of(tmp_path)
         return {Path(test).stem for test in before if before[test] != after[test]}
 
     assert changed_by("tests/core/test_b.py") == {"test_b"}

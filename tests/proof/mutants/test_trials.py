@@ -74,6 +74,20 @@ def test_a_fork_tells_of_a_mutant_what_its_own_interpreter_would(tmp_path: Path)
     }
 
 
+def test_a_mutant_that_hangs_costs_what_one_test_may_take(tmp_path: Path) -> None:
+    (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "tests").symlink_to(ROOT / "tests")
+    (tmp_path / "source" / "a.py").write_text("def ends(n):\n    while n:\n        n -= 1\n    return True\n")
+    (tmp_path / "source" / "test_a.py").write_text("import a\ndef test_it():\n    assert a.ends(3)\n")
+    source = (tmp_path / "source" / "a.py").read_bytes()
+    hangs = [one for one in mutants("a.py", source) if one.becomes == "pass"]
+    copy = Copy(tmp_path / "source", tmp_path / "room", 600.0)
+
+    found = copy.forks([(0, hangs[0], ["test_a.py::test_it"], 600.0)], 1, {"test_a.py::test_it": 1.0})
+
+    assert [(verdict.word, verdict.by) for _, verdict in found] == [("killed", "test_a.py::test_it")]
+
+
 INTERRUPTED = """
 import signal, sys
 from pathlib import Path
@@ -133,6 +147,7 @@ def test_an_interrupted_proof_leaves_no_process_of_its_trials(
 def test_no_trial_begins_in_a_copy_whose_trials_were_ended(tmp_path: Path) -> None:
     """One may have been about to."""
     (tmp_path / "source").mkdir()
+    (tmp_path / "source" / "tests").symlink_to(ROOT / "tests")
     copy = Copy(tmp_path / "source", tmp_path / "room", 60)
     copy.end()
 

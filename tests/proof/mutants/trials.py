@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import astuple, dataclass
 from pathlib import Path
 
@@ -75,10 +75,24 @@ class Copy:
             path.write_bytes(source)
         return Verdict(word, time.monotonic() - began, by)
 
-    def forks(self, asked: Sequence[tuple[int, Mutant | None, Sequence[str], float]], jobs: int) -> Iterator[Told]:
-        """Try many, each in a fork of one pytest; yield what became of each, `cold` where a fork cannot tell."""
+    def forks(
+        self, asked: Sequence[tuple[int, Mutant | None, Sequence[str], float]], jobs: int,
+        limits: Mapping[str, float] | None = None,
+    ) -> Iterator[Told]:  # fmt: skip
+        """Try many, each in a fork of one pytest; yield what became of each, `cold` where a fork cannot tell.
+
+        limits: how long single tests may take.
+        """
         files = sorted({file_of(name) for _, _, tests, _ in asked for name in tests})
-        rows = [(number, astuple(mutant) if mutant else None, tests, limit) for number, mutant, tests, limit in asked]
+        rows = [
+            (
+                number,
+                astuple(mutant) if mutant else None,
+                [(name, (limits or {}).get(name, limit)) for name in tests],
+                limit,
+            )
+            for number, mutant, tests, limit in asked
+        ]
         self._list.write_text("\n".join(json.dumps(row) for row in rows))
         argv = [sys.executable, "-m", "pytest", "-q", "-s", "-p", "no:cacheprovider", "--timeout", "120"]
         running = self._begin(
