@@ -104,6 +104,15 @@ CASES = [
 ]  # fmt: skip
 
 
+def test_promise_3_what_comes_after_a_run_that_the_journal_did_not_know_goes_back_to_that_runs_session() -> None:
+    for living in (NEW, None):
+        trace = Trace("a", Wish("running", 18), "runs" if living else "idle", living, NEW, 3)
+        found = judge(world(trace), trace, agent(), SPEC, NOW).agent
+        assert found is not None
+        assert isinstance(found.state, Running)
+        assert (found.state.run.run_id, found.session and found.session.session_id) == ("run-3", "s")
+
+
 @pytest.mark.parametrize(
     ("known", "trace", "verdict", "state", "desired"), [c[1:] for c in CASES], ids=[c[0] for c in CASES]
 )

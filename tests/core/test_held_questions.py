@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold, Terminate
-from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.alerts import next_command
+from phoenixd.core.answers import answer
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.transitions import text_hash
 from phoenixd.core.waiting import MAX_TEXT
 from phoenixd.documents.hooks import hook_event
-from tests.core.story import Story, claude, spec
+from tests.core.story import EPOCH, Story, claude, spec
 
 
 def asking(*commands: str, **changes: Any) -> Story:
@@ -220,3 +222,13 @@ def test_p14_no_allowance_and_no_denial_reaches_a_question() -> None:
         assert refusal is not None
         assert refusal.code == "invalid"
     assert story.of(AnswerHold) == []
+
+
+def test_p14_what_is_no_question_is_refused_with_what_can_be_done_about_it() -> None:
+    story = Story(claude()).works()
+    for kind, remedy in (("quarantined", "phoenixctl start a"), ("hung", "phoenixctl explain a")):
+        alert = StandingAlert(7, kind, "it does not go on", EPOCH)
+        told = answer(replace(story.agent, alerts=(alert,)), AnswerRequested("a", 7, allow=True), story.now)
+        assert told.refusal is not None
+        assert (told.refusal.code, told.refusal.remedy) == ("conflict", remedy)
+        assert f"#7 ({kind}) is no question" in told.refusal.message

@@ -236,6 +236,31 @@ def test_e79_nothing_is_predicted_of_few_samples_below_70_percent_or_of_slow_gro
     assert trend.crossing(turns, tokens, WINDOW, 0.9) is None
 
 
+@pytest.mark.parametrize(
+    ("turns", "predicted"),
+    [
+        ((0, 40_000, 80_000, 120_000, 130_000, 140_000), True),  # 70 %, and 40,000 more are 90 %
+        ((1, 40_001, 80_001, 120_001, 130_001, 139_999), False),  # below 70 %
+        ((0, 39_998, 79_996, 119_994, 130_000, 140_000), False),  # a turn takes 39,998, which are 90 % almost
+        ((0, 40_000, 80_000, 90_000, 100_000, 140_000), True),
+        ((0, 40_000, 80_000, 90_000, 100_000, 110_000, 140_000), False),  # the middle between 10,000 and 30,000
+    ],
+)
+def test_e79_a_handoff_is_predicted_at_70_percent_where_a_typical_turn_reaches_the_threshold(
+    turns: tuple[int, ...], predicted: bool
+) -> None:
+    assert (trend.crossing(turns, turns[-1], WINDOW, 0.9) is not None) is predicted
+
+
+def test_e79_a_context_that_fell_by_more_than_a_tenth_begins_its_samples_anew() -> None:
+    assert trend.following((50_000, 100_000), 90_000) == (50_000, 100_000, 90_000)
+    assert trend.following((50_000, 100_000), 89_999) == (89_999,)
+    assert trend.following((), 100) == (100,)
+    assert trend.following((50_000, 100_000), 100_000) == (50_000, 100_000)
+    full = tuple(range(trend.MOST_SAMPLES))
+    assert trend.following(full, 99) == (*full[1:], 99)
+
+
 def test_e79_prediction_can_be_switched_off() -> None:
     meter = Meter(tokens=165_000, status_line=WINDOW, turns=(60_000, 80_000, 100_000, 120_000, 140_000, 165_000))
 

@@ -9,14 +9,17 @@ import pytest
 
 from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Arm, Deliver, Disarm, MeasureWork, PlantCodes, Spawn
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.armed_answer import ArmedAnswer
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import AgentDeclared, HandoffRequested, RollbackRequested
 from phoenixd.core.events.resonance import CheckRequested, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import Delivered, RunAdopted
+from phoenixd.core.hooks import SessionStarted
 from phoenixd.core.projection import row
 from phoenixd.core.resonance.checklist import checks
+from phoenixd.core.resonance.checks import hear
 from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
 from phoenixd.core.step import as_heard
 from phoenixd.documents.codec import dump_agent, load_agent
@@ -765,3 +768,32 @@ def test_a_command_that_reports_by_the_hook_program_is_checked_too() -> None:
 
     assert told.turn() is not None
     assert told.known.state == "intact"
+
+
+@pytest.mark.parametrize(
+    ("run", "known", "told_anew"),
+    [
+        ({}, {}, True),
+        ({"mode": Mode.RESUME}, {}, False),
+        ({}, {"planting": None}, False),
+        ({}, {"told": False}, False),
+        ({}, {"state": "intact"}, False),
+    ],
+)
+def test_a_fresh_session_that_began_unheard_is_told_its_codes_where_nothing_shows_that_it_knows_them(
+    run: dict[str, Any], known: dict[str, Any], told_anew: bool
+) -> None:
+    told = ResonanceStory(resonant()).begins()
+    assert isinstance(told.state, Running)
+    knows = replace(told.known, **{"state": "not_applicable", "misses": 1, **known})
+    agent = replace(
+        told.agent, resonance=knows, state=replace(told.state, run=replace(told.run, **{"mode": Mode.FRESH, **run}))
+    )
+    for source, unheard, anew in (
+        ("startup", True, told_anew), ("compact", True, told_anew), ("startup", False, False), ("resume", True, False),
+    ):  # fmt: skip
+        began = hook_of("a", 1, "session-start", source=source)
+        assert isinstance(began, SessionStarted)
+        found = hear(agent, replace(began, unheard=unheard), Seen(agent, Decision(agent)), told.now).agent
+        assert found is not None
+        assert found.resonance == (replace(knows, told=False, misses=0) if anew else knows), source

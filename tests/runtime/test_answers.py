@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any, cast
 
 import anyio
@@ -11,11 +12,13 @@ import pytest
 
 from phoenixd.core.actions import AnswerHold, OrphanAnswer
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Waiting
+from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.events.runs import HoldAnswered
-from phoenixd.core.typing.answering import NOT_KEPT, NOT_WAITING
+from phoenixd.core.typing.answering import DENIAL_WITHIN, NOT_COUNTED, NOT_KEPT, NOT_WAITING
 from phoenixd.drivers.shims.wire import Malformed, parse_answered
 from phoenixd.runtime.answers import LOOK_BACK, WORDS_KEPT, Answerer
-from tests.core.story import Story, spec
+from tests.core.story import Story, claude, spec
 from tests.runtime.test_messages import FastClock
 
 
@@ -39,26 +42,28 @@ class Transcripts:
 
     def __init__(self) -> None:
         self.sought: list[dict[str, int]] = []
+        self.counted: bool | None = True
 
     async def ends(self, agent: Agent) -> dict[str, int]:
         return {"long": 3 * LOOK_BACK, "short": 5}
 
     async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
         self.sought.append(dict(after))
-        return True
+        return self.counted
 
 
 class Desk:
     def __init__(self) -> None:
-        self.shims, self.transcripts = Shims(), Transcripts()
-        self.agent = Story(spec()).runs().agent
+        self.shims, self.transcripts, self.clock = Shims(), Transcripts(), FastClock()
+        self.agent: Agent | None = Story(spec()).runs().agent
         absent: Any = None
         self.answerer = Answerer(
             lambda name: self.agent if name in ("a", "b") else None, cast(Any, Terminal()),
-            cast(Any, self.shims), absent, cast(Any, self.transcripts), cast(Any, FastClock()),
+            cast(Any, self.shims), absent, cast(Any, self.transcripts), cast(Any, self.clock),
         )  # fmt: skip
 
     async def goes_on(self, left: OrphanAnswer, *, allow: bool = True) -> HoldAnswered:
+        assert self.agent is not None
         return await self.answerer.answer(self.agent, AnswerHold("a", 1, 7, 3, allow, orphan=left))
 
 
@@ -127,7 +132,7 @@ async def test_a_new_answer_waits_for_its_own_word(desk: Desk) -> None:
     desk.answerer.heard("a", 7, False)
     desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
 
-    found = await desk.answerer.answer(desk.agent, AnswerHold("a", 1, 7, 3, allow=True))
+    found = await desk.answerer.answer(COMMAND, AnswerHold("a", 1, 7, 3, allow=True))
 
     assert found == HoldAnswered("a", 1, 7, True)
 
@@ -135,6 +140,41 @@ async def test_a_new_answer_waits_for_its_own_word(desk: Desk) -> None:
 async def test_a_denial_of_an_earlier_daemon_is_looked_for_at_the_end_of_each_transcript(desk: Desk) -> None:
     assert await desk.goes_on(OrphanAnswer(held=False, taken=True), allow=False) == HoldAnswered("a", 1, 7, True)
     assert desk.transcripts.sought == [{"long": 2 * LOOK_BACK, "short": 0}]
+
+
+def asks(agent: Agent, hold: int) -> Agent:
+    assert isinstance(agent.state, Running)
+    asked = Waiting("permission", "Bash make", 0.0, hold=hold)
+    return replace(agent, state=replace(agent.state, activity=replace(agent.state.activity, waiting=asked)))
+
+
+COMMAND, CLAUDE = Story(spec()).runs().agent, Story(claude()).works().agent
+
+
+@pytest.mark.parametrize(
+    ("agent", "closed"),
+    [
+        (None, True),
+        (replace(COMMAND, state=Stopped()), True),
+        (COMMAND, True),
+        (asks(COMMAND, 8), True),
+        (asks(COMMAND, 7), False),
+        (CLAUDE, False),
+        (asks(CLAUDE, 8), False),
+    ],
+)
+async def test_a_denial_of_which_nothing_more_will_be_written_is_not_waited_for_for_ten_seconds(
+    desk: Desk, agent: Agent | None, closed: bool
+) -> None:
+    """A command of which no transcript tells has written what it ever will once it asks no more."""
+    desk.transcripts.counted = None
+    desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
+    asked, desk.agent = COMMAND, agent
+
+    found = await desk.answerer.answer(asked, AnswerHold("a", 1, 7, 3, allow=False))
+
+    assert found == HoldAnswered("a", 1, 7, False, NOT_COUNTED)
+    assert (desk.clock.at() < DENIAL_WITHIN) is closed
 
 
 @pytest.mark.parametrize("torn", ["x", {}, [1], [[1]], [[1, 2]], [["1", True]], [[1, True, 2]]])

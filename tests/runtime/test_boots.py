@@ -6,6 +6,7 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from phoenixd.core.boot import Boot
 from phoenixd.errors import JournalFailed, ShimFailed
@@ -42,7 +43,9 @@ async def test_promise_2_another_process_table_is_proof_only_where_no_shim_answe
     kept = Kept({BOOT_KEY: THEN.boot_id, TABLE_KEY: THEN.table})
     supervisor, outside = world(kept, NOW, listens)
 
-    assert bool(await why_all_is_gone(supervisor, outside, NOW)) is gone
+    with capture_logs() as said:
+        assert bool(await why_all_is_gone(supervisor, outside, NOW)) is gone
+    assert ("all_runs_are_gone" in [line["event"] for line in said]) is gone
     assert kept == {BOOT_KEY: "b", TABLE_KEY: NOW.table}
 
 

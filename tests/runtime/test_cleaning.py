@@ -13,7 +13,7 @@ from phoenixd.core import background
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AnswerRequested, SendRequested
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
-from phoenixd.core.events.runs import AgentExited, TreeGone
+from phoenixd.core.events.runs import AgentExited, NotDelivered, TreeGone
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import hook_event, hook_of
@@ -234,3 +234,9 @@ def test_p79_no_text_of_an_agents_brings_a_secret_into_an_event(kind: type[Any],
 def test_a_session_and_a_directory_keep_their_names() -> None:
     started = hook_of("a", 1, "session-start", session_id="99999999-2222-4333-8444-000000000001", cwd="/srv/shop")
     assert cleaned(started, lambda agent, text: redact(text, (VALUE,))) is started
+
+
+def test_the_journal_keeps_of_each_text_so_much_and_leaves_out_what_is_empty() -> None:
+    _, detail = describe_event(NotDelivered("a", 3, "m1", "x" * (MAX_FIELD + 1)))
+
+    assert detail == {"message_id": "m1", "reason": "x" * MAX_FIELD}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import shlex
 import signal
@@ -19,13 +20,14 @@ from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
     AgentVanished,
+    HoldReleased,
     HooksRefused,
     RunAdopted,
     RunMissing,
     ShimLost,
     StartFailed,
 )
-from phoenixd.core.hooks import Hook, SessionStarted
+from phoenixd.core.hooks import Hook, PermissionAsked, SessionStarted
 from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
@@ -420,3 +422,45 @@ async def test_a_session_is_told_with_the_window_that_its_models_name_says(
     ear.hearing.hear(ShimMessage("a", "hook", body))
 
     assert [(one.model, one.window) for one in ear.told if isinstance(one, SessionStarted)] == [(model, window)]
+
+
+async def test_of_an_agent_that_nobody_knows_any_more_no_window_and_no_limit_of_a_call_is_told(
+    ear: Ear, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its CLI is not known, and what its shim says is heard all the same."""
+    monkeypatch.setattr(ear.hearing, "_find", lambda agent: None)
+    for seq, (kind, payload) in enumerate((
+        ("session-start", {"source": "startup", "model": "claude-opus-4-8[1m]"}),
+        ("tool-start", {"tool_name": "Bash", "tool_input": {"command": "make"}, "tool_use_id": "t1"}),
+    )):  # fmt: skip
+        ear.hearing.hear(ShimMessage("a", "hook", {"seq": seq, "incarnation": 1, "kind": kind, "payload": payload}))
+
+    assert [(one.kind, getattr(one, "window", None)) for one in ear.told if isinstance(one, Hook)] == [
+        ("session-start", None), ("tool-start", None),
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("seq", "released", "over"),
+    [(5, (), True), (6, (), False), (7, (), False), (7, (7,), True), (7, (8,), False), (3, (), False)],
+)
+async def test_promise_11_a_question_that_was_answered_before_it_was_heard_is_told_and_is_over(
+    ear: Ear, seq: int, released: tuple[int, ...], over: bool
+) -> None:
+    """While nobody listened: the shim greeted with what it had told, to 5, and with what it still held of that, 3."""
+    ear.hearing.reconcile(ear.story.agent, replace(ear.hello(), last_seq=5, held=(3,)))
+    ear.told.clear()
+    for one in released:
+        ear.hearing.hear(ShimMessage("a", "released", {"seq": one, "incarnation": 1}))
+    payload = {
+        "tool_name": "Bash",
+        "tool_input": {"command": "make"},
+        "held": True,
+        "asked": json.dumps({"input": {"command": "make"}}),
+    }
+    body = {"seq": seq, "incarnation": 1, "kind": "permission-request", "payload": payload}
+    ear.hearing.hear(ShimMessage("a", "hook", body))
+
+    assert [type(event) for event in ear.told] == [PermissionAsked, *([HoldReleased] if over else [])]
+    if over:
+        assert ear.told[-1] == HoldReleased("a", 1, seq)

@@ -134,3 +134,15 @@ def test_the_last_of_each_kind_comes_through_in_order_and_is_never_acknowledged_
     told = {event.kind: position for position, event in enumerate(flow.told)}
     assert sorted(newest, key=newest.__getitem__) == sorted(told, key=told.__getitem__)
     assert sum(1 + event.more for event in rows(flow)) == flow.seq
+
+
+def test_what_came_after_an_end_had_passed_on_the_rest_waits_until_its_own_turn() -> None:
+    flow = Flow(burst=1.0)
+    for kind in ("prompt-submit", "notification"):
+        flow.hook(kind)
+    flow.throttle.flush("a")
+    flow.hook("stop")
+    flow.pass_by(1.9)
+    assert [event.kind for event in flow.told] == ["prompt-submit", "notification"], "two were more than one a second"
+    flow.pass_by(0.2)
+    assert [event.kind for event in flow.told] == ["prompt-submit", "notification", "stop"]

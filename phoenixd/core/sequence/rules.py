@@ -178,7 +178,7 @@ def _begin_turn(lead: Agent, passing: Passing, member: Member, agents: Mapping[s
             lead, _to_next(passing), f"no turn for {member.agent}: nobody can tell, {member.when_agent} is gone"
         )
     if member.when_agent is not None:
-        asking = replace(passing, awaits="condition", since=-1)
+        asking = replace(passing, awaits="condition")
         return _moved(lead, asking, f"the turn of {member.agent} depends on how {member.when_agent} ends")
     return _moved(lead, _to_member(passing), f"the turn of {member.agent} comes")
 
