@@ -241,6 +241,20 @@ def test_patterns_are_those_of_the_shell(text: str, name: str) -> None:
     assert pattern(text).matches(name) == fnmatchcase(name, text), text
 
 
+@pytest.mark.parametrize(
+    ("text", "takes", "leaves"),
+    [
+        ("[]a]", "]a", "[b"), ("[!]a]", "[b", "]a"), ("[!]]", "a!", "]"), ("[!a]", "b!", "a"), ("[a!]", "a!", "b"),
+        ("[a-c]", "abc", "`d-"), ("[!a-c]", "`d-", "abc"), ("[ac-]", "ac-", "b"), ("[-a]", "-a", "b"), ("?", "a[", ""),
+    ],
+)  # fmt: skip
+def test_a_class_of_signs_ends_where_the_shell_ends_it(text: str, takes: str, leaves: str) -> None:
+    assert [sign for sign in takes + leaves if pattern(text).matches(sign)] == list(takes)
+    assert [sign for sign in takes + leaves if pattern(f"x{text}").matches(f"x{sign}")] == list(takes)
+    assert pattern("[a").matches("[a")
+    assert pattern("[]").matches("[]")
+
+
 def test_no_pattern_takes_long() -> None:
     hostile = pattern("*a" * 99 + "b")
 

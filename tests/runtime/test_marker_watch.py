@@ -198,3 +198,30 @@ async def test_a_transcript_is_read_once_its_cli_had_the_time_to_write(watched: 
         await has_looked.wait()
         tasks.cancel_scope.cancel()
     assert looked[0] == NOW + GATHER
+
+
+async def test_what_was_heard_while_others_were_gathered_is_looked_at_once_more_and_then_no_more(
+    watched: Watched,
+) -> None:
+    looked = list[float]()
+
+    class Halfway(WatchClock):
+        async def sleep_until(self, at: float) -> None:
+            if not looked:
+                self.wall = (self.wall + at) / 2
+                watch.heard("a", "tool-end", {})
+            self.wall = at
+
+    class Passing:
+        async def passed(self, agent: Agent, words: object) -> tuple[()]:
+            looked.append(clock.wall)
+            return ()
+
+    clock = Halfway()
+    watch = MarkerWatch(lambda name: watched.agent, watched.told.append, clock, Passing())  # type: ignore[arg-type]
+    watch.heard("a", "tool-end", {})
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert looked == [NOW + GATHER, NOW + 2 * GATHER]

@@ -65,6 +65,7 @@ class Desk:
         self.journal.seconds = seconds
         self.done: list[tuple[float, Action]] = []
         self.turned: list[float] = []
+        self.degraded: list[str | None] = []
         self.answers: list[tuple[float, Refusal | None]] = []
         self._tasks: list[asyncio.Task[Any]] = []
         now = self.loop.time
@@ -75,6 +76,7 @@ class Desk:
             self.journal,
             lambda action: self.done.append((now(), action)),
             on_turn=lambda: self.turned.append(now()),
+            on_degraded=self.degraded.append,
             longest_pause=PAUSE,
         )
         self._tasks.append(self.loop.create_task(self.supervisor.run()))
@@ -127,6 +129,7 @@ def test_an_idle_daemon_on_a_slow_disk_tells_it_once_and_goes_quiet(desk: Desk) 
     desk.journal.seconds = 0.01
     desk.let(120)
     assert (desk.raised(), desk.raised("alert_over")) == (["slow disk"], ["slow disk"])
+    assert [bool(why) for why in desk.degraded] == [True, False], "systemd is told of it, and that it is over"
     commits = desk.journal.commits
     desk.let(3600)
     assert desk.journal.commits == commits, "no probe once it is over"
