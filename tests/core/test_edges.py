@@ -1,7 +1,7 @@
 """What plain rules say at their edges, as it was when it was last written down: one fact changed, and two at once.
 
-Of two changes at once stand those alone that come out otherwise than each by itself. `python -m tests.core.recorded`
-writes the tables anew.
+Of two changes at once stand those alone that come out otherwise than each by itself; behind each change stands a digest
+of what it comes to with each other one. `python -m tests.core.recorded` writes the tables anew.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
+from hashlib import sha256
 from itertools import combinations
 from typing import Any
 
@@ -53,15 +54,20 @@ def rows(rule: Rule, base: dict[str, Any], edges: Edges) -> Iterator[str]:
 
     yield f"as it is: {judged()}"
     changes = [(name, one) for name, found in edges.items() for one in found]
-    alone = {number: judged(**{name: one}) for number, (name, one) in enumerate(changes)}
-    for number, (name, one) in enumerate(changes):
-        yield f"{name}={value(one)}: {alone[number]}"
+    alone = [judged(**{name: one}) for name, one in changes]
+    beside = [""] * len(changes)
+    others = []
     for (first, (name, one)), (second, (other, two)) in combinations(enumerate(changes), 2):
         if name == other:
             continue
         found = judged(**{name: one, other: two})
+        beside[first] += found
+        beside[second] += found
         if found not in (alone[first], alone[second]):
-            yield f"{name}={value(one)} {other}={value(two)}: {found}"
+            others.append(f"{name}={value(one)} {other}={value(two)}: {found}")
+    for (name, one), found, more in zip(changes, alone, beside, strict=True):
+        yield f"{name}={value(one)}: {found} #{sha256(more.encode()).hexdigest()[:6]}"
+    yield from others
 
 
 def of(kind: type[Any], given: dict[str, Any], **fixed: Any) -> Any:

@@ -91,7 +91,7 @@ def table() -> list[str]:
     for step in Step:
         plain, *others = rows(said, {**base, "step": step}, EDGES_OF)
         as_it_is = plain.partition(": ")[2]
-        found += [f"{step}, {plain}", *(f"    {row}" for row in others if row.partition(": ")[2] != as_it_is)]
+        found += [f"{step}, {plain}", *(f"    {row.replace(as_it_is, 'as it is')}" for row in others)]
     return found
 
 

@@ -1,0 +1,97 @@
+"""What each event comes to in each of many situations, as it was when it was last written down.
+
+An answer is what was decided, and what is to be done; behind it stands a digest of all that changed of the fleet and of
+what is shown of it. Of an event stands what it comes to mostly, and below that where it comes to something else.
+`python -m tests.core.recorded` writes the tables anew.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from hashlib import sha256
+
+import pytest
+
+from phoenixd.core.deadlines import next_deadline
+from phoenixd.core.events import Event
+from phoenixd.core.events.fleet import Tick
+from phoenixd.core.fleet import Fleet, Step
+from phoenixd.core.moment import Moment
+from phoenixd.core.step import step
+from tests.core.happening import ALL, FLEETS, At, Happens
+from tests.core.recorded.keeping import AGAIN, EDGES
+from tests.core.recorded.rendering import clipped, told
+
+DAY = 86_400.0
+MOST = 16
+"""Deadlines of a situation that are waited for."""
+EARLY = 0.001
+
+
+def answer(before: Fleet, event: Event, now: Moment, found: Step) -> str:
+    said = [f"refused: {found.refusal.message}"] if found.refusal is not None else []
+    for decision in found.decisions:
+        said += [", ".join((clipped(decision.reason), *(type(action).__name__ for action in decision.actions)))]
+    changes = told(before, event, now, found).partition("\n")[2]
+    digest = f" #{sha256(changes.encode()).hexdigest()[:8]}" if changes else ""
+    return f"{'; '.join(filter(None, said)) or 'nothing'}{digest}"
+
+
+def happened(event: Event, one: At) -> tuple[str, Fleet]:
+    found = step(one.fleet, event, one.now)
+    return answer(one.fleet, event, one.now, found), found.fleet
+
+
+def answers(happens: Happens) -> list[str]:
+    """What an event comes to in most situations, and in which it comes to something else."""
+    each = [(happened(happens(one.agent), one)[0], one.situation) for one in FLEETS]
+    most, _ = Counter(one for one, _ in each).most_common(1)[0]
+    others = sorted({one for one, _ in each} - {most})
+    return [most, *(f"    {one}: {', '.join(where for other, where in each if other == one)}" for one in others)]
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_an_event_comes_in_each_situation_to_what_it_came_to(name: str) -> None:
+    found = []
+    for what, happens in ALL[name].items():
+        most, *others = answers(happens)
+        found += [f"{what}: {most}", *others]
+    compare(f"events-{name}", found)
+
+
+def compare(name: str, found: list[str]) -> None:
+    path = EDGES / f"{name}.txt"
+    if AGAIN in os.environ:
+        path.write_text("\n".join((*found, "")), encoding="utf-8")
+    assert found == path.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"
+
+
+def passes(one: At) -> Iterator[str]:
+    """What comes at each of the next deadlines of a fleet that nobody tells anything, and that nothing comes before.
+
+    Of the same words again and again stand the first.
+    """
+    began, before = one.now.at, ""
+    for _ in range(MOST):
+        due = next_deadline(one.fleet, one.now)
+        if due is None or due > began + DAY:
+            return
+        for at in (due - EARLY, due) if due > one.now.at else (one.now.at,):
+            one = one._replace(now=replace(one.now, at=at, wall=one.now.wall + at - one.now.at))
+            said, after = happened(Tick(), one)
+            words = said.partition(" #")[0]
+            if words != before and (at >= due or said != "nothing"):
+                yield f"{at - began:.10g} s: {said}"
+                before = words
+            one = one._replace(fleet=after)
+
+
+def test_time_brings_in_each_situation_what_it_brought() -> None:
+    """Each deadline is met on its instant, and not before it."""
+    found = []
+    for one in FLEETS:
+        found += [one.situation, *(f"    {line}" for line in passes(one))]
+    compare("events-of-time", found)
