@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.actions import Alert
+from phoenixd.core import breaker as breakers
+from phoenixd.core.actions import Alert, CleanUp
 from phoenixd.core.agent.activity import Lease, WorkWatch
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import StandingAlert
@@ -18,6 +19,8 @@ from phoenixd.core.agent.state import Afterwards, Desired, Running, Stopped, Sto
 from phoenixd.core.answers import answer
 from phoenixd.core.behind.verdicts import judge
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
+from phoenixd.core.breaker import Signals, Tally
+from phoenixd.core.cleanup import sweep
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import AgentDeclared, AnswerRequested, StopRequested
 from phoenixd.core.events.runs import TreeGone
@@ -29,10 +32,17 @@ from phoenixd.core.marks import MARKER
 from phoenixd.core.meter import dead_end
 from phoenixd.core.moment import Moment
 from phoenixd.core.roster import BLOCK, Roster
+from phoenixd.core.seat.finding import seated
+from phoenixd.core.spec import BreakerRules
 from phoenixd.core.treatment.evidence import cited
 from phoenixd.core.treatment.examined import DAY, UNSURE, Examinations, Opinion, why_not_believed
 from phoenixd.core.turn import calls
 from phoenixd.core.turn.call_work import readings
+from phoenixd.core.typing import escaping
+from phoenixd.core.typing.clearing import CLEARS, hear_clearing
+from phoenixd.core.typing.delivery import CLEARS_WITHIN, Clearing, begin
+from phoenixd.core.typing.orders import ClearLine, Done
+from phoenixd.core.typing.seen import Screen, Sight
 from phoenixd.core.unproven import LOOK_EVERY, UNREAD, wait
 from phoenixd.documents.hooks import hook_of
 from tests.agents import an_agent
@@ -322,3 +332,77 @@ def test_g54_a_subagents_call_is_a_promise_of_as_much_silence_as_is_allowed() ->
         event = hook_of("a", 1, "tool-start", tool="Task", tool_use_id="t1", is_subagent_call=is_subagent)
         assert isinstance(event, ToolStarted)
         assert [lease.until for lease in calls.begin((), event, rules, NOW)] == [until]
+
+
+@pytest.mark.parametrize(
+    ("presses", "after", "line", "changes", "order"),
+    [
+        (0, 0.0, "go on", {}, ClearLine),
+        (CLEARS - 1, 0.0, "go on", {}, ClearLine),
+        (CLEARS, 0.0, "go on", {}, Done),
+        (1, CLEARS_WITHIN - 0.1, "go on", {}, ClearLine),
+        (1, CLEARS_WITHIN, "go on", {}, Done),
+        (1, 0.0, "something else", {}, Done),
+        (1, 0.0, "go on", {"touched": True}, Done),
+        (1, 0.0, "go on", {"asked": True}, Done),
+    ],
+)
+def test_f_tmux_9_what_nothing_took_is_taken_out_line_by_line_within_its_bounds(
+    presses: int, after: float, line: str, changes: dict[str, Any], order: type
+) -> None:
+    step = Clearing(NOW.at + CLEARS_WITHIN, "back", "go on", presses)
+    delivery = replace(begin("go on", 0.0), step=step, **changes)
+    now = replace(NOW, at=NOW.at + after)
+    found = hear_clearing(delivery, step, Sight(Screen(line)), now)
+    assert isinstance(found.order, order)
+    if order is ClearLine:
+        assert isinstance(found.delivery.step, Clearing)
+        assert found.delivery.step.presses == presses + 1
+
+
+def test_g60_an_excused_iteration_opens_no_breaker_whatever_was_counted_before() -> None:
+    rules = BreakerRules(permission_denials=2, same_error=2, token_ceiling=100)
+    for tally in (Tally(denied=2), Tally(same_error=2, error="429"), Tally(tokens=100)):
+        for excuse, name in (("rate limit", "CLOSED"), ("", "OPEN")):
+            signals = Signals(excuse=excuse, error=tally.error, denials=tally.denied)
+            judged = breakers.judge(breakers.Closed(tally), "same", "same", signals, rules, NOW)
+            assert judged.breaker.name == name
+
+
+def test_g66_a_cleanup_is_ordered_once_and_of_no_agent_none() -> None:
+    once = sweep(Decision(WORKS))
+    assert once.actions == (CleanUp("a", WORKS.incarnation),)
+    assert sweep(once) == once
+    assert sweep(Decision(None)) == Decision(None)
+
+
+def test_an_orchestrator_that_knows_no_seat_is_seated_also_where_its_seat_is_known() -> None:
+    seats = HandoffStory().works().fleet
+    holder = seats.agents["o"]
+    bare = replace(holder, spec=replace(holder.spec, seat=None, generation=1))
+    older = replace(seats, agents={"o": bare})
+    assert seated(older).agents["o"].spec.seat == "o"
+    assert seated(replace(older, seats={})).seats.keys() == {"o"}
+    assert seated(seats) is seats
+
+
+@pytest.mark.parametrize(
+    ("step", "after", "screen", "why"),
+    [
+        (escaping.Ending(NOW.at + 10.0), 9.9, "idle", ""),
+        (escaping.Ending(NOW.at + 10.0), 10.0, "idle", escaping.GOES_ON),
+        (escaping.Ending(NOW.at + 10.0, "idle"), 1.0, "idle", escaping.ENDED),
+        (escaping.Ending(NOW.at + 10.0, "working"), 1.0, "working", ""),
+        (escaping.Ending(NOW.at + 10.0, "limit"), 1.0, "idle", ""),
+        (escaping.Leaving(NOW.at + 10.0), 9.9, "permission", ""),
+        (escaping.Leaving(NOW.at + 10.0), 10.0, "permission", escaping.STANDS),
+        (escaping.Leaving(NOW.at + 10.0), 1.0, "idle", escaping.SAID_NO),
+    ],
+)
+def test_after_escape_two_looks_agree_that_a_turn_ended_and_one_that_a_dialog_left(
+    step: escaping.Ending | escaping.Leaving, after: float, screen: str, why: str
+) -> None:
+    dialog = "permission" if isinstance(step, escaping.Leaving) else None
+    under_way = escaping.Escaping(dialog, step, pressed=True)
+    found = escaping.hear(under_way, escaping.Looked(screen), replace(NOW, at=NOW.at + after))
+    assert (found.order.why if isinstance(found.order, escaping.Verdict) else "") == why

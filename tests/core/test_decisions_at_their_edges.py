@@ -26,10 +26,11 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed, SeedRead
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
-from phoenixd.core.resonance import codes, due, verdict
+from phoenixd.core.resonance import checks, codes, due, verdict
 from phoenixd.core.resonance.state import ANCHOR, Asked, Challenge, Resonance, Restoration, Step
 from phoenixd.core.spec import BreakerRules, ResonanceRules
 from phoenixd.core.work import Deed, Findings
+from phoenixd.documents.hooks import hook_of
 from tests.core.happening import PLANTING
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import changes, value
@@ -179,6 +180,10 @@ def ready(given: dict[str, Any]) -> Said:
 
 
 READY = replace(CHALLENGE, kept=False)
+HOOKS: dict[str, dict[str, Any]] = {
+    "stop": {"text": "Done, aaaaa1."}, "stop-blocked": {"text": "Done."}, "stop-failure": {"error": "API Error"},
+    "prompt-submit": {"text": "Go on."}, "compacted": {}, "session-start": {"source": "clear"},
+}  # fmt: skip
 PARKED = replace(RESONANT.limits, parking=Parking(ParkingKind.LIMIT, EPOCH + 60, 9_900.0, "its limit"))
 OFF = ResonanceRules(enabled="off")
 UNKNOWN: Edges = {"unknown": (True,), "ordered": (None,)}
@@ -316,6 +321,31 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
             "restoration": (GOES_ON, replace(GOES_ON, step=Step.VERIFY), replace(GOES_ON, step=Step.RESUME)),
             "rules": (OFF, ResonanceRules(interval_turns=2, overflow="silent")),
             "state_is": (Stopped(), replace(RESONANT.state, exit_due=NOW.at + 1)),  # type: ignore[arg-type]
+        },
+    ),
+    "hooks-that-checks-hear": (
+        hears(checks.hear, lambda given: hook_of("a", 1, given["kind"], sub=given["sub"], **HOOKS[given["kind"]])),
+        {"kind": "stop", "sub": False},
+        {
+            "unknown": (True,),
+            "kind": tuple(HOOKS),
+            "sub": (True,),
+            "planting": (None,),
+            "ordered": ("spent",),
+            "told": (False,),
+            "state": ("unverifiable",),
+            "turns": (0, 2),
+            "due": ("again",),
+            "deferred": (1,),
+            "misses": (1,),
+            "compacted": (True,),
+            "degraded": (2,),
+            "lost": ("no seed",),
+            "note": ("",),
+            "challenge": (READY, CHALLENGE),
+            "armed": (stands(), stands(1)),
+            "rules": (OFF,),
+            "state_is": (Stopped(),),
         },
     ),
 }

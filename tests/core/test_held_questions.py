@@ -6,6 +6,8 @@ import json
 from dataclasses import replace
 from typing import Any
 
+import pytest
+
 from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold, Terminate
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.alerts import next_command
@@ -232,3 +234,17 @@ def test_p14_what_is_no_question_is_refused_with_what_can_be_done_about_it() -> 
         assert told.refusal is not None
         assert (told.refusal.code, told.refusal.remedy) == ("conflict", remedy)
         assert f"#7 ({kind}) is no question" in told.refusal.message
+
+
+@pytest.mark.parametrize("secret", [True, False])
+def test_p79_an_answer_that_holds_a_secret_goes_to_its_shim_and_is_kept_nowhere(secret: bool) -> None:
+    story = asking()
+    text = json.dumps({"questions": [{"question": "Which key?", "options": [{"label": "none"}]}]})
+    story.hook("permission-request", tool="AskUserQuestion", text=text, held=True, seq=1)
+    story.tell(AnswerRequested("a", newest(story).id, words=("hunter2",), as_text=True, reason="mine", secret=secret))
+
+    (order,) = story.of(AnswerHold)
+    assert "hunter2" in order.updated
+    (kept,) = story.run.giving
+    assert (kept.whole, "hunter2" in kept.updated) == (not secret, not secret)
+    assert (kept.hold, kept.answer) == (1, "answered")

@@ -96,6 +96,14 @@ def test_p15_a_file_is_its_path_size_and_numbered_lines() -> None:
     assert lines("Write", {"file_path": "b", "content": "x"})[0] == "Write b, 1 bytes, 1 line, no newline at the end"
 
 
+def test_p15_a_tool_without_a_form_shows_a_lone_command_as_its_lines_and_anything_else_as_json() -> None:
+    assert lines("shell", {"command": "make\ntest"}) == ["shell", "  make", "  test"]
+    for call in ({"command": "make", "cwd": "/"}, {"command": ["make"]}, {"cmd": "make"}):
+        assert lines("shell", call)[0] == "shell"
+        assert "".join(lines("shell", call)[1:]).strip().startswith("{")
+    assert lines("shell", {}) == ["shell"]
+
+
 def test_p15_a_page_a_plan_and_a_question_are_readable() -> None:
     assert lines("WebFetch", {"url": "https://example.org/é", "prompt": "What is new?"}) == [
         "WebFetch",

@@ -51,18 +51,18 @@ def _declared(before: Fleet, event: AgentDeclared, now: Moment) -> Event | Step:
     known: Agent | None = before.agents.get(spec.name)
     seat = before.seats.get(spec.name)
     if seat is None and known is None and (refusal := refusal_of_name(spec.name)) is not None:
-        return _unborn(before, refusal)
+        return _refused(before, None, refusal, now)
     if spec.kind is not Kind.ORCHESTRATOR and (seat is None or _is_plain(before, seat)):
         return event
     if not is_seated(spec) and seat is None:
-        return event if known is not None else _unborn(before, refusal_of_length(spec.name))
+        return event if known is not None else _refused(before, None, refusal_of_length(spec.name), now)
     other = _rival(before, spec)
     if other is not None:
         message = f"{other} leads the project {project_of(spec)} in {spec.cwd} already, and a project has one seat"
         remedy = f"give {spec.name} a project of its own, or stop the other: phoenixctl remove {other}"
         refusal = Refusal("conflict", message, remedy)
         known = before.agents.get(seat.holder) if seat is not None else known
-        return _unborn(before, refusal) if known is None else _refused(before, known, refusal, now)
+        return _refused(before, known, refusal, now)
     seat = seat or seat_of(spec)
     meant = as_generation(spec, seat, seat.generation)
     holder: Agent | None = before.agents.get(seat.holder)
@@ -101,13 +101,9 @@ def _no_order(seat: Seat, agent: Agent) -> Refusal:
     return Refusal("conflict", message, f"give the order to the seat: {seat.name}")
 
 
-def _refused(before: Fleet, agent: Agent, refusal: Refusal, now: Moment) -> Step:
+def _refused(before: Fleet, agent: Agent | None, refusal: Refusal, now: Moment) -> Step:
+    """Refuse an order; agent: None where what is declared is no agent yet."""
     return answer(Step(before), Decision(agent, refusal=refusal), now)
-
-
-def _unborn(before: Fleet, refusal: Refusal) -> Step:
-    """Refuse a declaration of which there is no agent yet."""
-    return Step(before, (Decision(None, reason=f"refused: {refusal.message}", weight="story"),), refusal)
 
 
 def _held(before: Fleet, seat: Seat, holder: Agent, what: str, now: Moment) -> Step:
