@@ -119,7 +119,7 @@ def test_p14_a_plan_is_approved_or_denied_with_words() -> None:
     [
         (question(DATABASE), ""),
         (question(DATABASE, veiled=True), "secrets were taken out"),
-        (question(DATABASE, hold=0), "not held"),
+        (question(DATABASE, hold=0), "no answer from here"),
         (question(DATABASE, DATABASE), "a form that is not known"),
         (question({"question": 3}), "a form that is not known"),
         (item("dialog", "", {}), "only its terminal"),
