@@ -92,7 +92,7 @@ PLANTS = (
                 "        self._on_saved(newest)\n",
             ),
         ),
-        (SEAM,),
+        (SEAM, "tests/runtime/test_slow_journal.py"),
     ),
     Plant(
         "answers before it acts",
@@ -114,7 +114,7 @@ PLANTS = (
     ),
     Plant(
         "never remembers the boot",
-        (("phoenixd/runtime/recovery.py", "    await journal.remember(BOOT_KEY, now.boot_id)\n", ""),),
+        (("phoenixd/runtime/recovery.py", "    await journal.remember(BOOT_KEY, now.boot_id)\n", "    pass\n"),),
         ("tests/simulate/test_lives.py",),
     ),
     Plant(
@@ -149,7 +149,7 @@ PLANTS = (
     Plant(
         "presses Enter on what a person typed meanwhile",
         ((f"{TYPING}/enter.py", "    if delivery.touched:\n", "    if False:\n"),),
-        (TYPES,),
+        (TYPES, "tests/core/test_typing_unseen.py"),
     ),
     Plant(
         "presses Enter a second time though a hook has told that the text was taken",
