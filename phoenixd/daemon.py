@@ -21,7 +21,7 @@ from phoenixd.drivers.files.ownership import Ownership, Waiting, own
 from phoenixd.drivers.files.plain import replace
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.processes.heap import give_back, share_one_arena
-from phoenixd.drivers.processes.precedence import take_precedence
+from phoenixd.drivers.processes.precedence import take_precedence, take_turns
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.jobs.kept import newest_task
@@ -80,6 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             share_one_arena()
             give_back()
             take_precedence()
+            take_turns()
             anyio.run(_live, directories, configuration, owned)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)

@@ -50,7 +50,7 @@ from phoenixd.api.peers import Peer
 from phoenixd.api.places import Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper
-from phoenixd.api.service import Service
+from phoenixd.api.service import Gate, Service
 from phoenixd.api.short_way import Look
 from phoenixd.api.waiting import Unfinished
 from phoenixd.errors import PhoenixdError
@@ -110,6 +110,7 @@ class Api:
     beat: float = streams.BEAT
     places: Places = field(default_factory=Places)
     unfinished: Unfinished = field(default_factory=Unfinished)
+    gate: Gate | None = None
 
     def __post_init__(self) -> None:
         self.chronicle = Chronicle(self.service.journal)

@@ -49,6 +49,7 @@ class Connection(H11Protocol):
         self._has_spoken = False
         self._looking: asyncio.Task[None] | None = None
         self.serial = next(self.serials)
+        self._enter()
         self.peer = NOT_YET_KNOWN
         super().connection_made(transport)
         try:
@@ -68,6 +69,8 @@ class Connection(H11Protocol):
             transport.get_extra_info("socket"), service.shim_pids(), service.agents_cgroup, service.agents_dir
         )
         self.peer = peer
+        if _suspect(peer) is not None:
+            self._leave()
         self.app_state = {**self.app_state, "peer": peer}
         if peer.lack is Lack.NO_DESCRIPTORS:
             self._refuse(no_descriptors(peer.unknown))
@@ -81,6 +84,7 @@ class Connection(H11Protocol):
         self._expect_headers()
 
     def connection_lost(self, exc: Exception | None) -> None:
+        self._leave()
         self._expect_nothing()
         self._cancel_stuck()
         super().connection_lost(exc)
@@ -88,6 +92,8 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing() or self._looking is not None:
             return  # Nothing that comes after a look is answered.
+        if _suspect(self.peer) is None:
+            self._enter()
         if not self._has_spoken:
             self._has_spoken = True
             look = short_way.read(data)
@@ -116,12 +122,14 @@ class Connection(H11Protocol):
         if not self.transport.is_closing():
             self.transport.write(short_way.written(answer))
             self._close()
+        self._leave()
 
     def shutdown(self) -> None:
         if self._looking is None:
             super().shutdown()
 
     def on_response_complete(self) -> None:
+        self._leave()
         super().on_response_complete()
         if not self.transport.is_closing() and not self._is_busy():
             # The rest of a refused body, too, has to come within the time for the next request's headers.
@@ -175,6 +183,7 @@ class Connection(H11Protocol):
         return self._is_busy() and not self.transport.is_closing() and self.conn.their_state is not h11.SEND_BODY
 
     def _refuse(self, problem: Problem) -> None:
+        self._leave()
         self._expect_nothing()
         self._is_given_up = True
         can_speak = cast(Any, self.conn).our_state in (h11.IDLE, h11.SEND_RESPONSE)
@@ -189,6 +198,15 @@ class Connection(H11Protocol):
             self._abort()  # It has not read what it was told before: it will not read this.
         else:
             self.transport.close()
+
+    def _enter(self) -> None:
+        """Have agents wait with what they tell, until this one is answered."""
+        if self.api.gate is not None:
+            self.api.gate.enter(self)
+
+    def _leave(self) -> None:
+        if self.api.gate is not None:
+            self.api.gate.leave(self)
 
     def _expect_headers(self) -> None:
         self._deadline = self.loop.call_later(self.header_timeout, self._close)

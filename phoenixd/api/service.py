@@ -50,6 +50,16 @@ class LogReader(Protocol):
         ...
 
 
+class Gate(Protocol):
+    """What holds back what agents tell while an operator is being answered."""
+
+    def enter(self, who: object) -> None: ...
+
+    def leave(self, who: object) -> None:
+        """To be called as often as one likes."""
+        ...
+
+
 class Attendant(Protocol):
     """What is told of each change, after it was saved or is late with that; it never waits."""
 

@@ -100,8 +100,12 @@ class Publication:
 
     async def _make_directory(self, desk: Desk) -> None:
         """Have the directory of a desk be there; whoever writes into it sees to its rights."""
-        if not desk.shelf.directory.is_dir():
-            await self.threads.run(partial(desk.aside.ensure_private_dir, desk.shelf.directory))
+
+        def make() -> None:
+            if not desk.shelf.directory.is_dir():
+                desk.aside.ensure_private_dir(desk.shelf.directory)
+
+        await self.threads.run(make)
 
     def require_papers(self, agent: Agent) -> None:
         """Raise PhoenixdError where an agent has no papers to write: a generation that does not hold its seat."""

@@ -24,6 +24,9 @@ from phoenixd.ports.journal import Batch, Epochs
 RETRY = 10.0
 """Seconds after which what could not be written is tried again."""
 
+TELLING = 1.0
+"""Seconds after which shims are told a new epoch: a hundred of them wake up for it, and whoever ordered waits first."""
+
 KIND = "epoch"
 """Of the alert that tells of it."""
 
@@ -40,6 +43,7 @@ class EpochKeeper:
         self._files = files
         self._tell = tell
         self._tell_shims = tell_shims
+        self._is_telling = False
         self._wishes: dict[str, Wish] = {}
         self._unwritten: dict[str, Wish] = {}
         self._clock = clock
@@ -164,9 +168,17 @@ class EpochKeeper:
                 tasks.start_soon(put_wish, name, wish)
         if number is not None and not failures:
             self.durable = max(self.durable, number)
-            self._tell_shims(self.durable)
+            if not self._is_telling and self._tasks is not None:
+                self._is_telling = True
+                self._tasks.start_soon(self._tell_soon)
         self._judge(failures[0] if failures else None)
         written.set()
+
+    async def _tell_soon(self) -> None:
+        """Tell the shims which epoch is durable by then."""
+        await self._clock.sleep_until(self._clock.at() + TELLING)
+        self._is_telling = False
+        self._tell_shims(self.durable)
 
     def _judge(self, why: str | None) -> None:
         """One trouble is told once: it is over when a write succeeds and none has failed for a while."""

@@ -68,6 +68,8 @@ class Publisher:
         self._places = anyio.CapacityLimiter(AT_ONCE)
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
+        self._may_begin = anyio.Event()
+        self._may_begin.set()
 
     def hear(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         """Note what a turn changed; never waits."""
@@ -84,6 +86,13 @@ class Publisher:
             place[agent.name] = (agent, [*noted, *new][-MAX_PENDING:])
         if self._pending:
             self._arrived.set()
+
+    def pause(self, paused: bool) -> None:
+        """Begin with no documents for a moment, or go on; those of runs that begin or end are written at once."""
+        if not paused:
+            self._may_begin.set()
+        elif self._may_begin.is_set():
+            self._may_begin = anyio.Event()
 
     async def run(self) -> None:
         """Publish for ever."""
@@ -111,6 +120,8 @@ class Publisher:
         """Publish an agent once some place is free. What changed meanwhile waits behind the others, unless a run began
         or ended: an agent that has news all the time would keep its place, and a few of them all places."""
         try:
+            if name not in self._urgent:
+                await self._may_begin.wait()
             async with self._places:
                 is_allowed = True
                 while name in self._pending and (is_allowed or name in self._urgent):

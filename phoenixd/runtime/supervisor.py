@@ -129,6 +129,7 @@ class Supervisor:
         self._queue: deque[_Waiting] = deque()
         self._arrived = anyio.Event()
         self._is_flooded, self._turned_at = False, 0.0
+        self._leaves_floods = False
         self._enough = anyio.Event()
         """Set once something waits that is no hook, or so much that it is crowded."""
         self._on_saved = on_saved
@@ -224,6 +225,12 @@ class Supervisor:
             self._is_crowded, self._crowded_at = is_crowded, self._clock.at()
             self._enough.set()
             self._on_crowded(is_crowded)
+
+    def leave_floods(self, left: bool) -> None:
+        """Have what agents tell by the thousand wait, or go on: an operator is on the way with an order."""
+        self._leaves_floods = left
+        if not left:
+            self._enough.set()
 
     async def order(self, event: Event) -> Refusal | None:
         """Ask before all that was told and waits: a person's order does not stand behind a flood of hooks.
@@ -330,11 +337,19 @@ class Supervisor:
     async def _gather(self) -> None:
         """In a flood, return once enough hooks have come for a turn, or anything else has."""
         now, self._enough = self._clock.at(), anyio.Event()
-        is_bare = not (self._first or self._is_crowded or self._knows_otherwise)
-        if self._is_flooded and is_bare and all(isinstance(one.event, OF_FLOODS) for one in self._queue):
+        if self._is_flooded and not self._is_crowded and self._is_flood:
             with anyio.move_on_after(max(0.0, self._turned_at + SPACING - now)):
                 await self._enough.wait()
+        while self._leaves_floods and self._is_flood and not self._ending.is_set():
+            self._enough = anyio.Event()
+            await self._enough.wait()
         self._turned_at = self._clock.at()
+
+    @property
+    def _is_flood(self) -> bool:
+        """Whether nothing waits but what agents tell by the thousand."""
+        is_bare = not (self._first or self._knows_otherwise)
+        return is_bare and all(isinstance(one.event, OF_FLOODS) for one in self._queue)
 
     def _begin(self, turn: Turn, epoch: int) -> None:
         """While a turn is being saved: have prepared what it orders. Of a person's order nothing is begun before."""
@@ -364,6 +379,7 @@ class Supervisor:
         waits = self._first or self._queue
         if self._ordered_last and self._queue and self._first and self._first[0].done is not None:
             waits = self._queue
+        is_flood = self._is_flood
         may_end, self._ordered_last, signs = not self._ordered_last, waits is self._first, 0
         for _ in range(min(len(waits), TURN_LIMIT)):
             now = self._clock.now()
@@ -374,7 +390,7 @@ class Supervisor:
                     break
                 if now.at - paused > STEP_SPAN:
                     await cancel_shielded_checkpoint()
-                    if self._first:
+                    if self._first or (is_flood and self._leaves_floods):
                         break
                     paused = now.at
             waiting = waits.popleft()

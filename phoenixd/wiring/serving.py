@@ -12,6 +12,7 @@ from phoenixd.api.application import Api
 from phoenixd.api.rights import Doorkeeper
 from phoenixd.api.server import bind, serve
 from phoenixd.drivers.files.plain import ensure_private_dir
+from phoenixd.runtime.floodgate import Floodgate
 from phoenixd.start.fences import offer_api
 from phoenixd.wiring.parts import Daemon
 
@@ -40,5 +41,11 @@ async def serve_api(daemon: Daemon, *, task_status: anyio.abc.TaskStatus[None]) 
                     log.warning("api_not_offered", agent=agent.name, reason=str(error))
         return listener
 
-    api = Api(daemon.service, Doorkeeper(daemon.service.agent_of_token, group, seated=daemon.service.seated))
+    def flood_waits(is_shut: bool) -> None:
+        daemon.world.shims.pause(is_shut)
+        daemon.ground.supervisor.leave_floods(is_shut)
+        daemon.publisher.pause(is_shut)
+
+    doorkeeper = Doorkeeper(daemon.service.agent_of_token, group, seated=daemon.service.seated)
+    api = Api(daemon.service, doorkeeper, gate=Floodgate(flood_waits))
     await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)

@@ -111,6 +111,22 @@ async def test_in_a_flood_documents_are_spaced_out_and_those_of_a_run_that_begin
     assert waiting == ["a2"], "its news is kept for a later writing"
 
 
+async def test_while_an_operator_is_answered_no_documents_are_begun_but_those_of_a_run_that_is_new() -> None:
+    written = Able()
+    news = Publisher(written, Nobody(), FastClock())  # type: ignore[arg-type]
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.NONE, 0.0, 0.0)
+    talking, new = an_agent("talking"), an_agent("new", state=Running(run, Activity(False, 0.0, 0.0)))
+    task = asyncio.create_task(news.run())
+    news.pause(True)
+    news.hear([], [talking, new])
+    await eventually(lambda: written.names == ["new"])
+    await eventually(lambda: news._under_way == {"talking"}, what="it waits")
+    news.pause(False)
+    await eventually(lambda: written.names == ["new", "talking"])
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+
 class StillClock(FastClock):
     """No time passes by itself."""
 

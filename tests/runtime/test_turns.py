@@ -337,5 +337,74 @@ async def test_in_a_flood_hooks_come_together_until_anything_else_does(monkeypat
     assert turned == [2, 3], "an end waits for nothing, nor does what came before it"
 
 
+async def test_while_an_operator_is_answered_what_agents_tell_by_the_thousand_waits_and_an_end_does_not() -> None:
+    supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
+    turned = list[int]()
+
+    async def turn() -> None:
+        await supervisor._gather()
+        turned.append(len(supervisor._queue))
+        await supervisor.turn()
+
+    async def settled() -> list[int]:
+        for _ in range(50):
+            await checkpoint()
+        return turned
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            supervisor.leave_floods(True)
+            for _ in range(3 * CROWDED):
+                supervisor.tell(ToolStarted("a", 1))
+            tasks.start_soon(turn)
+            assert await settled() == [], "however many they are"
+            supervisor.tell(AgentExited("a", 1, "r", 0, None))
+            assert await settled() == [3 * CROWDED + 1]
+            assert not supervisor._queue
+            supervisor.tell(ToolStarted("a", 1))
+            tasks.start_soon(turn)
+            tasks.start_soon(supervisor.order, MuteRequested("b", 60.0))
+            assert (await settled())[1:] == [1], "nor does the order"
+            assert len(supervisor._queue) == 1, "which leaves them alone"
+            tasks.start_soon(turn)
+            assert (await settled())[2:] == []
+            supervisor.leave_floods(False)
+            assert (await settled())[2:] == [1], "they go on once it is answered"
+            tasks.cancel_scope.cancel()
+
+
+async def test_a_turn_of_a_flood_ends_once_an_operator_is_on_the_way() -> None:
+    """Its commit is over by the time at which the order is understood."""
+    supervisor = Supervisor(Fleet(), SlowClock(), Told())  # type: ignore[arg-type]
+
+    async def ask() -> None:
+        supervisor.leave_floods(True)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            for _ in range(3):
+                supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+            tasks.start_soon(ask)
+            await supervisor.turn()
+            left = len(supervisor._queue)
+            tasks.cancel_scope.cancel()
+
+    assert left == 2, "it came when the first was stepped"
+
+
+async def test_a_daemon_that_ends_while_an_operator_is_answered_waits_for_no_flood() -> None:
+    supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
+    supervisor._turned_last.set()
+    with anyio.fail_after(10):
+        async with anyio.create_task_group() as tasks:
+            supervisor.leave_floods(True)
+            supervisor.tell(EvidenceSeen("a", 1, "transcript"))
+            tasks.start_soon(supervisor._gather)
+            await checkpoint()
+            await supervisor.finish(1.0)
+
+
 def is_new(agent: Agent) -> bool:
     return isinstance(agent.state, Starting) and agent.run is not None and agent.run.pid is None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 
 import structlog
 
@@ -11,7 +12,16 @@ SHARE = -10
 hooks as fast as they can leave the daemon else a fifth of a processor, and it needs a half. With -20, as much as 87
 others, it takes a whole one, for small turns and their documents, and the agents' hooks are late."""
 
+SWITCH = 0.0005
+"""Seconds after which a thread that computes lets another one compute. Python's own 5 ms are longer than a commit: the
+loop waits for them at each call of the kernel, and so does the thread that commits an order."""
+
 log = structlog.get_logger()
+
+
+def take_turns() -> None:
+    """Have no thread of the daemon keep the others waiting for long."""
+    sys.setswitchinterval(SWITCH)
 
 
 def take_precedence() -> bool:

@@ -70,7 +70,6 @@ class SeqpacketShims(Orders):
         self._lives = lives
         self._is_there = is_there
         self._longest_pause = longest_pause
-        self._held = False
         self._reading = Reading()
         self._reconnecting: set[asyncio.Task[None]] = set()
 
@@ -81,8 +80,11 @@ class SeqpacketShims(Orders):
     def hold_back(self, held: bool) -> None:
         """Leave what the shims say with them, or read on: first the links that had to wait, in the order in which they
         had something to say, a packet of each, until they are held back again. One that has yet to greet is read."""
-        self._held = held
         self._reading.hold(held)
+
+    def pause(self, paused: bool) -> None:
+        """The same for the moment in which an operator is answered, whatever else holds them back."""
+        self._reading.pause(paused)
 
     def read_each(self) -> None:
         """Have a packet of each link that waits read, although they are held back."""
@@ -97,7 +99,7 @@ class SeqpacketShims(Orders):
         """
         peer = self._peer(agent)
         async with peer.opening:
-            for _ in range(LOOKED_THROUGH if self._held and peer.link is not None else 0):
+            for _ in range(LOOKED_THROUGH if self._reading.is_left and peer.link is not None else 0):
                 # Else it is read only later that nobody is at its end any more.
                 if peer.link is not None:
                     peer.link.read()

@@ -28,7 +28,7 @@ class Reading:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._links: dict[int, Link] = {}
         self._ready: deque[Link] = deque()
-        self._held = False
+        self._held = self._paused = False
 
     def take(self, link: Link) -> None:
         """Read this one in its turn, from now on until it is closed."""
@@ -51,6 +51,17 @@ class Reading:
             self._held = held
             self._listen()
 
+    def pause(self, paused: bool) -> None:
+        """The same for a moment, whether they are held back for another reason or not."""
+        if paused != self._paused:
+            self._paused = paused
+            self._listen()
+
+    @property
+    def is_left(self) -> bool:
+        """Whether what the shims say is left with them now."""
+        return self._held or self._paused
+
     @property
     def waiting(self) -> list[str]:
         """The agents whose shims have something to say."""
@@ -70,14 +81,14 @@ class Reading:
     def _listen(self) -> None:
         if self._epoll.closed or self._loop is None:
             return
-        if self._held:
+        if self.is_left:
             self._loop.remove_reader(self._epoll.fileno())
         else:
             self._loop.add_reader(self._epoll.fileno(), self._read)
 
     def _read(self) -> None:
         until = time.monotonic() + SPAN
-        while not self._held:
+        while not self.is_left:
             if not self._ready:
                 self._ready.extend(self._look(AT_ONCE))
             if not self._ready:

@@ -336,6 +336,39 @@ async def test_a_shim_that_died_while_it_was_held_back_is_not_taken_for_alive(sh
         assert await links.shims.connect("a") is None
 
 
+async def test_while_an_operator_is_answered_shims_are_left_alone_whatever_else_says_that_they_are_read(
+    short_tmp: Path, links: Links
+) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        links.shims.pause(True)
+        links.shims.hold_back(True)
+        shim.say({"event": "hook", "seq": 1, "kind": "stop"})
+        await eventually(lambda: links.shims._reading.waiting == ["a"], what="it waits")
+        links.shims.hold_back(False)
+        links.shims.kill("a", 7)
+        await shim.was_told("kill")
+        assert links.heard == []
+        links.shims.hold_back(True)
+        links.shims.pause(False)
+        links.shims.kill("a", 8)
+        await shim.was_told("kill")
+        assert links.heard == [], "it is crowded still"
+        links.shims.hold_back(False)
+        await links.heard_of("hook")
+
+
+async def test_a_shim_that_died_while_an_operator_is_answered_is_not_taken_for_alive(
+    short_tmp: Path, links: Links
+) -> None:
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        links.shims.pause(True)
+        await shim.stop_listening()
+        shim.drop()
+        assert await links.shims.connect("a") is None
+
+
 async def test_promise_10_a_link_that_goes_on_closing_is_taken_up_as_long_as_its_shim_lives(short_tmp: Path) -> None:
     """Once the fourth loss within ten seconds was the last: nobody tried again."""
     links = Links(short_tmp, longest_pause=1.0)
