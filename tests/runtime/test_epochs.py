@@ -98,6 +98,35 @@ async def test_promise_9_an_order_is_committed_then_its_epoch_and_wish_are_kept_
     assert told.heard() == ["commit 12", "epoch 12", "wish stopped 12", "shims 12", "terminate"]
 
 
+async def test_shims_are_told_the_newest_of_several_epochs_once_and_after_whoever_ordered() -> None:
+    """Each of them wakes up for it: a hundred would run before the answer to the order."""
+    told, clock = Told(), StandingClock()
+    keeper = EpochKeeper(told, clock, lambda event: None, lambda number: told.order.append(f"shims {number}"))  # type: ignore[arg-type]
+    async with anyio.create_task_group() as tasks:
+        keeper.begin(tasks)
+        for number in (1, 2, 3):
+            written = keeper.keep(Batch(1.0, 1.0, epoch=number), is_order=True, is_saved=True)
+            assert written is not None
+            await written.wait()
+        assert told.heard() == ["epoch 1", "epoch 2", "epoch 3"]
+        clock.later.set()
+        await eventually(lambda: "shims 3" in told.order)
+        assert told.heard() == ["shims 3"]
+        keeper.keep(Batch(1.0, 1.0, epoch=4), is_order=True, is_saved=True)
+        await eventually(lambda: "shims 4" in told.order)
+
+
+class StandingClock(FastClock):
+    """Nobody sleeps to the end before it is `later`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.later = anyio.Event()
+
+    async def sleep_until(self, at: float) -> None:
+        await self.later.wait()
+
+
 async def test_promise_3_a_stop_that_the_journal_does_not_take_stands_as_a_wish() -> None:
     told = Told()
     supervisor, keeper = supervised(told)
