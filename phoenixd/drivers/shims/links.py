@@ -266,7 +266,7 @@ class SeqpacketShims(Orders):
 
     async def _reopen(self, peer: Peer, reason: str) -> None:
         """Try until there is a link, or no shim to link to; tell the sink where that takes some time."""
-        is_told, is_up = False, False
+        is_told, is_up, lost = False, False, peer.shim
         while not is_up:
             pause = peer.pause(asyncio.get_running_loop().time(), self._longest_pause)
             if not is_told and pause >= LONG:
@@ -274,8 +274,10 @@ class SeqpacketShims(Orders):
                 self._sink(ShimMessage(peer.agent, "link_lost", {"reason": reason}))
             await asyncio.sleep(pause)
             async with peer.opening:
+                if peer.link is None:
+                    lost = peer.shim
                 try:
-                    if not self._lives(peer.agent, peer.shim):
+                    if not self._lives(peer.agent, lost):
                         break
                     failure = await self._try(peer)
                 except OSError as error:
@@ -287,7 +289,8 @@ class SeqpacketShims(Orders):
                 is_told = True
                 self._sink(ShimMessage(peer.agent, "link_lost", {"reason": f"{reason}; {failure}"}))
         peer.is_reopening = False
-        if is_up and peer.greeting is not None:
+        # Another shim that was started meanwhile may have yet to be told its run: whoever started it compares both.
+        if is_up and peer.greeting is not None and lost in (None, peer.shim):
             self._sink(peer.greeting)
 
     async def _try(self, peer: Peer) -> str:

@@ -402,6 +402,24 @@ async def test_promise_10_a_shim_that_listens_again_is_found(short_tmp: Path) ->
     links.shims.close()
 
 
+async def test_promise_1_another_shim_in_the_place_of_a_lost_one_is_compared_by_who_started_it(short_tmp: Path) -> None:
+    """It has no run before it is ordered one: compared before that, a run that begins seemed to be missing, and was
+    ended."""
+    links = Links(short_tmp, longest_pause=0.05)
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        await shim.stop_listening()
+        shim.drop()
+        await links.heard_of("link_lost")
+    async with FakeShim(short_tmp, start_time=6) as other:
+        assert await links.shims.connect("a") is not None
+        await eventually(lambda: not links.shims._reconnecting)
+        assert [message.event for message in links.heard] == ["link_lost"]
+        other.drop()
+        await links.heard_of("hello")
+    links.shims.close()
+
+
 async def test_promise_10_a_shim_that_could_not_be_spoken_to_at_first_is_tried_again(short_tmp: Path) -> None:
     links = Links(short_tmp, longest_pause=0.05, hello_timeout=0.2)
     async with FakeShim(short_tmp) as shim:
