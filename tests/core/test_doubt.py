@@ -254,6 +254,30 @@ def test_a_request_that_its_program_lets_go_of_was_answered() -> None:
     assert [over.id for over in story.of(Reassure)] == [1]
 
 
+def test_of_several_the_one_that_is_let_go_of_was_answered_and_the_other_is_asked() -> None:
+    """Its dialog is drawn next: nobody else tells of it, and its request must stay held."""
+    story = doubting("one", "two")
+    story.tell(HoldReleased("a", 1, 2))
+    assert waits(story)
+    assert [item.hold for item in story.agent.items] == [1]
+    assert [over.id for over in story.of(Reassure)] == [2]
+    assert len(story.of(Alert)) == 1
+    assert not story.of(ReleaseHold)
+    story.tell(HoldReleased("a", 1, 1))
+    story.wait(SURE)
+    assert not waits(story)
+
+
+def test_of_several_the_one_that_is_let_go_of_does_not_come_up_again() -> None:
+    story = doubting("one", "two")
+    story.tell(HoldReleased("a", 1, 1))
+    story.screen = "permission"
+    story.wait(0.2)
+    assert waits(story)
+    story.tell(HoldAnswered("a", 1, 2, taken=True))
+    assert not waits(story)
+
+
 def test_the_end_of_its_run_tells_that_its_alert_is_over() -> None:
     story = doubting()
     story.exited(code=1)

@@ -165,8 +165,8 @@ def _put_off(activity: Activity, took: float) -> Instant | None:
 def settled(activity: Activity, hold: int, now: Moment) -> Activity:
     """A held question was answered or given up: those that it covered come up again."""
     waiting, covered = activity.waiting, activity.also_asked
-    if activity.doubted is not None and activity.doubted.waiting.hold == hold:
-        return replace(activity, doubted=None)
+    if activity.doubted is not None:
+        return _settled_in_doubt(activity, activity.doubted, hold, now)
     if waiting is None:
         return activity
     if waiting.hold != hold:
@@ -174,6 +174,16 @@ def settled(activity: Activity, hold: int, now: Moment) -> Activity:
     if not covered:
         return answered(activity, now)
     return replace(activity, waiting=replace(covered[0], since=waiting.since), also_asked=covered[1:])
+
+
+def _settled_in_doubt(activity: Activity, doubted: Doubted, hold: int, now: Moment) -> Activity:
+    covered = doubted.also_asked
+    if doubted.waiting.hold != hold:
+        left = tuple(question for question in covered if question.hold != hold)
+        return replace(activity, doubted=replace(doubted, also_asked=left))
+    if not covered:
+        return replace(activity, doubted=None)
+    return replace(activity, waiting=replace(covered[0], since=now.at), also_asked=covered[1:], doubted=None)
 
 
 def _hear_answer(activity: Activity, event: Hook, has_screen: bool, now: Moment) -> Activity:
