@@ -48,7 +48,7 @@ def judge(agent: Agent, state: Running, doubted: Doubted, event: ScreenSeen, now
     if event.verdict in SCREEN_DIALOGS:
         if event.verdict == MENU and event.attended:
             return Decision(agent)
-        return _opened_again(agent, state, doubted, now)
+        return open_again(agent, state, doubted, now)
     if event.verdict == "idle" or (event.verdict == "working" and now.at - doubted.touched >= APPEARS_WITHIN):
         sure = replace(agent, state=replace(state, activity=replace(state.activity, doubted=None)))
         if event.verdict == "idle" and state.activity.turn_open:
@@ -57,11 +57,13 @@ def judge(agent: Agent, state: Running, doubted: Doubted, event: ScreenSeen, now
     return Decision(agent)
 
 
-def _opened_again(agent: Agent, state: Running, doubted: Doubted, now: Moment) -> Decision:
+def open_again(agent: Agent, state: Running, doubted: Doubted, now: Moment) -> Decision:
+    """It is asked after all, as the same item; told is only what nobody was told of, or what a mute held back."""
     waiting = replace(doubted.waiting, seen=True, since=now.at, touched=doubted.touched)
     activity = replace(state.activity, waiting=waiting, also_asked=doubted.also_asked, doubted=None, looked_at=now.at)
     alerts = agent.alerts if doubted.alert is None else (*agent.alerts, doubted.alert)
     asking = replace(agent, state=replace(state, activity=activity), items=(*agent.items, doubted.item), alerts=alerts)
-    told = (Alert(agent.name, doubted.item.kind, doubted.item.text),) if doubted.alert is None else ()
+    is_told = doubted.alert is not None and not doubted.alert.held
+    told = () if is_told else (Alert(agent.name, doubted.item.kind, doubted.item.text),)
     why = f"waits for a person after all: the dialog of #{doubted.item.id} is drawn only now"
     return replace(keep(asking, why), actions=told)

@@ -9,7 +9,7 @@ from phoenixd.core.agent.activity import Doubted
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import AlertAcknowledged
-from phoenixd.core.events.orders import AnswerRequested
+from phoenixd.core.events.orders import AnswerRequested, MuteRequested, UnmuteRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.facts import Asked, AskingOver
 from phoenixd.core.turn.due import DOUBT_LOOKS
@@ -296,6 +296,42 @@ def test_an_operator_who_has_seen_it_has_seen_it_when_it_is_open_again() -> None
     story.screen = "permission"
     story.wait(0.2)
     assert (story.agent.items[0].ack or story.agent.alerts[0].ack) == acked
+
+
+def test_what_a_mute_held_back_is_told_when_it_is_open_again_after_the_mute() -> None:
+    story = asking(screen=None)
+    story.hook("stop", seq=2)
+    story.tell(MuteRequested("a", 3600.0))
+    story.hook("prompt-submit", text="go", seq=3)
+    story.screen = "working"
+    story.hook("permission-request", tool="Bash", text="make", held=True, seq=4)
+    keys(story)
+    story.wait(0.5)
+    assert doubted(story) is not None
+    story.tell(UnmuteRequested("a"))
+    story.decisions.clear()
+    story.screen = "permission"
+    story.wait(0.2)
+    assert waits(story)
+    assert len(story.of(Alert)) == 1
+    assert not story.of(Alert)[0].held
+
+
+def test_what_a_mute_holds_back_is_told_to_nobody_when_it_is_open_again() -> None:
+    story = asking(screen=None)
+    story.hook("stop", seq=2)
+    story.tell(MuteRequested("a", 3600.0))
+    story.hook("prompt-submit", text="go", seq=3)
+    story.screen = "working"
+    story.hook("permission-request", tool="Bash", text="make", held=True, seq=4)
+    keys(story)
+    story.wait(0.5)
+    assert doubted(story) is not None
+    story.decisions.clear()
+    story.screen = "permission"
+    story.wait(0.2)
+    assert waits(story)
+    assert not story.of(Alert)
 
 
 def test_a_daemon_that_begins_meanwhile_goes_on_looking() -> None:
