@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.core import background, cut, productive, prompts, screen
+from phoenixd.core import background, cut, doubt, productive, prompts, screen
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
@@ -36,7 +36,7 @@ from phoenixd.core.resonance import exchange
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, enter, keep
 from phoenixd.core.turn import liveness
-from phoenixd.core.waiting import hear_item, is_another, waits_for, with_question
+from phoenixd.core.waiting import hear_item, is_another, is_of_a_call, waits_for, with_question
 
 CLOCK = "clock"
 """The alert that a heartbeat's times cannot be; told once in a run."""
@@ -103,6 +103,13 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         # It is being ended: what it says counts for its session, but asks nobody any more.
         left = replace(state, run=run, activity=activity)
         return Decision(replace(heard, hooks_seen=True, session=known, state=left), reason="; ".join(notes))
+    opened: tuple[Action, ...] = ()
+    if isinstance(state, Running) and activity.doubted is not None and is_of_a_call(event):
+        # Who hears of its dialog now is told of no second question.
+        again = doubt.open_again(agent, state, activity.doubted, now)
+        assert again.agent is not None
+        assert isinstance(again.agent.state, Running)
+        heard, activity, opened, notes = again.agent, again.agent.state.activity, again.actions, (*notes, again.reason)
     facts: tuple[RunProductive, ...] = ()
     if isinstance(event, PromptSubmitted) and not event.sub:
         heard, run, said = prompts.hear_prompt(cut.begun(heard, event.text), run, event, before.turn_open, seen)
@@ -128,7 +135,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if before.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
         notes = (*notes, "idle")
     heard = hear_item(heard, before.waiting, waiting, now)
-    actions: tuple[Action, ...] = (Alert(agent.name, asked.kind, asked.text),) if asked else ()
+    actions: tuple[Action, ...] = (*opened, *((Alert(agent.name, asked.kind, asked.text),) if asked else ()))
     if isinstance(event, TurnEnded) and not event.sub and agent.spec.stops_either_way:
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
     if is_beside and isinstance(state, Running):
@@ -139,7 +146,7 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         notes, actions = (*notes, limit.note), (*actions, *seen.decision.actions)
     if asked:
         notes = (*notes, f"waits for a person: {asked.kind}")
-    elif (before.waiting and waiting is None) or (before.doubted and activity.doubted is None):
+    elif (before.waiting or before.doubted) and waiting is None and activity.doubted is None:
         notes = (*notes, f"no longer waits: {event.kind}")
     if isinstance(state, Starting) and state.run.pid is not None:
         reason = "; ".join(("ready: its first hook came", *notes))

@@ -56,6 +56,11 @@ def waits_for(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | N
     return activity.waiting, None
 
 
+def is_of_a_call(event: Hook) -> bool:
+    """Whether the harness says that the dialog of a call stands on its screen, of which a hook of its own has told."""
+    return isinstance(event, Notified) and event.notice in ASKING and event.notice != "dialog"
+
+
 def refusal(activity: Activity) -> str | None:
     """What of this run only a person can mend: a login that is refused, a bill that is not paid."""
     waiting = activity.waiting

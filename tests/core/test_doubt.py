@@ -226,6 +226,22 @@ def test_a_new_question_covers_the_one_that_may_be_drawn_yet() -> None:
     assert story.agent.items[0].hold == 1
 
 
+def test_a_notice_of_the_dialog_that_is_doubted_is_no_second_question() -> None:
+    story = doubting()
+    before = story.of(Alert)
+    story.hook("notification", notification="permission_prompt", text="Claude needs your permission", seq=9)
+    assert [item.hold for item in story.agent.items] in ([], [1])
+    assert story.of(Alert) == before
+    assert not story.of(ReleaseHold)
+    story.screen = "permission"
+    story.wait(0.2)
+    assert [(item.id, item.hold) for item in story.agent.items] == [(1, 1)]
+    story.hook("tool-end", tool="Bash", seq=10)
+    story.screen = "working"
+    story.wait(1)
+    assert not waits(story)
+
+
 def test_an_answer_from_afar_to_a_closed_question_is_refused_until_its_dialog_is_drawn() -> None:
     story = doubting()
     refusal = story.tell(AnswerRequested("a", 1, allow=True))
