@@ -35,7 +35,7 @@ AT_FIRST, SOON, SOON_FOR = 0.1, 0.25, 2.0
 after the second, and at ages that double, up to so many."""
 DOUBT_LOOKS, DOUBT_LOOKS_LATER = 0.15, 2.0
 """Seconds between two looks for the dialog of a question that was closed in doubt, as long as one may be drawn; and
-where no look has answered by then."""
+at least, where no look has told by then whether it is over: ever less often from then on."""
 LOOK_TIME = 10.0
 """Seconds that a look, at the screen or at an open call, may take before a silent run is judged without it."""
 
@@ -90,8 +90,9 @@ def look_due(activity: Activity, seen: View) -> Instant | None:
         return None
     if activity.doubted is not None:
         doubted = activity.doubted
-        may_be_drawn = doubted.looked - doubted.touched < APPEARS_WITHIN
-        return doubted.looked + (DOUBT_LOOKS if may_be_drawn else DOUBT_LOOKS_LATER)
+        age = doubted.looked - doubted.touched
+        later = min(LAST_LOOK, max(DOUBT_LOOKS_LATER, LOOKS_APART * age))
+        return doubted.looked + (DOUBT_LOOKS if age < APPEARS_WITHIN else later)
     asks = seen.asks in DIALOGS
     routine = None if seen.asks or seen.is_parked else _routine(activity, seen)
     if not (asks or (activity.turn_open and not seen.asks)):
