@@ -7,6 +7,7 @@ shim looks when a turn fails and when a run ends; this looks when a person asks.
 from __future__ import annotations
 
 import os
+import shlex
 from collections.abc import Iterator, Mapping
 from typing import Protocol
 
@@ -56,7 +57,8 @@ def disk_findings(name: str, cwd: str, environment: Mapping[str, str]) -> Iterat
         if lacks and disk not in told:
             told.add(disk)
             title = f"{name}: the disk of {what} has no room for {lacks}"
-            remedy = f"free some space: df -h {path}; du -xsh {path}/*"
+            place = shlex.quote(path)
+            remedy = f"free some space: df -h {place}; du -xsh {place}/*"
             yield Finding("problem", title, path, remedy, together="what it writes there fails")
 
 

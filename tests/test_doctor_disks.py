@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -60,3 +61,20 @@ def test_a_full_disk_is_told_once_with_its_path_whatever_lies_on_it(tmp_path: Pa
 @pytest.mark.parametrize("cwd", ["/nowhere/at/all", "relative", ""])
 def test_a_place_that_is_not_there_is_no_full_disk(cwd: str) -> None:
     assert list(disk_findings("a", cwd, {})) == []
+
+
+def test_a_remedy_for_a_full_disk_takes_the_path_as_it_is_and_runs_nothing_of_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent names directories, and a person copies the remedy."""
+    directory, ran = tmp_path / "a b; touch ran; $(touch ran)", tmp_path / "ran"
+    directory.mkdir()
+    (directory / "log").touch()
+    monkeypatch.setattr("phoenixd.doctor_disks.lacking", lambda room, *, is_root: "a mebibyte more")
+
+    (found,) = disk_findings("a", str(directory), {})
+    command = found.remedy.partition(": ")[2]
+    done = subprocess.run(("sh", "-c", command), cwd=tmp_path, capture_output=True, check=False)
+
+    assert done.returncode == 0, done.stderr
+    assert not ran.exists()

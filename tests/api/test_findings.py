@@ -107,3 +107,8 @@ def test_of_many_agents_some_are_named_and_the_others_counted() -> None:
 
 def test_alike_keeps_the_order_and_loses_nothing() -> None:
     assert alike(["b1", "a1", "b2", "c1"], lambda word: word[0]) == [["b1", "b2"], ["a1"], ["c1"]]
+
+
+def test_no_finding_moves_the_cursor_of_who_reads_it() -> None:
+    told = doctor([Finding("problem", "a: \x1b[31mfull", "/srv/\x1b[2J", "df -h /srv/\x1b]0;mine\x07\u202e")], HERE)
+    assert told.replace("\n", "").isprintable()

@@ -10,7 +10,7 @@ from collections.abc import Callable, Hashable, Iterable, Sequence
 from typing import TypeVar
 
 from phoenixd.api.finding import Finding
-from phoenixd.api.pages.layout import Page, counted, page, wrap
+from phoenixd.api.pages.layout import Page, clean, counted, page, wrap
 from phoenixd.config.problems import Problem
 
 LEVELS = {"ok": "*", "warning": "~", "problem": "!"}
@@ -74,7 +74,7 @@ def _told(group: Sequence[Finding], here: Page) -> list[str]:
         detail = detail.replace("NAME", "each")
     told = wrap(f"{said}: {detail}" if detail else said, here.width - 2)
     lines = [f"{sign} {line}" if number == 0 else f"  {line}" for number, line in enumerate(told)]
-    return [*lines, f"    do: {' '.join(remedy.split())}"] if remedy else lines
+    return [*lines, f"    do: {' '.join(clean(remedy).split())}"] if remedy else lines
 
 
 def _words(one: Finding) -> tuple[str, str, str]:
