@@ -54,10 +54,7 @@ def glances(
     known: of the looks before, brought up to date; most agents have not changed since.
     """
     told = projection.open_cases(fleet)
-    # A mute ends by the clock, and a glance that is known does not hear of it.
-    known = {} if known is None or fleet.mutes else known
-    if len(known) > 2 * len(fleet.agents):
-        known.clear()
+    known = _usable(fleet, known)
     found: list[Seen] = []
     for agent in fleet.agents.values():
         if finding.is_other(fleet, agent):
@@ -68,6 +65,15 @@ def glances(
             found.append(_remembered(fleet, agent, now, known))
     found.sort(key=lambda one: one.name)
     return tuple(found)
+
+
+def _usable(fleet: Fleet, known: Known | None) -> Known:
+    if known is None or fleet.mutes:
+        # A mute ends by the clock, and a glance that is known does not hear of it.
+        return {}
+    if len(known) > 2 * len(fleet.agents):
+        known.clear()
+    return known
 
 
 def _remembered(fleet: Fleet, agent: Agent, now: Moment, known: Known) -> Glance:
@@ -111,7 +117,7 @@ def counts(fleet: Fleet, now: Moment, known: Known | None = None) -> dict[Group,
 
     Of what needs a person, all that does, alerts of no agent among them. known: as in `glances`.
     """
-    known = {} if known is None or fleet.mutes else known
+    known = _usable(fleet, known)
     found: Counter[Group] = Counter()
     for agent in fleet.agents.values():
         if not agent.spec.seat:

@@ -15,7 +15,7 @@ from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.glance import Glance
 from phoenixd.core.mutes.state import Mute
 from tests.api.daemon import FakeDaemon, MemoryJournal
-from tests.api.fleets import FLEETS
+from tests.api.fleets import FLEETS, three_at_work
 from tests.api.test_text import HERE
 
 fleets = pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)
@@ -69,3 +69,14 @@ def test_what_is_known_of_earlier_looks_changes_no_glance(fleet: Callable[[], Fa
             assert glance.counts(world, now, known) == glance.counts(world, now)
             assert glance.glances(world, now, known=known) == glance.glances(world, now)
             assert glance.counts(world, now, known) == glance.counts(world, now)
+
+
+def test_a_shell_that_only_counts_remembers_no_more_than_there_is() -> None:
+    """Workers come and go under names of their own, and nobody may ever look at the whole fleet."""
+    daemon, known = three_at_work(), dict[str, tuple[Agent, Glance]]()
+    agents = tuple(daemon.state.agents.values())
+    for number in range(100):
+        renamed = [replace(one, spec=replace(one.spec, name=f"{one.name}-{number}", seat="")) for one in agents]
+        world = replace(daemon.state, agents={one.name: one for one in renamed})
+        glance.counts(world, daemon.now(), known)
+    assert 0 < len(known) <= 3 * len(agents)
