@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
-from anyio import create_task_group, to_thread
+from anyio import CapacityLimiter, create_task_group, to_thread
 
 from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.finding import Finding
@@ -30,6 +30,8 @@ from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
 
 PANES_NAMED = 5
+THREADS = 40
+"""In which looks are taken at once."""
 T = TypeVar("T")
 
 
@@ -76,6 +78,8 @@ class Doctor:
     under_systemd: bool = False
     hidepid: Callable[[], str | None] = hidden.hidepid
     agents_cgroup: str | None = None
+    _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
+    """None of those by which the daemon works: looks at a file system that hangs may hold them all for seconds."""
 
     async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
         """All findings, the daemon's first, then each agent's; what hangs is told in place of its own."""
@@ -196,7 +200,7 @@ class Doctor:
         except LaunchFailed as failure:
             return _Look(agent, {}, fault=failure)
         path = environment.get("PATH", os.defpath)
-        command = await _aside(lambda: find_command(agent.spec.argv[0], path, agent.spec.cwd)) or ""
+        command = await self._aside(lambda: find_command(agent.spec.argv[0], path, agent.spec.cwd)) or ""
         has_version = command != "" and agent.spec.harness != "command"
         program = doctor_versions.program_of(command, environment) if has_version else None
         return _Look(agent, environment, command, program)
@@ -210,8 +214,8 @@ class Doctor:
             if is_missing and _never_ran(agent):
                 remedy = f"install {agent.spec.argv[0]}, or give its whole path in argv; then: phoenixctl start {name}"
             findings.append(Finding("problem", f"{name} is quarantined", agent.state.cause, remedy))
-        findings += await _aside(lambda: list(_directory(name, agent.spec.cwd)))
-        findings += await _aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
+        findings += await self._aside(lambda: list(_directory(name, agent.spec.cwd)))
+        findings += await self._aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
         if look.fault is not None:
             remedy = look.fault.remedy or f"phoenixctl explain {name}"
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
@@ -222,8 +226,8 @@ class Doctor:
             harness = HARNESSES.get(agent.spec.harness)
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
-            findings += await _aside(lambda: list(cli_findings(agent, look.environment)))
-        writer = await _aside(lambda: writer_finding(agent, look.environment))
+            findings += await self._aside(lambda: list(cli_findings(agent, look.environment)))
+        writer = await self._aside(lambda: writer_finding(agent, look.environment))
         named = replace(writer, title=f"{name}: {writer.title}")
         # A program that is missing writes no brief either, and is told once.
         is_told = is_missing and agent.spec.brief.writer is WriterKind.AUTO
@@ -231,7 +235,7 @@ class Doctor:
         findings += hearing_findings(row(agent, self.now()), self.now())
         findings += marker_findings(agent)
         if agent.run is not None and (pid := agent.run.pid) is not None:
-            held = await _aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
+            held = await self._aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
             findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
         if asks_tmux and (small := size_finding(name, await self.size_of(name))):
             findings.append(small)
@@ -241,6 +245,10 @@ class Doctor:
         elif writer.level == "ok" and not is_told:
             findings.append(named)
         return [replace(finding, agent=name) for finding in findings]
+
+    async def _aside(self, look: Callable[[], T]) -> T:
+        """Look where a file system that hangs holds up nobody; its thread is left alone when nobody waits any more."""
+        return await to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._threads)
 
 
 def _never_ran(agent: Agent) -> bool:
@@ -267,11 +275,6 @@ def _directory(name: str, cwd: str) -> Iterator[Finding]:
     elif not os.access(cwd, os.R_OK | os.X_OK):
         remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {cwd}"
         yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
-
-
-async def _aside(look: Callable[[], T]) -> T:
-    """Look where a file system that hangs holds up nobody; the thread is left to itself when nobody waits any more."""
-    return await to_thread.run_sync(look, abandon_on_cancel=True)
 
 
 def hidden_finding(hidepid: str) -> Finding:

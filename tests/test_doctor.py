@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any, Literal
 
+import anyio
+import anyio.to_thread
 import pytest
 
 from phoenixd import doctor_versions
+from phoenixd.api.finding import Finding
 from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
@@ -304,6 +308,27 @@ async def test_a_cli_that_is_slow_keeps_nobody_waiting_and_ends_with_what_it_sta
     assert (finding.level, finding.remedy) == ("warning", "/x/claude --version")
     pid = int((slow / "pid").read_text())
     await eventually(lambda: not Path(f"/proc/{pid}").exists() or " Z " in Path(f"/proc/{pid}/stat").read_text())
+
+
+async def test_looks_that_hang_take_no_thread_from_the_daemon(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file system of an agent that is gone holds each look for seconds, and agents are started from threads too."""
+    hangs, mended = threading.Event(), threading.Event()
+
+    def look(*_: object) -> list[Finding]:
+        hangs.set()
+        mended.wait()
+        return []
+
+    monkeypatch.setattr("phoenixd.doctor.disk_findings", look)
+    try:
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(examined, claude_agent(tmp_path), tmp_path)
+            await anyio.to_thread.run_sync(hangs.wait, limiter=anyio.CapacityLimiter(1))
+            taken = anyio.to_thread.current_default_thread_limiter().borrowed_tokens
+            mended.set()
+    finally:
+        mended.set()
+    assert taken == 0
 
 
 async def test_an_agent_whose_environment_cannot_be_made_does_not_keep_the_others_from_being_looked_at(
