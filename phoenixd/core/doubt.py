@@ -4,7 +4,8 @@ A hook tells of a dialog before the CLI draws it. Where a key was read, and a lo
 before any look saw it, or it is not drawn yet; and between two dialogs that were asked for together there is none for a
 moment. No hook tells of a Yes before its call has ended. So the question is closed at once, and its screen is looked at
 every `due.DOUBT_LOOKS` seconds: a dialog opens it again as the same item, and for `APPEARS_WITHIN` seconds after the
-newest key none proves it over. Until then its request stays held, and nobody is told that its alert is over.
+newest key none proves it over; an idle screen does so sooner, after `SOON_FOR`, and its turn as well. Until then its
+request stays held, and nobody is told that its alert is over.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, keep
 from phoenixd.core.turn import liveness
+from phoenixd.core.turn.due import SOON_FOR
 from phoenixd.core.typing.answering import APPEARS_WITHIN
 
 UNSEEN_FOR, BETWEEN = 0.2, 0.4
@@ -49,7 +51,8 @@ def judge(agent: Agent, state: Running, doubted: Doubted, event: ScreenSeen, now
         if event.verdict == MENU and event.attended:
             return Decision(agent)
         return open_again(agent, state, doubted, now)
-    if event.verdict == "idle" or (event.verdict == "working" and now.at - doubted.touched >= APPEARS_WITHIN):
+    within = {"idle": SOON_FOR, "working": APPEARS_WITHIN}.get(event.verdict)
+    if within is not None and now.at - doubted.touched >= within:
         sure = replace(agent, state=replace(state, activity=replace(state.activity, doubted=None)))
         if event.verdict == "idle" and state.activity.turn_open:
             return None

@@ -101,10 +101,10 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
         seen = replace(activity, waiting=replace(waiting, seen=True))
         return Decision(replace(agent, state=replace(state, activity=seen)))
     answered = liveness.answered(activity, now)
-    asked = max(waiting.since, activity.evidence_at)
-    if event.verdict == "idle" and not waiting.seen and waiting.touched is None and now.at - asked < SOON_FOR:
+    asked = max(waiting.since, activity.evidence_at, waiting.touched or 0.0)
+    if event.verdict == "idle" and not waiting.seen and now.at - asked < SOON_FOR:
         # While its hook runs, a CLI may show neither its work nor the dialog that comes after that.
-        return Decision(agent)
+        return doubt.begin(agent, state, now) or Decision(agent)
     if event.verdict == "idle":
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"

@@ -206,6 +206,8 @@ def test_an_idle_screen_ends_the_doubt_and_the_turn() -> None:
     story = doubting()
     story.screen = "idle"
     story.wait(0.2)
+    assert doubted(story) is not None, "an idle screen is drawn before a dialog as well"
+    story.wait(1.5)
     assert doubted(story) is None
     assert isinstance(story.state, Running)
     assert not story.state.activity.turn_open

@@ -199,6 +199,34 @@ def test_an_idle_screen_right_after_the_hook_closes_nothing_that_nobody_has_seen
     assert story.state.activity.turn_open is not closed
 
 
+@pytest.mark.parametrize("pressed", [0.0, 0.05, 0.5])
+def test_an_idle_screen_right_after_the_hook_ends_no_turn_of_which_somebody_typed_ahead(pressed: float) -> None:
+    story = asking(screen="idle")
+    item = story.agent.items[0]
+    story.wait(pressed)
+    keys(story)
+    story.wait(0.9 - pressed)
+    assert isinstance(story.state, Running)
+    assert story.state.activity.turn_open
+    story.screen = "permission"
+    story.wait(0.25)
+    assert waits(story)
+    assert story.agent.items == (item,)
+
+
+def test_an_idle_screen_2_s_after_a_key_ends_the_turn_of_a_dialog_that_nobody_saw() -> None:
+    """Somebody said no at once, and no hook tells of it."""
+    story = asking(screen="idle")
+    story.wait(0.05)
+    keys(story)
+    story.wait(1)
+    assert not waits(story)
+    story.wait(1.5)
+    assert isinstance(story.state, Running)
+    assert not story.state.activity.turn_open
+    assert [order.hold for order in story.of(ReleaseHold)] == [1]
+
+
 def test_a_dialog_that_is_drawn_late_is_looked_for_until_it_is_seen() -> None:
     story = asking(screen="working")
     assert looks(story, 2.125) == [*FIRST, 0.5, 1, 2]
