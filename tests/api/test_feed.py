@@ -130,6 +130,26 @@ async def test_an_item_whose_dialog_is_drawn_late_comes_again_under_its_number(q
     await same_as_a_snapshot(quick, model, heard)
 
 
+async def test_who_answers_an_item_that_came_again_between_two_looks_is_told_as_who_ended_it(
+    quick: Live, daemon: FakeDaemon
+) -> None:
+    daemon.is_slow, daemon.stands_at = True, FIXTURE_EPOCH
+    daemon.declare("asks", harness="claude")
+    daemon.report("asks")
+    daemon.wait("asks", text="npm test", held=True)
+    model, heard = Model(), frames(quick.socket)
+    await until(model, heard, lambda: bool(model.items))
+    (item,) = model.items.values()
+    daemon.happen(KeysRead("asks", 1))
+    daemon.pass_time(0.3)
+    daemon.happen(ScreenSeen("asks", 1, "working"))
+    daemon.happen(ScreenSeen("asks", 1, "permission"))
+    daemon.happen(AnswerRequested("asks", item["id"], allow=True, by="uid 7"))
+    daemon.happen(HoldAnswered("asks", 1, 1, taken=True))
+    await until(model, heard, lambda: item["id"] in model.closed)
+    assert model.closed[item["id"]][0] == "uid 7"
+
+
 async def test_an_answer_that_came_too_late_ended_no_item(quick: Live, daemon: FakeDaemon) -> None:
     daemon.terminal_first = True
     daemon.declare("asks", harness="claude")

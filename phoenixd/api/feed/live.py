@@ -15,7 +15,7 @@ from phoenixd.api.service import Service
 from phoenixd.core import projection
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
-from phoenixd.core.facts import AnswerJudged, AskingOver, Ordered
+from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Ordered
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.glance import Known
 from phoenixd.core.inbox import items_of
@@ -208,6 +208,9 @@ class Feed:
             if isinstance(fact, AskingOver):
                 by = next(_orderers(entry), None) or self._closers.get(fact.item, (None, ""))[0]
                 self._closers[fact.item] = by, entry.reason
+            elif isinstance(fact, Asked):
+                # It is open: what was told of its end was taken back.
+                self._closers.pop(fact.item, None)
             elif isinstance(fact, Ordered) and fact.verb == "answer" and fact.taken and isinstance(answered, int):
                 # What comes of an answer closes the item, and names nobody.
                 self._closers.setdefault(answered, (fact.by, ""))
