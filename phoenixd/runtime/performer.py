@@ -131,6 +131,9 @@ class Performer:
             if isinstance(action, Deliver) and len(self._lanes[lane]) >= MOST_TEXTS:
                 self._answer_for(action, f"{MOST_TEXTS} texts wait already")
                 return
+            if isinstance(action, LookAtScreen) and self._lanes[lane] and self._lanes[lane][-1] == action:
+                # The one that waits sees the same, and a screen that does not answer is asked for again and again.
+                return
             self._lanes[lane].append(action)
             return
         self._lanes[lane] = deque([action])

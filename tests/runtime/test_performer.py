@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import anyio
 
-from phoenixd.core.actions import Deliver, Kill, PlantCodes, ReadSeed, Spawn
+from phoenixd.core.actions import Deliver, Kill, LookAtScreen, PlantCodes, ReadSeed, SeeAttendance, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
@@ -36,6 +36,32 @@ def test_a_lane_takes_so_many_texts_and_answers_for_each_that_is_too_much_and_ta
         ("a", f"m{MOST_TEXTS + 1}"),
     ]
     assert len(told) == 2
+
+
+async def test_looks_at_a_screen_that_does_not_answer_pile_up_before_no_order() -> None:
+    """A question that is doubted has its screen looked at several times a second, and who types keeps it doubted."""
+    story, nothing = Story(claude()).runs(), cast(Any, None)
+    done = list[str]()
+
+    async def capture(agent: str) -> str:
+        done.append("look")
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    outside = cast(Any, SimpleNamespace(shims=None, terminal=SimpleNamespace(capture=capture)))
+    performer = Performer(outside, story.fleet.agents.get, nothing, nothing, nothing, nothing)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(performer.run)
+        performer.submit(LookAtScreen("a", 1))
+        await eventually(lambda: done == ["look"], what="the first look hangs")
+        for _ in range(1000):
+            performer.submit(LookAtScreen("a", 1))
+        performer.submit(SeeAttendance("a", 1))
+        performer.submit(LookAtScreen("a", 1))
+        waiting = list(performer._lanes["a screen"])
+        tasks.cancel_scope.cancel()
+
+    assert waiting == [LookAtScreen("a", 1), SeeAttendance("a", 1), LookAtScreen("a", 1)]
 
 
 class Papers:
