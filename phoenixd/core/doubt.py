@@ -66,7 +66,8 @@ def open_again(agent: Agent, state: Running, doubted: Doubted, now: Moment) -> D
     activity = replace(state.activity, waiting=waiting, also_asked=doubted.also_asked, doubted=None, looked_at=now.at)
     alerts = agent.alerts if doubted.alert is None else (*agent.alerts, doubted.alert)
     asking = replace(agent, state=replace(state, activity=activity), items=(*agent.items, doubted.item), alerts=alerts)
-    is_told = doubted.alert is not None and not doubted.alert.held
-    told = () if is_told else (Alert(agent.name, doubted.item.kind, doubted.item.text),)
+    alert = doubted.alert
+    is_known = alert is not None and (not alert.held or alert.ack is not None)
+    told = () if is_known else (Alert(agent.name, doubted.item.kind, doubted.item.text),)
     why = f"waits for a person after all: the dialog of #{doubted.item.id} is drawn only now"
     return replace(keep(asking, why), actions=told)
