@@ -136,7 +136,10 @@ def test_what_was_given_up_is_not_brought_back_to_life() -> None:
     story.exited(127)
     assert isinstance(story.state, Quarantined)
     story.stop(act="1")
-    assert story.fleet.undoable == ()
+
+    undo(story)
+
+    assert isinstance(story.state, Quarantined)
 
 
 def test_an_agent_that_runs_again_is_left_alone() -> None:
@@ -273,6 +276,58 @@ def test_a_session_of_another_cli_is_not_gone_back_to(verb: str) -> None:
     story.tell(AgentDeclared(claude()))
     undo(story)
     assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_a_stop_that_ended_a_quarantine_is_taken_back_into_that_quarantine() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    before = story.agent
+    assert isinstance(before.state, Quarantined)
+    story.stop(act="1")
+    assert (story.state, story.agent.items) == (Stopped(), ())
+    # Another life of the daemon: what the journal keeps is all that is left.
+    (act,) = (decode(Undoable, encode(one)) for one in story.fleet.undoable)
+    story.fleet = replace(story.fleet, undoable=(act,))
+
+    undo(story)
+
+    after = story.agent
+    assert (after.state, after.desired, after.reason) == (before.state, before.desired, before.reason)
+    assert [(one.kind, one.text) for one in after.items] == [(one.kind, one.text) for one in before.items]
+    assert told(after, act, story.now) == f"a is in quarantine again, as it was: {before.state.cause}"
+    assert story.fleet.undoable == ()
+    story.start()
+    assert isinstance(story.state, Starting)
+
+
+def test_a_stop_of_one_in_quarantine_is_the_newest_act_and_can_be_said_twice() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    older = Undoable("0", "remove", "b", story.now.wall, "ada", at=story.now.at)
+    story.fleet = replace(story.fleet, undoable=(older,))
+    story.stop(act="1")
+    assert [one.agent for one in newest(kept(story.fleet.undoable, story.now))] == ["a"]
+
+    story.stop(act="2")
+
+    assert [(one.act, one.agent) for one in story.fleet.undoable] == [("0", "b"), ("2", "a")]
+    undo(story, "2")
+    assert isinstance(story.state, Quarantined)
+
+
+def test_one_that_ran_since_its_quarantine_was_ended_is_not_put_back_into_it() -> None:
+    story = Story(claude()).works()
+    story.exited(127)
+    story.stop(act="1")
+    story.start()
+    story.works()
+    story.pass_over(60)
+    story.exited(0)
+    assert isinstance(story.state, Stopped)
+
+    undo(story)
+
+    assert isinstance(story.state, Stopped)
 
 
 def test_what_is_told_of_an_agent_that_came_back_is_what_became_of_it() -> None:

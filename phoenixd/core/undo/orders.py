@@ -23,6 +23,7 @@ from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import is_passing, shown
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
+from phoenixd.core.transitions import enter, open_item
 from phoenixd.core.undo import age
 from phoenixd.core.undo.state import Undoable, UndoVerb
 from phoenixd.core.undo.telling import launch_of
@@ -56,10 +57,11 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     if verb == "remove" and generation > 1:
         cannot = f"its seat was held by generation {generation}, and a seat begins with generation 1"
     spec = agent.spec
+    ended = agent.state if verb == "stop" and isinstance(agent.state, Quarantined) else None
     return Undoable(
         act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation,
         spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
-        spec.labels, launch_of(spec), now.at,
+        spec.labels, launch_of(spec), now.at, quarantine=ended,
     )  # fmt: skip
 
 
@@ -144,10 +146,18 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return _refused(agent, why, f"phoenixctl undo {act.agent}, once it runs")
         case _ if act.verb != "fresh" and agent.desired is Desired.RUNNING:
             return Decision(agent, reason=f"undo asked by {by}: it is to run already")
+        case Stopped() if act.quarantine is not None and agent.incarnation == act.incarnation:
+            return _given_up(returning, act.quarantine, by, now)
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
             return Decision(returning, reason=f"undone by {by}: its next start goes back to its session")
+
+
+def _given_up(agent: Agent, quarantine: Quarantined, by: str, now: Moment) -> Decision:
+    """As the stop found it: in quarantine, for the same cause, and waiting for a person who starts it."""
+    wanted = open_item(replace(agent, desired=Desired.RUNNING), "quarantined", quarantine.cause, "command", now)
+    return replace(enter(wanted, quarantine, f"quarantined: {quarantine.cause}", now), reason=f"undone by {by}")
 
 
 def _returning(agent: Agent, act: Undoable) -> Agent:
@@ -183,11 +193,11 @@ def _session(agent: Agent) -> Session | None:
 
 
 def _verb(event: Act, agent: Agent | None) -> UndoVerb | None:
-    """What can be taken back of this order: a stop that stopped something, a fresh start, a removal."""
+    """What can be taken back of this order: a stop that ended something, a fresh start, a removal."""
     if isinstance(event, AgentWithdrawn):
         return "remove"
     if isinstance(event, StopRequested):
-        return "stop" if agent is not None and _is_up(agent) else None
+        return "stop" if agent is not None and (_is_up(agent) or isinstance(agent.state, Quarantined)) else None
     has_session = agent is not None and agent.session is not None
     return "fresh" if event.fresh and has_session else None
 

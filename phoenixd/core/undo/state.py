@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from phoenixd.core.agent.run import Session
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.moment import Instant
 
 UndoVerb = Literal["stop", "remove", "fresh", "mute", "unmute"]
@@ -46,6 +47,8 @@ class Undoable:
     at: Instant | None = None
     """When it was done in supervised time, which no clock is set in; None in journals of older versions."""
     muted_until: float = 0.0
+    quarantine: Quarantined | None = None
+    """The quarantine that a stop ended."""
 
 
 def newest(

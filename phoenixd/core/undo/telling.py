@@ -41,6 +41,8 @@ def _words(agent: Agent, act: Undoable, now: Moment) -> str:
             return f"is on its way back{_in(act)}"
         case BackingOff() | Parked():
             return f"is on its way back: {agent.reason}"
+        case Quarantined() if act.quarantine is not None:
+            return f"is in quarantine again, as it was: {act.quarantine.cause}"
         case Quarantined():
             return f"is declared as it was{_in(act)}; it is not started while it is in quarantine"
         case _:
