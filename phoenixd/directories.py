@@ -7,6 +7,7 @@ import contextlib
 import errno
 import os
 import pwd
+import shlex
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -131,6 +132,16 @@ def are_named(environ: Mapping[str, str], state: str | None = None, runtime: str
     """Whether somebody said which state and which runtime directory is meant: by flag, or in the environment."""
     own = "" if "PHOENIX_AGENT" in environ else environ.get("PHOENIX_STATE_DIR", "")
     return bool(state or own) and bool(runtime or environ.get("PHOENIX_RUNTIME_DIR"))
+
+
+def start_again(environ: Mapping[str, str], directories: Directories) -> str:
+    """The command that starts a daemon of these directories, with those that this environment does not lead to."""
+    words = ["phoenixctl", "up"]
+    if directories.state != find_state_directory(environ):
+        words += ["--state-dir", os.fspath(directories.state)]
+    if directories.runtime != find_runtime_directory(environ, directories.state):
+        words += ["--runtime-dir", os.fspath(directories.runtime)]
+    return shlex.join(words)
 
 
 def check_socket_paths(runtime: Path, agents: Iterable[str] = ()) -> None:

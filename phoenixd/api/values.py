@@ -37,6 +37,8 @@ class Facts:
     configuration: str | None = None
     halted: str | None = None
     commits: Latency | None = None
+    again: str = "phoenixctl up"
+    """What starts it again once it has ended."""
 
 
 @dataclass(frozen=True, slots=True)

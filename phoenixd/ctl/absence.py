@@ -12,6 +12,8 @@ from phoenixd.runs import advice, living_shims
 MARK = "@phoenixd"
 """The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux/panes.py."""
 FORMAT = f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}"
+VARIABLES = (b"PHOENIX_SOCKET", b"PHOENIX_RUNTIME_DIR")
+"""Those that name one place alone; see wire.sockets."""
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),
@@ -33,9 +35,36 @@ def explain(places: list[bytes], then: str = "") -> int:
         why = f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end"
         return refuse(exits.UNREACHABLE, why, "try again; if that does not help: phoenixctl doctor")
     living = _living(places)
+    if not living and (name := _named_by(places)) is not None:
+        return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
     return refuse(exits.UNREACHABLE, why, f"{start_command()}, then: {then}" if then else start_command())
+
+
+def _named_by(places: list[bytes]) -> str | None:
+    """The option or the variable that says where to look; None for the default places, and in a run for its own."""
+    environ = wire.environment()
+    if places != wire.sockets(environ):
+        return "--socket"
+    if b"PHOENIX_AGENT" in environ:
+        return None
+    named = next((name for name in VARIABLES if environ.get(name)), None)
+    if named is None and wire.names_state(environ):
+        return "PHOENIX_STATE_DIR"
+    return os.fsdecode(named) if named is not None else None
+
+
+def _nothing_there(places: list[bytes], name: str) -> int:
+    """Agents may run under a daemon that is elsewhere: of that place alone it is known that none does."""
+    why = f"nothing answers at {_names(places[:1])}, where {name} says that phoenixd is; no agent of that one runs"
+    is_a_daemons = os.path.basename(places[0]) == b"api.sock"
+    if name == "--socket" or (name == "PHOENIX_SOCKET" and not is_a_daemons):
+        # No daemon that `up` starts would listen there.
+        without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
+        return refuse(exits.UNREACHABLE, why, f"correct {name}, or {without}")
+    start = advice("phoenixctl up")
+    return refuse(exits.UNREACHABLE, why, f"{start}, to start one there; for another one: unset {name}")
 
 
 def listens(places: list[bytes]) -> bool:

@@ -52,20 +52,33 @@ def _again(command: Command) -> str:
 
 
 def show(command: Command) -> int:
-    """The values in force, and where each that was set comes from."""
+    """The values in force, and where each that was set comes from; 1 where a file says something that is wrong."""
     configuration = _read(command)
     if configuration is None:
         return exits.USAGE
-    plain = configuration.shown()
+    plain, wrong = configuration.shown(), {one.key for one in configuration.errors}
+    for line in problems(configuration.problems):
+        print(line, file=sys.stderr)
     if command.as_json:
-        print(json.dumps({"configuration": plain, "origins": dict(configuration.origins)}, default=str))
-        return exits.OK
+        origins = {key: origin for key, origin in configuration.origins.items() if key not in wrong}
+        print(json.dumps({"configuration": plain, "origins": origins}, default=str))
+        return _shown(command, configuration)
     lines = []
     for key, value in _flat(plain):
         origin = configuration.origins.get(key)
-        lines.append(f"{key} = {json.dumps(value, default=str)}{f'    # {origin}' if origin else ''}\n")
+        told = f"    # {'not what is wrong at ' if key in wrong else ''}{origin}" if origin else ""
+        lines.append(f"{key} = {json.dumps(value, default=str)}{told}\n")
     pager.show("".join(lines))
-    return exits.OK
+    return _shown(command, configuration)
+
+
+def _shown(command: Command, configuration: Configuration) -> int:
+    """The exit code, after a word on values that are not what their file says."""
+    if not configuration.errors:
+        return exits.OK
+    told = counts(len(configuration.errors), "error", 0)
+    why = f"what is wrong in the files is left out of these values: {told}"
+    return refuse(exits.FAILED, why, f"fix these, then: {_again(command)}")
 
 
 def schema(command: Command) -> int:

@@ -37,7 +37,7 @@ def up(command: Command) -> int:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     if (forbidden := _forbidden(command, wanted)) is not None:
         return refuse(exits.CONFLICT, forbidden, ASK)
-    places = _places(command, wanted)
+    places, was_there = _places(command, wanted), wanted.state.exists()
     # One that was told to end may answer for a moment still.
     answer, is_new = None if ending(wanted.runtime) is not None else _version(places), False
     if answer is None:
@@ -53,7 +53,11 @@ def up(command: Command) -> int:
         named = ", ".join(map(os.fsdecode, places))
         why = "\n".join([f"another phoenixd runs there (pid {_pid(answer)}, asked at {named}):", *differing])
         return refuse(exits.CONFLICT, why, "end it with: phoenixctl down; or give both --state-dir and --runtime-dir")
-    print(f"phoenixd is up{'' if is_new else ' already'}, pid {_pid(answer)}. See: phoenixctl status")
+    reach = [] if _is_found(wanted) else ["--socket", os.fsdecode(_socket(wanted))]
+    see = shlex.join(["phoenixctl", *reach, "status"])
+    print(f"phoenixd is up{'' if is_new else ' already'}, pid {_pid(answer)}. See: {see}")
+    if is_new and not was_there and (reach or command.given.get("state_dir")):
+        print(f"It is a phoenixd of its own, without agents: {wanted.state} is new")
     return 0
 
 
@@ -191,6 +195,12 @@ def of_this_run(command: Command) -> str | None:
 
 def _socket(directories: Directories) -> bytes:
     return os.fsencode(directories.runtime / "api.sock")
+
+
+def _is_found(wanted: Directories) -> bool:
+    """Whether phoenixctl finds that daemon where nothing is named on its command line."""
+    found = next((one for one in wire.sockets(wire.environment()) if absence.listens([one])), b"")
+    return os.path.realpath(found) == os.path.realpath(_socket(wanted))
 
 
 def _places(command: Command, wanted: Directories) -> list[bytes]:

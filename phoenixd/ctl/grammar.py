@@ -16,6 +16,7 @@ from phoenixd.api.operations.operation import Operation, Parameter
 from phoenixd.core.nearest import did_you_mean, nearest
 from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.spare_words import choose_agents
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 EPILOG_COLUMNS = 78
@@ -90,7 +91,7 @@ def parse(arguments: Sequence[str]) -> Command:
     operations = verbs()[spoken]
     open_ended = next((one.name for one in _parameters(operations) if one.type == "words"), None)
     if left and (open_ended is None or any(word.startswith("-") for word in left)):
-        raise SystemExit(_not_understood(spoken, operations, words, left))
+        raise SystemExit(_not_understood(spoken, operations, words, left, namespace))
     if open_ended is not None:
         # argparse takes no more words of a list after the first option that stands among them.
         namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
@@ -176,7 +177,7 @@ def parser(only: str | None = None) -> Parser:
 
 
 def _not_understood(
-    spoken: tuple[str, ...], operations: tuple[Operation, ...], words: list[str], left: list[str]
+    spoken: tuple[str, ...], operations: tuple[Operation, ...], words: list[str], left: list[str], found: dict[str, Any]
 ) -> int:
     """Why words that are left over cannot be taken: options that there are not, and a command without its --."""
     verb = f"phoenixctl {' '.join(spoken)}"
@@ -192,6 +193,14 @@ def _not_understood(
         before = " ".join(words[: words.index(left[0])])
         why = f"{verb}: {left[0]!r} stands where no argument can; the command to run goes last, after --"
         return refuse(exits.USAGE, why, f"phoenixctl {before} -- {' '.join(left)}")
+    if spoken == ("send",) and choose_agents([found["text"], *left], found.get("socket")):
+        typed = [found["name"], found["text"], *left]
+        options = list(words)
+        for word in typed:
+            options.remove(word)
+        why = f"{verb}: {len(typed) - 1} words choose agents; before the text stands one word, which may hold several"
+        again = [*options, " ".join(typed[:-1]), typed[-1]]
+        return refuse(exits.USAGE, why, f"phoenixctl {' '.join(map(shlex.quote, again))}")
     if any(one.name == "text" for one in _parameters(operations)):
         at = words.index(left[0])
         again = [*words[: at - 1], " ".join([words[at - 1], *left])]

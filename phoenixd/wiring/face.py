@@ -14,7 +14,7 @@ from phoenixd import __version__
 from phoenixd.api.values import Facts
 from phoenixd.config import read_configuration
 from phoenixd.config.problems import Problem
-from phoenixd.directories import find_configuration
+from phoenixd.directories import find_configuration, start_again
 from phoenixd.doctor import Doctor
 from phoenixd.drivers.cgroups.tree import tier
 from phoenixd.drivers.files.project import projects_of, read_project
@@ -73,6 +73,7 @@ def make_service(
 def _facts(ground: Ground, world: World) -> Callable[[], Facts]:
     """What the daemon says of itself, as of the moment it is asked."""
     directories, supervisor, started_at = ground.directories, ground.supervisor, time.time()
+    again = start_again(os.environ, directories)
 
     def facts() -> Facts:
         return Facts(
@@ -88,6 +89,7 @@ def _facts(ground: Ground, world: World) -> Callable[[], Facts]:
             state=os.fspath(directories.state),
             runtime=os.fspath(directories.runtime),
             configuration=os.fspath(directories.configuration) if directories.configuration else None,
+            again=again,
         )
 
     return facts

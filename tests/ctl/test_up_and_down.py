@@ -7,6 +7,7 @@ import contextlib
 import fcntl
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -68,7 +69,7 @@ def place(runtime: Path, home: Path) -> Iterator[Place]:
 
 
 async def _nobody_is_left(place: Place) -> bool:
-    return "No agent runs" in (await place.ctl("status")).err
+    return "no agent of that one runs" in (await place.ctl("status")).err
 
 
 async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) -> None:
@@ -178,8 +179,31 @@ async def test_up_refuses_a_tmux_that_is_too_old(place: Place, home: Path) -> No
     assert "tmux 3.1c is too old: 3.2 is the lowest\ndo: install tmux 3.2 or newer, then: phoenixctl up" in ran.err
 
 
+async def test_up_of_a_new_place_says_how_it_is_reached_and_down_how_it_is_started_again(
+    place: Place, home: Path
+) -> None:
+    """`status` without an option goes on asking the other daemon."""
+    assert (await place.ctl("up")).out.rstrip().endswith("See: phoenixctl status")
+    mine, runtime = home / "mine", place.runtime / "2"
+    options = ("--state-dir", os.fspath(mine), "--runtime-dir", os.fspath(runtime))
+    try:
+        ran = await place.ctl("up", *options)
+        socket = os.fspath(runtime / "api.sock")
+        first, second = ran.out.splitlines()
+        assert first.endswith(f"See: phoenixctl --socket {socket} status")
+        assert second == f"It is a phoenixd of its own, without agents: {mine} is new"
+        assert (await place.ctl("--socket", socket, "status")).code == 0
+        down = await place.ctl("--socket", socket, "down")
+        assert down.out.rstrip().endswith(f"Start it again: phoenixctl up {shlex.join(options)}")
+        again = await place.ctl("up", *options)
+        assert "is new" not in again.out
+    finally:
+        await place.ctl("--socket", os.fspath(runtime / "api.sock"), "down", "--agents")
+    assert (await place.ctl("down")).out.rstrip().endswith("Start it again: phoenixctl up")
+
+
 async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, home: Path) -> None:
-    assert "No agent runs, and phoenixd does not answer." in (await place.ctl("status")).err
+    assert "no agent of that one runs" in (await place.ctl("status")).err
     directory = place.runtime / "agents" / "docs"
     directory.mkdir(parents=True)
     # A shim locks its directory for as long as it lives; the terminal server has gone.
@@ -187,7 +211,7 @@ async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, 
     fcntl.flock(held, fcntl.LOCK_EX)
     assert "1 shim is alive; whether agents run is not known" in (await place.ctl("status")).err
     os.close(held)
-    assert "No agent runs, and phoenixd does not answer." in (await place.ctl("status")).err
+    assert "no agent of that one runs" in (await place.ctl("status")).err
     # A terminal server that cannot be asked, because tmux is not to be found.
     (place.runtime / "tmux.sock").touch()
     place.env["PATH"] = os.fspath(home)

@@ -126,11 +126,9 @@ async def down(ask: Ask) -> Reply:
             {"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down(dismiss=True)
         )
     alive = sum(agent.run is not None for agent in service.fleet().agents.values())
-    return _message(
-        f"phoenixd ends; {'1 agent runs' if alive == 1 else f'{alive} agents run'} on. Start it again: phoenixctl up",
-        done=True,
-        afterwards_of=ask,
-    )
+    living = "1 agent runs" if alive == 1 else f"{alive} agents run"
+    words = f"phoenixd ends; {living} on. Start it again: {service.facts().again}"
+    return _message(words, done=True, afterwards_of=ask)
 
 
 async def apply(ask: Ask) -> Reply:

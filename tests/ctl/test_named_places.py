@@ -1,0 +1,85 @@
+"""What was named, and is not what was meant: a socket, a directory, agents before a text, a file with a slip in it."""
+
+from __future__ import annotations
+
+import os
+import shlex
+from pathlib import Path
+
+import pytest
+
+from tests.api.daemon import FakeDaemon
+from tests.ctl.conftest import Ctl, environment
+from tests.ctl.forked import run_forked
+from tests.ctl.ran import Ran
+
+
+async def asked(home: Path, *words: str, **more: str) -> Ran:
+    return await run_forked(*words, env=environment(home, **more))
+
+
+@pytest.mark.parametrize("name", ["--socket", "PHOENIX_SOCKET", "PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR"])
+async def test_where_a_named_place_is_empty_that_is_said_of_that_place_alone(home: Path, name: str) -> None:
+    there = home / "elsewhere"
+    words = ("--socket", os.fspath(there)) if name == "--socket" else ()
+    more = {} if words else {name: os.fspath(there)}
+
+    ran = await asked(home, "status", *words, **more)
+
+    said, remedy = ran.err.splitlines()
+    assert ran.code == 7
+    assert said.startswith(f"nothing answers at {there}")
+    assert f"where {name} says that phoenixd is; no agent of that one runs" in said
+    assert (f"leave {name} out" if words else f"unset {name}") in remedy
+    # No daemon that is started listens at a socket of any name.
+    assert ("phoenixctl up" in remedy) == (name in ("PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR"))
+
+
+async def test_where_nothing_was_named_no_agent_runs(home: Path) -> None:
+    ran = await asked(home, "status")
+
+    assert "No agent runs, and phoenixd does not answer." in ran.err
+
+
+async def test_a_run_is_not_told_to_forget_its_own_daemon(home: Path) -> None:
+    ran = await asked(home, "status", PHOENIX_SOCKET=os.fspath(home / "x.sock"), PHOENIX_AGENT="docs")
+
+    assert "unset" not in ran.err
+
+
+@pytest.mark.parametrize(
+    ("words", "remedy"),
+    [
+        (["send", "e*", "w*", "hello all"], ["send", "e* w*", "hello all"]),
+        (["send", "docs", "nobody", "hello all"], ["send", "docs nobody", "hello all"]),
+        (["send", "docs", "s:idle", "!asks", "hello"], ["send", "docs s:idle !asks", "hello"]),
+        (["send", "docs", "shop-web", "hello", "--key", "docs"], ["send", "--key", "docs", "docs shop-web", "hello"]),
+        (["send", "docs", "hello", "world"], ["send", "docs", "hello world"]),
+        (["send", "docs", "look:", "here"], ["send", "docs", "look: here"]),
+    ],
+)
+async def test_no_remedy_of_send_types_a_selector_as_text(
+    ctl: Ctl, daemon: FakeDaemon, words: list[str], remedy: list[str]
+) -> None:
+    daemon.declare("docs")
+    daemon.declare("shop-web")
+
+    ran = await ctl(*words)
+
+    assert ran.code == 2
+    assert shlex.split(ran.err.splitlines()[1])[1:] == ["phoenixctl", *remedy]
+
+
+async def test_config_show_tells_what_the_file_says_in_vain(home: Path) -> None:
+    (home / "a.toml").write_text('[agent.docs]\nargv = []\n[daemon]\nlog_level = "loud"\n')
+    options = ("--config", os.fspath(home / "a.toml"))
+
+    checked, shown = await asked(home, "config", "check", *options), await asked(home, "config", "show", *options)
+    as_json = await asked(home, "config", "show", "--json", *options)
+
+    assert (checked.code, shown.code, as_json.code) == (1, 1, 1)
+    assert checked.err.splitlines()[0] == shown.err.splitlines()[0] == as_json.err.splitlines()[0]
+    assert "what is wrong in the files is left out of these values: " in shown.err
+    assert sorted(as_json.json) == ["configuration", "origins"]
+    assert "daemon.log_level" not in as_json.json["origins"]
+    assert f'daemon.log_level = "info"    # not what is wrong at {home / "a.toml"}:4\n' in shown.out
