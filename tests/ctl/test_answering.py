@@ -116,19 +116,20 @@ async def test_p15_inbox_of_a_name_lists_all_that_waits_of_it(ctl: Ctl, asking: 
     asking.change("docs", items=tuple(item for item in asking.state.agents["docs"].items if item.left))
     ask(asking, {**DATABASE, "question": "Which cache?"}, seq=2)
 
-    several, chosen = await ctl("inbox", "docs"), await ctl("inbox", "d*")
-    as_json = await ctl("inbox", "docs", "--json")
+    several, as_json = await ctl("inbox", "docs"), await ctl("inbox", "docs", "--json")
+    chosen = await ctl("inbox", "d*", "--json")
 
     assert one.json["item"]["id"] == 1
-    assert (several.code, several.out) == (chosen.code, chosen.out) == (0, chosen.out)
+    assert (several.code, several.err) == (as_json.code, as_json.err) == (chosen.code, "")
+    assert [one["id"] for one in as_json.json["items"]] == [one["id"] for one in chosen.json["items"]]
     assert "Which database?" in several.out
     assert "Which cache?" in several.out
     assert [one["agent"] for one in as_json.json["items"]] == ["docs", "docs"]
 
 
 async def test_p15_a_number_is_taken_as_it_is_shown(ctl: Ctl, asking: FakeDaemon) -> None:
-    assert (await ctl("inbox", "#1")).out == (await ctl("inbox", "1")).out
-    assert (await ctl("inbox", "#1", "#1")).out == (await ctl("inbox", "1", "1")).out
+    assert (await ctl("inbox", "#1", "--json")).json["item"]["id"] == 1
+    assert [one["id"] for one in (await ctl("inbox", "#1", "#1", "--json")).json["items"]] == [1]
     assert (await ctl("ack", "#1")).out == "#1 is acknowledged: it stands, and is shown apart\n"
     assert (await ctl("answer", "#1", "#2")).out == "docs was told: #2\n", "an answer is told as it stands"
 
