@@ -10,12 +10,11 @@ from typing import Any
 
 from phoenixd.api.operations.operation import NAME_SHAPE, Operation, Parameter
 from phoenixd.api.problems import Problem
-from phoenixd.core.durations import parse_duration
+from phoenixd.core.durations import MAX_DURATION, parse_duration
 
 TRUE = frozenset({"1", "true", "yes"})
 FALSE = frozenset({"0", "false", "no"})
 MAX_ITEMS = 1000
-MAX_DURATION = 7 * 86400.0
 Arguments = dict[str, Any]
 
 

@@ -48,8 +48,6 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     told = item or next((one for one in agent.alerts if one.id == event.item), None)
     if told is not None and told.kind not in ASKS:
         why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"
-        if told.kind == "quarantined":
-            return _refuse(agent, why, f"phoenixctl start {agent.name}")
         return _refuse(
             agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
         )
@@ -66,7 +64,7 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
         return _refuse(agent, f"#{event.item} can be answered at its terminal alone: {limits(item)}", attach)
     said = understand(item, event.words, event.as_text) if event.words else Said(event.allow, event.reason)
     if isinstance(said, Unclear):
-        return _refuse(agent, f"#{item.id}: {said.why}", f"phoenixctl answer {item.id} {said.instead}", "invalid")
+        return _refuse(agent, f"#{item.id}: {said.why}", said.remedy(item.id), "invalid")
     if said.allow and (why := limits(item)):
         return _refuse(agent, f"#{event.item} cannot be answered from here: {why}; deny it, or attach", attach)
     if item.kind == QUESTION and not said.answers:

@@ -10,6 +10,7 @@ from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
+from phoenixd.core.durations import MAX_DURATION, parse_length
 from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command, spelled
 from phoenixd.ctl.refusal import refuse
@@ -28,16 +29,19 @@ CONFLICT = 409
 NAMED = 20
 """Agents that a question names; of more it tells the number."""
 YES = ("y", "yes")
+BARE = re.compile(r"[0-9]+(\.[0-9]+)?")
+SPOKEN = frozenset(
+    "s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days w week weeks".split()
+)
+"""Units as people write them after a number; each begins with the unit that is meant."""
 
 
 def act(command: Command) -> int:
     """`start|stop|restart|remove|send SELECT...`."""
     words = [str(command.given["name"]), *map(str, command.given.get("which") or ())]
     verb, dry = command.words[0], bool(command.given.get("only_show"))
-    if verb == "mute" and str(command.given.get("for") or "").isdecimal():
-        # Five seconds are no use to anybody, and a person who types 5 thinks of minutes.
-        told, bare = " ".join(words), command.given["for"]
-        return refuse(exits.USAGE, f"--for {bare} has no unit: s, m, h or d", f"phoenixctl mute {told} --for {bare}m")
+    if verb == "mute" and (why := _no_length(str(command.given.get("for", "1h")))):
+        return refuse(exits.USAGE, f"--for {why}", _with_length(command))
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
         return calls.send(command) if verb == "send" else calls.call(command)
     asked = {"verb": VERBS.get(command.words, verb), "select": " ".join(words), **_carried(command)}
@@ -46,6 +50,27 @@ def act(command: Command) -> int:
         if not asked["text"].strip():
             return calls.nothing_to_send(command)
     return _confirmed(command, "act", asked, dry=dry)
+
+
+def _no_length(text: str) -> str:
+    """Why nobody can be muted for so long; nothing where that can be done."""
+    try:
+        seconds = parse_length(text)
+    except ValueError as error:
+        return str(error)
+    return "" if 0 < seconds <= MAX_DURATION else f"{text}: a mute lasts longer than no time, and 7 days at most"
+
+
+def _with_length(command: Command) -> str:
+    """The mute with a length that is taken: of a number that lacks its unit in the unit that stands after it."""
+    which = [str(word) for word in command.given.get("which") or ()]
+    number, unit = str(command.given["for"]), next((word for word in which if word in SPOKEN), "m")
+    length = f"{number}{unit[0]}"
+    is_meant = BARE.fullmatch(number) is not None and not _no_length(length)
+    # `--for 5 mins` is a length in two words: the second is no agent.
+    whom = [word for word in which if word not in SPOKEN] if BARE.fullmatch(number) else which
+    shown = Command(command.words, command.operation, {**command.given, "which": whom}, command.socket, command.as_json)
+    return spelled(shown, "--for", length if is_meant else "1h")
 
 
 def undo(command: Command) -> int:

@@ -29,14 +29,21 @@ def answer(command: Command) -> int:
     if code != exits.OK:
         return code
     if item["answer_by"] != "answer":
-        return refuse(exits.CONFLICT, f"#{item['id']} cannot be answered from here", str(item["advice"]))
+        return refuse(exits.CONFLICT, f"#{item['id']} cannot be answered from here", _elsewhere(item))
+    # What answers it was shown above; a remedy that is copied must not choose for anybody.
+    look = f"phoenixctl inbox {item['id']}"
     if not (sys.stdin.isatty() and sys.stdout.isatty()) or command.as_json:
-        return refuse(exits.USAGE, "an answer is missing", str(item["advice"]))
+        return refuse(exits.USAGE, "an answer is missing", look)
     words = _typed(item)
     if not words:
-        return refuse(exits.USAGE, f"nothing was answered; #{item['id']} still waits", str(item["advice"]))
+        return refuse(exits.USAGE, f"nothing was answered; #{item['id']} still waits", look)
     # What was shown is what is answered, also where the number means something else by now.
     return calls.call(_with(command, item, words))
+
+
+def _elsewhere(item: dict[str, Any]) -> str:
+    """Where it is answered; that an agent in quarantine starts again is for a person to decide."""
+    return f"phoenixctl explain {item['agent']}" if item["kind"] == "quarantined" else str(item["advice"])
 
 
 def _told(command: Command, show: Operation, given: dict[str, Any]) -> int:

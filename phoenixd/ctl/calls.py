@@ -34,8 +34,11 @@ COMES_BACK = 30.0
 def call(command: Command) -> int:
     """Ask and copy; what was only looked at goes to a pager where it is long."""
     answer = ask(command, command.operation, command.given)
-    if answer is None:
-        return absence.explain(places(command))
+    return shown(command, answer) if answer is not None else absence.explain(places(command))
+
+
+def shown(command: Command, answer: wire.Answer) -> int:
+    """Copy an answer; returns its exit code."""
     if command.operation.method == "GET" and not command.as_json and answer.exit in (exits.OK, exits.CONDITION):
         pager.page(answer.body)
         return answer.exit

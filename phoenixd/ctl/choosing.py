@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 
+from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.ctl import calls
+from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 
 LISTS = {
@@ -44,7 +45,14 @@ def look(command: Command) -> int:
         asking = chosen(Command(command.words, command.operation, given, command.socket, command.as_json), always=True)
         given = {**asking.given, "state": "closed"}
         return calls.call(Command(command.words, calls.operation("list_items"), given, command.socket, command.as_json))
-    return calls.call(chosen(Command(command.words, command.operation, given, command.socket, command.as_json)))
+    asking = chosen(Command(command.words, command.operation, given, command.socket, command.as_json))
+    if asking.operation.name != "show_item" or numbers:
+        return calls.call(asking)
+    answer = calls.ask(asking, asking.operation, asking.given)
+    if answer is not None and answer.exit == exits.CONFLICT:
+        # Several things of it wait: an inbox lists them.
+        return calls.call(chosen(asking, always=True))
+    return calls.shown(asking, answer) if answer is not None else absence.explain(calls.places(asking))
 
 
 def _numbers(command: Command) -> list[str]:

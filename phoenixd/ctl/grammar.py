@@ -22,6 +22,7 @@ EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in
 EPILOG_COLUMNS = 78
 OF_EVERY_VERB = ("socket", "json", "color", "no_pager")
 COLOURS = wire.COLOURS
+SIGNED = re.compile(r"^#([0-9]+)$")
 LONGEST_TEXT = 100
 """Characters of a text that a shown command repeats; of a longer one TEXT stands for it."""
 COMMON = {
@@ -97,11 +98,21 @@ def parse(arguments: Sequence[str]) -> Command:
         namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
     wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"))
     given = {name: value for name, value in namespace.items() if value is not None and name not in OF_EVERY_VERB}
+    if any(one.names == "items" for one in _parameters(operations)):
+        _take_signs(given)
     if rest is not None:
         given["argv"] = rest
     return Command(
         spoken, _meant(operations, given), given, namespace.get("socket"), bool(namespace.get("json", False))
     )
+
+
+def _take_signs(given: dict[str, Any]) -> None:
+    """Numbers of items without the # with which they are shown."""
+    if "id" in given:
+        given["id"] = SIGNED.sub(r"\1", given["id"])
+    if "which" in given:
+        given["which"] = [SIGNED.sub(r"\1", word) for word in given["which"]]
 
 
 def spelled(command: Command, *more: str, without: Sequence[str] = ()) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import selection
-from phoenixd.core.durations import parse_duration
+from phoenixd.core.durations import parse_length
 from phoenixd.core.refusal import Refusal
 from phoenixd.top import asked
 from phoenixd.top.effects import Done, question, whom
@@ -108,7 +108,7 @@ def _entered(world: World, prompt: Prompt) -> Done:
 
 def _mute(face: Face, prompt: Prompt, order: Order, words: str) -> Done:
     try:
-        parse_duration(words)
+        parse_length(words)
     except ValueError as error:
         return replace(face, prompt=prompt).says(f"{error}; Esc leaves it"), ()
     muted = replace(order, given={**order.given, "for": words})

@@ -228,7 +228,7 @@ def test_p14_no_allowance_and_no_denial_reaches_a_question() -> None:
 
 def test_p14_what_is_no_question_is_refused_with_what_can_be_done_about_it() -> None:
     story = Story(claude()).works()
-    for kind, remedy in (("quarantined", "phoenixctl start a"), ("hung", "phoenixctl explain a")):
+    for kind, remedy in (("quarantined", "phoenixctl explain a"), ("hung", "phoenixctl explain a")):
         alert = StandingAlert(7, kind, "it does not go on", EPOCH)
         told = answer(replace(story.agent, alerts=(alert,)), AnswerRequested("a", 7, allow=True), story.now)
         assert told.refusal is not None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ async def test_p14_an_allowance_of_a_question_is_refused_with_what_to_type(ctl: 
 
     assert (ran.code, ran.out) == (USAGE, "")
     assert "a question and no permission" in ran.err
-    assert "phoenixctl answer 1 1" in ran.err
+    assert "do: phoenixctl inbox 1\n" in ran.err
     assert given(asking) == []
 
 
@@ -109,6 +110,46 @@ async def test_p15_a_name_works_where_one_thing_waits_and_lists_them_where_more_
     assert none.code == NOT_FOUND
 
 
+async def test_p15_inbox_of_a_name_lists_all_that_waits_of_it(ctl: Ctl, asking: FakeDaemon) -> None:
+    one = await ctl("inbox", "docs", "--json")
+    asking.die("docs", 9)
+    asking.change("docs", items=tuple(item for item in asking.state.agents["docs"].items if item.left))
+    ask(asking, {**DATABASE, "question": "Which cache?"}, seq=2)
+
+    several, as_json = await ctl("inbox", "docs"), await ctl("inbox", "docs", "--json")
+    chosen = await ctl("inbox", "d*", "--json")
+
+    assert one.json["item"]["id"] == 1
+    assert (several.code, several.err) == (as_json.code, as_json.err) == (chosen.code, "")
+    assert [one["id"] for one in as_json.json["items"]] == [one["id"] for one in chosen.json["items"]]
+    assert "Which database?" in several.out
+    assert "Which cache?" in several.out
+    assert [one["agent"] for one in as_json.json["items"]] == ["docs", "docs"]
+
+
+async def test_p15_a_number_is_taken_as_it_is_shown(ctl: Ctl, asking: FakeDaemon) -> None:
+    assert (await ctl("inbox", "#1", "--json")).json["item"]["id"] == 1
+    assert [one["id"] for one in (await ctl("inbox", "#1", "#1", "--json")).json["items"]] == [1]
+    assert (await ctl("ack", "#1")).out == "#1 is acknowledged: it stands, and is shown apart\n"
+    assert (await ctl("answer", "#1", "#2")).out == "docs was told: #2\n", "an answer is told as it stands"
+
+
+@pytest.mark.parametrize("words", [["dney"], ["no"], ["yes"], ["disallow"], ["deny"], []])
+async def test_p15_what_a_refused_answer_has_typed_allows_nothing(
+    ctl: Ctl, daemon: FakeDaemon, words: list[str]
+) -> None:
+    daemon.declare("docs")
+    daemon.wait("docs", text="rm -rf build", held=True)
+
+    ran = await ctl("answer", "1", *words)
+    remedy = ran.err.partition("do: ")[2].strip()
+
+    assert ran.code == USAGE
+    assert remedy in ("phoenixctl inbox 1", 'phoenixctl answer 1 deny "REASON"')
+    assert (await ctl(*shlex.split(remedy)[1:])).code == 0
+    assert all(order[0] == "deny" for order in given(daemon))
+
+
 async def test_p15_answer_alone_shows_all_of_it_and_ends_with_2_when_nobody_can_be_asked(
     ctl: Ctl, asking: FakeDaemon
 ) -> None:
@@ -117,7 +158,7 @@ async def test_p15_answer_alone_shows_all_of_it_and_ends_with_2_when_nobody_can_
 
     assert ran.code == as_json.code == USAGE
     assert "  Question (DB), one of 2:\n    Which database?\n    1. SQLite - a file\n    2. Postgres\n" in ran.out
-    assert "do: phoenixctl answer 1 1" in ran.err
+    assert "do: phoenixctl inbox 1\n" in ran.err
     assert as_json.json["item"]["questions"][0]["options"][1] == {"label": "Postgres", "description": ""}
     assert given(asking) == []
 
@@ -133,7 +174,7 @@ async def test_p15_what_is_no_question_says_so_while_it_stands(ctl: Ctl, daemon:
     assert alone.code == given_one.code == CONFLICT
     for ran, why in ((alone, "cannot be answered from here"), (given_one, "(quarantined) is no question")):
         assert why in ran.err
-        assert ran.err.endswith("do: phoenixctl start docs\n")
+        assert ran.err.endswith("do: phoenixctl explain docs\n"), "a start is for a person to decide"
 
 
 async def test_p15_answer_alone_asks_on_a_terminal(live: Live, home: Path, asking: FakeDaemon) -> None:

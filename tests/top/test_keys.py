@@ -256,6 +256,9 @@ def test_a_mute_asks_how_long_and_an_hour_is_meant_by_nothing() -> None:
     wrong, effects = pressed(asked, *"soon", "enter")
     assert (effects, wrong.face.prompt is not None) == ([], True)
     assert '"soon" is no duration' in wrong.face.message
+    bare, effects = pressed(asked, "5", "enter")
+    assert (effects, bare.face.prompt is not None) == ([], True)
+    assert "5 has no unit: s, m, h or d" in bare.face.message, "as the command says it"
     many = orders(pressed(at("infra"), "space", "space", "m", "enter")[1])
     assert many[0][1]["expect"] == ["infra", "planner"]
 

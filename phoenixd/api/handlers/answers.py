@@ -34,7 +34,7 @@ async def answer_item(ask: Ask) -> Reply:
     if item.kind in ASKS and (item.hold or item.left):
         unclear = understand(item, words, bool(ask.arguments["text"]))
         if isinstance(unclear, Unclear):
-            raise Problem("invalid", f"#{item.id}: {unclear.why}", f"phoenixctl answer {item.id} {unclear.instead}")
+            raise Problem("invalid", f"#{item.id}: {unclear.why}", unclear.remedy(item.id))
     newest = await ask.service.journal.read(newest=True, limit=1)
     after = newest[-1].seq if newest else 0
     shown = ask.arguments["text_hash"]

@@ -13,6 +13,7 @@ from phoenixd.api.pages.inbox import inbox as inbox_page
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING
 from phoenixd.core.projection import project
@@ -32,7 +33,7 @@ async def list_items(ask: Ask) -> Reply:
     if ask.arguments["state"] == "open":
         found = [one for one in open_items(ask, names) if not wanted or one.id in wanted]
         items = found[-int(ask.arguments["limit"]) :]
-        _have_all(several - {one.id for one in found}, not_waiting)
+        _have_all(several - {one.id for one in found}, lambda one: not_waiting(ask.service.fleet(), one))
         body = {"state": "open", "items": [representation.item(one) for one in items], "closed": []}
         return Reply(body, lambda here: inbox_page(items, here))
     closing = await _closed(ask, names, wanted, int(ask.arguments["limit"]))
@@ -47,9 +48,10 @@ def _have_all(missing: Set[int], why: Callable[[int], Problem]) -> None:
         raise why(min(missing))
 
 
-def not_waiting(number: int | str) -> Problem:
+def not_waiting(fleet: Fleet, number: int) -> Problem:
     """Why nothing is told of an open item."""
-    return Problem("not_found", f"nothing waits under #{number}: it was answered, or is gone", "phoenixctl inbox")
+    why = "it was answered, or is gone" if 0 < number < fleet.next_item else "that number was never given"
+    return Problem("not_found", f"nothing waits under #{number}: {why}", "phoenixctl inbox")
 
 
 def _not_closed(ask: Ask, number: int) -> Problem:

@@ -39,6 +39,7 @@ BEFORE_ROWS = 100
 OPENING_ROWS = 20
 """Rows among which the one that opened a state is looked for, from the time on at which it began."""
 PANE_LINES = 200
+VERDICTS = ("allow", "approve", "deny")
 CHECK = f"{PURPOSE}:"
 """How the clause of an answer begins that stands ready to ask for a code."""
 API = 1
@@ -83,11 +84,11 @@ def find_item(ask: Ask) -> InboxItem:
     if word.isdecimal():
         found = next((item for item in all_items(fleet) if item.id == int(word)), None)
         if found is None:
-            raise not_waiting(word)
+            raise not_waiting(fleet, int(word))
         return found
     agent = meant(fleet, word)
     if agent is None:
-        raise problems.no_agent(word)
+        raise _no_number(word) if word in VERDICTS else problems.no_agent(word)
     items = [item for item in all_items(fleet) if item.agent == shown(fleet, agent)]
     asking = [item for item in items if item.kind in ASKS] or items
     if not asking:
@@ -96,6 +97,11 @@ def find_item(ask: Ask) -> InboxItem:
         each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asking)
         raise Problem("conflict", f"{len(asking)} things of {word} wait: {each}", f"phoenixctl answer {asking[0].id}")
     return asking[0]
+
+
+def _no_number(verdict: str) -> Problem:
+    why = f"the number is missing, which stands before the answer: phoenixctl answer NUMBER {verdict}"
+    return Problem("not_found", why, "phoenixctl inbox")
 
 
 async def since(ask: Ask) -> Reply:

@@ -65,7 +65,7 @@ TELLING: tuple[Operation, ...] = (
     Operation(
         "show_item", ("inbox",), "One thing that waits, in full; or what waits of agents by selector",
         (ITEM, WHICH, CLOSED, *TEXT_FORM), path="/v1/inbox/{id}",
-        response="OneItem", exits=((6, "the agent has more than one"),),
+        response="OneItem",
     ),
     Operation(
         "answer_item", ("answer",), "Answer what an agent asks (a permission, a plan, a question), or see it whole",

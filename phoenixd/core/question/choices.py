@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
 from phoenixd.core.question.call import Call
 from phoenixd.core.question.characters import visible
+
+NUMBERS = re.compile(r"\s*[0-9]+(?:\s*,\s*[0-9]+)+\s*,?\s*")
+"""Words that are a choice of several options."""
+LABEL = 40
+"""Characters of an option's label that a refusal repeats."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,10 +37,18 @@ class Question:
 
 @dataclass(frozen=True, slots=True)
 class Unclear:
-    """Why words are no answer, and what to type instead (after `phoenixctl answer ID`)."""
+    """Why words are no answer, and what to type instead (after `phoenixctl answer ID`).
+
+    Whoever copies a remedy does what it says, so it holds no verdict and no option that was not typed, or nearly typed.
+    Where nothing else is left, `instead` is empty, and the remedy shows the item.
+    """
 
     why: str
-    instead: str
+    instead: str = ""
+
+    def remedy(self, item: int) -> str:
+        """The whole command to type, about the item of this number."""
+        return f"phoenixctl answer {item} {self.instead}" if self.instead else f"phoenixctl inbox {item}"
 
 
 def questions_of(call: Call | None) -> tuple[Question, ...]:
@@ -68,7 +82,8 @@ def read(questions: Sequence[Question], words: Sequence[str], as_text: bool) -> 
     for question, word in zip(questions, words, strict=True):
         answer = word if as_text else _answer(question, word)
         if isinstance(answer, Unclear):
-            return answer
+            # --text holds for all answers, so it repairs none of several.
+            return answer if len(questions) == 1 else replace(answer, instead="")
         if not answer.strip():
             return Unclear("an answer is empty", _instead(questions))
         found.append(answer)
@@ -80,12 +95,15 @@ def _answer(question: Question, word: str) -> str | Unclear:
     chosen = _option_named(question, word)
     if chosen is not None:
         return chosen
+    if not question.several and question.options and (listed := NUMBERS.fullmatch(word)):
+        typed = ",".join(listed[0].replace(",", " ").split())
+        return Unclear(f"{typed} names several options, and one is to be chosen: {_named(question)}", f"--text {typed}")
     if question.several and "," in word:
         parts = [part.strip() for part in word.split(",") if part.strip()]
         each = [_option_named(question, part) for part in parts]
         unclear = next((one for one in each if isinstance(one, Unclear)), None)
         if unclear is not None:
-            return unclear
+            return replace(unclear, instead=f"--text {','.join(parts)}") if NUMBERS.fullmatch(word) else unclear
         found = dict.fromkeys(one for one in each if isinstance(one, str))
         if len(each) == sum(one is not None for one in each):
             together = ", ".join(found)
@@ -114,7 +132,7 @@ def _no_permission(question: Question, word: str) -> Unclear | None:
     if word.strip().lower() not in ("allow", "approve") or word in (option.label for option in question.options):
         return None
     why = f"this is a question and no permission, and an allowance would leave it unanswered: {visible(question.text)}"
-    return Unclear(why, _instead([question]))
+    return Unclear(f"{why} {_named(question)}".rstrip())
 
 
 def _chosen(question: Question, word: str) -> str | Unclear | None:
@@ -130,12 +148,17 @@ def _chosen(question: Question, word: str) -> str | Unclear | None:
         return labels[number - 1]
     if word in labels:
         return word
-    return Unclear(f"there is no option {word}: it has {len(labels)}", f"--text {word}")
+    return Unclear(f"there is no option {word}: it has {len(labels)}, {_named(question)}", f"--text {word}")
 
 
 def _instead(questions: Sequence[Question]) -> str:
-    """How an answer is spelled."""
-    return " ".join("1" if one.options else '"TEXT"' for one in questions)
+    """How an answer is spelled; nothing where that would choose an option."""
+    return "" if any(one.options for one in questions) else " ".join('"TEXT"' for _ in questions)
+
+
+def _named(question: Question) -> str:
+    """The options as they are chosen, each by its number; long ones are cut."""
+    return ", ".join(f"{place}: {visible(one.label[:LABEL])}" for place, one in enumerate(question.options, 1))
 
 
 def _count(number: int, noun: str) -> str:

@@ -6,9 +6,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.nearest import nearest
 from phoenixd.core.question.call import ASKS, PLAN, PROPOSAL, QUESTION, call_of
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Question, Unclear, questions_of, read
+
+DENY = 'deny "REASON"'
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +29,9 @@ def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> 
         answers = read(asked_in(item), words, as_text)
         return answers if isinstance(answers, Unclear) else Said(True, answers=answers)
     if as_text:
-        return Unclear(f"#{item.id} is a {item.kind} and no question: --text does not go with it", _verbs(item))
+        return Unclear(
+            f"#{item.id} is a {item.kind} and no question: --text does not go with it; it takes {_verbs(item)}"
+        )
     first, rest = (words[0].lower(), words[1:]) if words else ("", ())
     if first == "allow" or (first == "approve" and item.kind == PLAN):
         if rest:
@@ -36,12 +41,11 @@ def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> 
         reason = " ".join(rest).strip()
         if item.kind == PROPOSAL:
             return Said(False, reason)
-        return Said(False, reason) if reason else Unclear("say why: the agent is told the reason", 'deny "REASON"')
+        return Said(False, reason) if reason else Unclear("say why: the agent is told the reason", DENY)
     if not first:
-        return Unclear("an answer is missing", _verbs(item))
-    # Who quotes all of a denial is never told to allow instead.
-    instead = 'deny "REASON"' if first.split()[:1] == ["deny"] else _verbs(item)
-    return Unclear(f"{visible(words[0][:40])} is no answer to a {item.kind}", instead)
+        return Unclear(f"an answer is missing: it takes {_verbs(item)}")
+    why = f"{visible(words[0][:40])} is no answer to a {item.kind}, which takes {_verbs(item)}"
+    return Unclear(why, _meant(item, first, alone=not rest))
 
 
 def asked_in(item: InboxItem) -> tuple[Question, ...]:
@@ -70,4 +74,22 @@ def is_reachable(item: InboxItem) -> bool:
 
 
 def _verbs(item: InboxItem) -> str:
+    """The words that answer it, for a person who has to choose one."""
+    return DENY if limits(item) else f"{_allowance(item)} or {DENY}"
+
+
+def _allowance(item: InboxItem) -> str:
     return "approve" if item.kind == PLAN else "allow"
+
+
+def _meant(item: InboxItem, word: str, *, alone: bool) -> str:
+    """The verdict that a mistyped word is like; nothing where it is like none, for nobody is told to allow what they
+    did not. An allowance is one word that begins as it does: disallow is like allow, and means the contrary."""
+    if word.split()[:1] == ["deny"]:
+        return DENY
+    known = ("deny", "allow", "approve") if item.kind == PLAN else ("deny", "allow")
+    close = nearest(word, known)
+    if close == "deny":
+        return DENY
+    is_slip = close is not None and alone and word[0] == close[0] and word.isalpha() and not limits(item)
+    return close if close is not None and is_slip else ""

@@ -65,7 +65,7 @@ def answer(agent: Agent, item: InboxItem, event: AnswerRequested) -> Decision:
     if event.words:
         said = understand(item, event.words, event.as_text)
         if isinstance(said, Unclear):
-            refusal = Refusal("invalid", f"#{item.id}: {said.why}", f"phoenixctl answer {item.id} {said.instead}")
+            refusal = Refusal("invalid", f"#{item.id}: {said.why}", said.remedy(item.id))
             return Decision(agent, refusal=refusal)
         allow = said.allow
     number, treatment = item.about if len(item.about) == 2 else ("", "")
