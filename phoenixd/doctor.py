@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
@@ -25,6 +25,7 @@ from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findin
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
 from phoenixd.doctor_disks import disk_findings
+from phoenixd.doctor_places import command_remedy, directory_findings, is_told_by_quarantine, quarantine_finding
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -210,18 +211,17 @@ class Doctor:
         findings: list[Finding] = []
         is_missing = look.fault is None and not look.command
         if isinstance(agent.state, Quarantined):
-            remedy = f"phoenixctl explain {name}"
-            if is_missing and _never_ran(agent):
-                remedy = f"install {agent.spec.argv[0]}, or give its whole path in argv; then: phoenixctl start {name}"
-            findings.append(Finding("problem", f"{name} is quarantined", agent.state.cause, remedy))
-        findings += await self._aside(lambda: list(_directory(name, agent.spec.cwd)))
+            cause = agent.state.cause
+            findings.append(await self._aside(lambda: quarantine_finding(agent, cause, is_missing=is_missing)))
+        findings += await self._aside(lambda: list(directory_findings(name, agent.spec.cwd)))
         findings += await self._aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
         if look.fault is not None:
             remedy = look.fault.remedy or f"phoenixctl explain {name}"
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
-        elif is_missing and not (isinstance(agent.state, Quarantined) and _never_ran(agent)):
-            remedy = "install it, or give its whole path in argv"
-            findings.append(Finding("problem", f"{name}: its command is not found", agent.spec.argv[0], remedy))
+        elif is_missing and not is_told_by_quarantine(agent):
+            argv0 = agent.spec.argv[0]
+            remedy = await self._aside(lambda: command_remedy(argv0))
+            findings.append(Finding("problem", f"{name}: its command is not found", argv0, remedy))
         if look.program is not None:
             harness = HARNESSES.get(agent.spec.harness)
             tested = harness.tested_versions if harness else ()
@@ -251,11 +251,6 @@ class Doctor:
         return await to_thread.run_sync(look, abandon_on_cancel=True, limiter=self._threads)
 
 
-def _never_ran(agent: Agent) -> bool:
-    """Whether its newest start came to nothing: where its command is missing, that is why."""
-    return agent.last_exit is not None and not agent.last_exit.ran
-
-
 def _recovery(fleet: Fleet) -> list[Finding]:
     """Whether the journal was older than the world, which nobody has confirmed yet, or may be so unseen."""
     told = {one.kind: one.text for one in fleet.alerts}
@@ -267,14 +262,6 @@ def _recovery(fleet: Fleet) -> list[Finding]:
         remedy = "mend the state directory; the next order writes them again"
         found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
     return found
-
-
-def _directory(name: str, cwd: str) -> Iterator[Finding]:
-    if not os.path.isdir(cwd):
-        yield Finding("problem", f"{name}: its directory is missing", cwd, f"mkdir -p {cwd}")
-    elif not os.access(cwd, os.R_OK | os.X_OK):
-        remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {cwd}"
-        yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
 
 
 def hidden_finding(hidepid: str) -> Finding:

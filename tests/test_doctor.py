@@ -20,6 +20,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Deaf, LastExit, Mode, Run
 from phoenixd.core.agent.state import Desired, Quarantined, Running, State, Stopped
+from phoenixd.core.causes import Obstacle
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
@@ -187,7 +188,7 @@ def claude_agent(home: Path, **changes: object) -> Agent:
 @pytest.mark.parametrize(
     ("state", "ran", "found"),
     [
-        (Stopped(), None, {"problem: a: its command is not found": "install it, or give its whole path in argv"}),
+        (Stopped(), None, {"problem: a: its command is not found": "install claude, or give its whole path in argv"}),
         (
             Quarantined("the command cannot run"), False,
             {"problem: a is quarantined": "install claude, or give its whole path in argv; then: phoenixctl start a"},
@@ -196,7 +197,7 @@ def claude_agent(home: Path, **changes: object) -> Agent:
             Quarantined("5 crashes"), True,
             {
                 "problem: a is quarantined": "phoenixctl explain a",
-                "problem: a: its command is not found": "install it, or give its whole path in argv",
+                "problem: a: its command is not found": "install claude, or give its whole path in argv",
             },
         ),
     ],
@@ -382,8 +383,59 @@ async def test_hidepid_is_told_with_what_it_costs(tmp_path: Path, option: str | 
 async def test_a_missing_cli_and_a_missing_directory_are_told(tmp_path: Path) -> None:
     found = await examined(claude_agent(tmp_path / "shop"), tmp_path)
 
-    assert found["problem: a: its command is not found"].startswith("install it")
+    assert found["problem: a: its command is not found"].startswith("install claude")
     assert found["problem: a: its directory is missing"] == f"mkdir -p {tmp_path}/shop"
+
+
+@pytest.mark.parametrize("below", ["", "/deeper"])
+async def test_a_file_in_place_of_the_directory_is_not_told_to_be_made_a_directory(tmp_path: Path, below: str) -> None:
+    (tmp_path / "worker.sh").write_text("")
+
+    found = await examined(claude_agent(tmp_path / f"worker.sh{below}"), tmp_path)
+
+    assert "problem: a: its directory is missing" not in found
+    assert "--cwd" in found["problem: a: its directory is no directory"]
+
+
+@pytest.mark.parametrize(
+    ("state", "title", "end"),
+    [
+        (Stopped(), "problem: a: its command is not found", ""),
+        (Quarantined("the command cannot run"), "problem: a is quarantined", "; then: phoenixctl start a"),
+    ],
+)
+async def test_a_whole_path_that_is_not_there_is_not_asked_for_once_more(
+    tmp_path: Path, state: State, title: str, end: str
+) -> None:
+    ended, path = LastExit(1, 127, None, "not started", 0.0, 0.0, ran=False), f"{tmp_path}/nothere.sh"
+    absent = replace(agent("command", tmp_path, argv=(path,)), state=state, last_exit=ended)
+
+    found = await examined(absent, tmp_path)
+    assert found[title] == f"put a program that can be run at {path}, or name another one in argv{end}"
+
+    Path(path).write_text("")
+    assert (await examined(absent, tmp_path))[title] == f"chmod +x {path}{end}"
+
+
+@pytest.mark.parametrize(
+    ("code", "obstacle", "told"),
+    [
+        (1, "no directory", "x; its directory is there now"),
+        (127, "other", "x; its command is there now"),
+        (1, "other", "x"),
+    ],
+)
+async def test_a_quarantine_whose_cause_is_gone_says_so_and_offers_a_start(
+    tmp_path: Path, code: int, obstacle: Obstacle, told: str
+) -> None:
+    program(tmp_path, "echo '2.1.197 (Claude Code)'")
+    ended = LastExit(1, code, None, "not started", 0.0, 0.0, ran=False, obstacle=obstacle)
+    given_up = replace(claude_agent(tmp_path), state=Quarantined("x"), last_exit=ended)
+
+    found = await doctor(tmp_path).examine(Fleet(agents={"a": given_up}))
+
+    (one,) = [finding for finding in found if finding.title == "a is quarantined"]
+    assert (one.detail, one.remedy) == (told, "phoenixctl explain a" if told == "x" else "phoenixctl start a")
 
 
 @pytest.mark.parametrize(("age", "seen", "missing"), [(61.0, False, True), (30.0, False, False), (61.0, True, False)])

@@ -98,7 +98,8 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
         return None
     told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
     if not os.path.isdir(told["cwd"]):
-        print(f"warning: {told['cwd']} is no directory yet", file=sys.stderr)
+        yet = "" if os.path.lexists(told["cwd"]) else " yet"
+        print(f"warning: {told['cwd']} is no directory{yet}", file=sys.stderr)
     if not argv:
         return told
     guessed = os.path.basename(argv[0])

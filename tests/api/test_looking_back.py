@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.chronicle import SITTING, Chronicle
 from phoenixd.api.history import Digest
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.layout import Page
@@ -450,3 +450,22 @@ async def test_healing_is_what_an_agent_is_at_and_never_said_of_one_that_runs(
     ends = ("healed", "repeated", "healing", "quarantined", "ended")
     assert deaths["total"] == sum(deaths[key] for key in ends)
     assert ("1 healing" in first) <= (deaths["running_again"] == 0)
+
+
+async def test_a_status_of_some_agents_counts_their_deaths_alone_and_is_no_look_at_the_others(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """A newcomer read the whole fleet's deaths above the one agent that had had none."""
+    daemon.declare("calm")
+    daemon.die("docs")
+    daemon.pass_time(5)
+
+    async def second_line(query: str) -> str:
+        return (await live.ask("GET", f"/v1/agents?look=1{query}", text=True)).text.splitlines()[1]
+
+    assert "no deaths." in await second_line("&select=calm")
+    assert "1 death:" in await second_line("&select=docs")
+    daemon.pass_time(SITTING + 1)
+    assert "1 death:" in await second_line(""), "what nobody has seen is told"
+    daemon.pass_time(SITTING + 1)
+    assert "no deaths." in await second_line("")

@@ -146,6 +146,18 @@ async def test_add_takes_a_missing_program_with_a_warning(ctl: Ctl, daemon: Fake
     assert daemon.state.agents["docs"].spec.argv == ("missing",)
 
 
+@pytest.mark.parametrize(("stands", "words"), [(False, "is no directory yet"), (True, "is no directory\n")])
+async def test_add_takes_a_missing_directory_with_a_warning(ctl: Ctl, tmp_path: Path, stands: bool, words: str) -> None:
+    place = tmp_path / "place"
+    if stands:
+        place.write_text("")
+
+    ran = await ctl("add", "docs", "--cwd", os.fspath(place), "--", "/bin/true")
+
+    assert ran.code == 0
+    assert f"warning: {place} {words}" in ran.err
+
+
 async def test_send_reads_standard_input_for_a_dash(ctl: Ctl, daemon: FakeDaemon) -> None:
     daemon.declare("docs")
     text = "line one\nline two \u00e4\n" * 1000

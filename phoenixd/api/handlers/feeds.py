@@ -9,6 +9,7 @@ from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.feed.ledger import Json, subject_of
 from phoenixd.api.feed.live import Feed
+from phoenixd.api.handlers.past import written_of
 from phoenixd.api.history import running_again
 from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
@@ -56,8 +57,11 @@ async def _page(ask: Ask, selector: Selector | None) -> Reply:
     known = ask.feed.glances if ask.feed is not None else None
     is_glance = ask.wants_text and selector is None and not everyone
     rows: Sequence[Seen] = glances(fleet, now, service.sight, known) if is_glance else _rows_of(ask, selector)
-    digest = await ask.chronicle.digest(await ask.chronicle.last_look(ask.caller.uid, now.wall))
-    if ask.arguments["look"]:
+    start = await ask.chronicle.last_look(ask.caller.uid, now.wall)
+    names = written_of(ask, frozenset(row.name for row in rows)) if selector is not None else None
+    digest = await (ask.chronicle.digest(start) if names is None else ask.chronicle.digest_of(start, names))
+    # Who looks at some has not seen what happened to the others.
+    if ask.arguments["look"] and selector is None:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     row = whole(fleet, now, service.sight)
     return Reply(

@@ -1,0 +1,73 @@
+"""What `phoenixctl doctor` finds of the places that an agent starts from: its directory and its command. Blocking."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from shlex import quote
+
+from phoenixd.api.finding import Finding
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Quarantined
+
+
+def directory_findings(name: str, cwd: str) -> Iterator[Finding]:
+    """Whether an agent can work in its directory; the remedy is a command that does not fail."""
+    if os.path.isdir(cwd):
+        if not os.access(cwd, os.R_OK | os.X_OK):
+            remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {quote(cwd)}"
+            yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
+    elif other := _in_the_way(cwd):
+        detail = cwd if other == cwd else f"{cwd}: {other} is no directory"
+        remedy = f"give {name} another directory: --cwd where it is added, cwd in a configuration file"
+        yield Finding("problem", f"{name}: its directory is no directory", detail, remedy)
+    else:
+        yield Finding("problem", f"{name}: its directory is missing", cwd, f"mkdir -p {quote(cwd)}")
+
+
+def _in_the_way(cwd: str) -> str:
+    """What stands where the directory, or one above it, would be made; empty where it can be made."""
+    at = cwd
+    while at and not os.path.lexists(at):
+        at = os.path.dirname(at.rstrip("/"))
+    return "" if os.path.isdir(at) else at
+
+
+def command_remedy(command: str) -> str:
+    """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not."""
+    if "/" not in command:
+        return f"install {command}, or give its whole path in argv"
+    if os.path.isabs(command) and os.path.isfile(command):
+        return f"chmod +x {quote(command)}"
+    return f"put a program that can be run at {command}, or name another one in argv"
+
+
+def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding:
+    """An agent that was given up, with what releases it. is_missing: its command is not found now."""
+    name, remedy = agent.name, f"phoenixctl explain {agent.name}"
+    again = f"phoenixctl start {name}"
+    if never_ran(agent) and is_missing:
+        remedy = f"{command_remedy(agent.spec.argv[0])}; then: {again}"
+    elif gone := _gone(agent):
+        cause, remedy = f"{cause}; {gone}", again
+    return Finding("problem", f"{name} is quarantined", cause, remedy)
+
+
+def is_told_by_quarantine(agent: Agent) -> bool:
+    """Whether the agent's quarantine already tells that its command is not found."""
+    return isinstance(agent.state, Quarantined) and never_ran(agent)
+
+
+def never_ran(agent: Agent) -> bool:
+    """Whether its newest start came to nothing: where its command is missing, that is why."""
+    return agent.last_exit is not None and not agent.last_exit.ran
+
+
+def _gone(agent: Agent) -> str:
+    """What was in the way of its newest start and is not any more; empty where nothing proves that."""
+    end = agent.last_exit
+    if end is not None and end.obstacle == "no directory" and os.path.isdir(agent.spec.cwd):
+        return "its directory is there now"
+    if end is not None and not end.ran and end.code in (126, 127):
+        return "its command is there now"
+    return ""
