@@ -87,7 +87,12 @@ async def test_an_acknowledged_alert_is_shown_apart(live: Live, daemon: FakeDaem
     lines = (await live.ask("GET", "/v1/inbox", text=True)).text.splitlines()
     assert lines[0] == "1 waits for you, oldest first."
     assert "1 acknowledged, and not over:" in lines
+    (seen,) = [line for line in lines if "seen by operator " in line]
+    assert "docs" in seen
+    assert " ago: " in seen
+    assert "; seen by operator " in (await live.ask("GET", f"/v1/inbox/{number}", text=True)).text
     text = (await live.ask("GET", "/v1/agents", text=True)).text
+    assert [line.split()[1] for line in text.splitlines() if " acknowledged: " in line] == ["docs"]
     assert text.splitlines()[0].startswith("2 need you (1 acknowledged).")
     for word, status in (("999", 404), ("docs", 404)):
         assert (await live.ask("POST", f"/v1/alerts/{word}/ack")).status == status

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
 from textual.pilot import Pilot
 
+from phoenixd.api.chronicle import SITTING
 from phoenixd.core.events.orders import AnswerRequested, StopRequested
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.top.app import Top
@@ -193,3 +195,23 @@ async def test_an_agent_is_muted_what_it_asks_is_acknowledged_and_what_was_close
         await until(pilot, lambda text: "0 NEED YOU" in text, "the answer of somebody else")
         await pilot.press("c")
         await until(pilot, lambda text: f"#{item.id}" in text and "uid 7" in text, "who ended it")
+
+
+async def test_leaving_by_q_is_a_look_at_which_since_last_begins_once_its_sitting_is_over(runtime: Path) -> None:
+    daemon = FakeDaemon(stands_at=1_764_000_000.0)
+    daemon.declare("docs")
+    async with serving(daemon, runtime, beat=0.1) as live:
+        chronicle, uid = live.api.chronicle, os.getuid()
+        await chronicle.saw(uid, daemon.now().wall)
+        daemon.pass_time(SITTING / 2)
+        before, left = await chronicle.last_look(uid, daemon.now().wall), daemon.now().wall
+        app = Top([bytes(live.socket)])
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda text: "docs" in text, "the list")
+            await pilot.press("q")
+            async with asyncio.timeout(PATIENCE):
+                while app.return_value is None:
+                    await pilot.pause(0.01)
+        assert app.return_value == 0
+        assert await chronicle.last_look(uid, left) == before, "what top has counted can be looked back at"
+        assert await chronicle.last_look(uid, left + SITTING) == left

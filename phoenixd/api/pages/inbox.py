@@ -41,7 +41,8 @@ def _listed(items: Sequence[InboxItem], beside: Sequence[InboxItem], here: Page)
     lines = []
     for item in items:
         lead = f"#{item.id:<5}{pad(item.agent, width)} {ago(here.now - item.opened_wall):>{AGE_COLUMNS}}  "
-        said = f"{item.kind}: {title(item)}" if item.text else item.kind
+        seen = f"{_seen(item, here)}: " if item.ack is not None else ""
+        said = f"{seen}{item.kind}: {title(item)}" if item.text else f"{seen}{item.kind}"
         lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
     return lines
 
@@ -50,8 +51,15 @@ def one(item: InboxItem, here: Page) -> str:
     """One item in full."""
     since = f"{ago(here.now - item.opened_wall)} ago"
     left = ", and that run is over: the answer goes with the next words that it is told" if item.left else ""
-    head = wrap(f"#{item.id} {item.kind} of {item.agent} (incarnation {item.incarnation}), {since}{left}", here.width)
+    seen = f"; {_seen(item, here)}" if item.ack is not None else ""
+    told = f"#{item.id} {item.kind} of {item.agent} (incarnation {item.incarnation}), {since}{left}{seen}"
+    head = wrap(told, here.width)
     return page([*head, "", *_asked(item, here)])
+
+
+def _seen(item: InboxItem, here: Page) -> str:
+    """Who has seen it, and when."""
+    return f"seen by {item.ack.by} {ago(here.now - item.ack.at_wall)} ago" if item.ack is not None else ""
 
 
 def advice(item: InboxItem) -> str:

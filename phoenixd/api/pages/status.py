@@ -125,8 +125,10 @@ def _of_these(rows: Sequence[Seen]) -> str:
     return f" ({told})" if told else ""
 
 
-def _muted(row: Row, here: Page) -> str:
-    return f"muted until {here.minute(row.muted_until)}: " if row.muted_until is not None else ""
+def _held(row: Row, here: Page) -> str:
+    """That its alerts are told to nobody, and that somebody has seen all for which it needs a person."""
+    seen = "acknowledged: " if row.group == "needs_you" and row.is_acknowledged else ""
+    return f"muted until {here.minute(row.muted_until)}: {seen}" if row.muted_until is not None else seen
 
 
 def next_commands(rows: Sequence[Seen], here: Page, whole: Callable[[Seen], Row] = _as_row) -> str:
@@ -353,7 +355,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
         age = ago(here.now - (row.item.opened_wall if row.item is not None else row.since))
         lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
         number = f"#{row.item.id} " if row.item is not None else ""
-        said, hint = f"{number}{_muted(row, here)}waiting: {row.waiting_for}", f"- {answer_command(row)}"
+        said, hint = f"{number}{_held(row, here)}waiting: {row.waiting_for}", f"- {answer_command(row)}"
         room = here.width - 2 - columns(lead)
         if columns(said) + 1 + len(hint) <= room:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]
@@ -366,10 +368,10 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
     step = f"step {row.at_step}: " if row.step and row.group == "healing" else ""
-    why = f"{_muted(row, here)}{of_row(row)}{step}{doing(row, here) or reason(row)}"
+    why = f"{_held(row, here)}{of_row(row)}{step}{doing(row, here) or reason(row)}"
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
-        why = f"{_muted(row, here)}{lost or 'its exit record is awaited'}"
+        why = f"{_held(row, here)}{lost or 'its exit record is awaited'}"
     return _lead_and(f"{sign} {lead}", why, room, here, number)
 
 
