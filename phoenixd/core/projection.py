@@ -186,7 +186,7 @@ def row(
     muted_until: float | None = None,
 ) -> Row:
     """One agent's row; what only the fleet knows of it is given with it."""
-    run = agent.run
+    run, session = agent.run, agent.returns_to or agent.session
     seen = sight if run is not None and sight.incarnation == run.incarnation else None
     activity = agent.state.activity if isinstance(agent.state, Starting | Running | Stopping) else None
     waiting = activity.waiting if activity else None
@@ -200,7 +200,7 @@ def row(
         group=group(agent),
         incarnation=agent.incarnation,
         pid=run.pid if run else None,
-        session_id=run.session_id if run else (agent.session.session_id if agent.session else None),
+        session_id=run.session_id if run else (session.session_id if session else None),
         mode=run.mode.value if run else None,
         since=agent.since_wall,
         started_at=run.began_wall if run else None,

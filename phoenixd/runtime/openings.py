@@ -26,7 +26,8 @@ def openings(entries: Sequence[StoredEntry], agents: Iterable[Agent]) -> Iterato
         words = {agent.state_name, agent.state.name}
         for stored in told.get(agent.name, ()):
             one = stored.entry
-            if one.reason == agent.reason and one.state in words and one.wall >= agent.since_wall - 0.001:
+            # What the row says beyond it is when the next start is due.
+            if one.reason.startswith(agent.reason) and one.state in words and one.wall >= agent.since_wall - 0.001:
                 yield agent.name, stored.seq
                 break
 

@@ -15,6 +15,7 @@ from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentVanished, ShimLost, StartFailed
 from phoenixd.core.facts import RunEnded
+from phoenixd.core.moment import measured
 from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules, ResumeRules
 from tests.core.story import Story, claude, spec
 
@@ -652,3 +653,11 @@ def test_f_proc_24_a_kill_of_ours_is_no_matter_of_memory() -> None:
     story.exited(signal=9, oom="agent")
     assert story.agent.last_exit is not None
     assert story.agent.last_exit.oom == ""
+
+
+def test_when_the_next_start_is_due_is_said_by_the_decision_and_not_by_the_reason_of_the_state() -> None:
+    """A row shows how long that still is: a time in its reason would be another one, and go stale."""
+    story = Story(claude()).lives(1, 1).lives(1, 1)
+
+    assert isinstance(story.state, BackingOff)
+    assert f"{story.agent.reason}, in {measured(story.state.until - story.at)}" in story.reasons

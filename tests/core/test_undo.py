@@ -15,6 +15,7 @@ from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested, UndoRequested
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
+from phoenixd.core.projection import row
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
 from phoenixd.core.undo.age import kept, lasting
@@ -108,6 +109,8 @@ def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_ses
 
     undo(story)
     assert isinstance(story.state, Stopped)
+    shown = row(story.agent, story.now)
+    assert (shown.session_id, "goes back to its session" in shown.reason) == (session, True)
     story.start()
 
     assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)

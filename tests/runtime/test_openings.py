@@ -29,6 +29,10 @@ def test_the_first_row_of_a_state_since_it_began_opened_it() -> None:
     assert list(openings(rows, [AGENT])) == [("a", 2)]
 
 
+def test_a_row_that_also_says_when_the_next_start_is_due_opened_the_state_all_the_same() -> None:
+    assert list(openings([row(1, reason=f"{AGENT.reason}, in 1.1 s")], [AGENT])) == [("a", 1)]
+
+
 @pytest.mark.parametrize(
     "other",
     [{"agent": "b"}, {"agent": None}, {"state": None}, {"state": "down"}, {"reason": "it ran"}, {"wall": EPOCH - 0.5}],

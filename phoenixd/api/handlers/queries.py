@@ -293,7 +293,7 @@ async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
     """The row that opened the state in which the agent is, however long ago; None where the journal has lost it."""
     rows = await ask.service.journal.read(agent=agent.name, since_wall=agent.since_wall, limit=OPENING_ROWS)
     opened = [row for row in rows if row.entry.reason and row.entry.state in (agent.state_name, agent.state.name)]
-    return next((row for row in opened if row.entry.reason == agent.reason), opened[0] if opened else None)
+    return next((row for row in opened if row.entry.reason.startswith(agent.reason)), opened[0] if opened else None)
 
 
 async def _before(ask: Ask, agent: Agent, seq: int) -> StoredEntry | None:

@@ -149,10 +149,8 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
     # A person who works in the session does so for a while.
     delay = (SOMEBODY_ELSE if held else restart.HOST_RETRY) * (1 + now.chance)
     session_left = restart.unborn(agent.session, run) if agent.session is not None else None
-    return enter(
-        # A try that ended in waiting is no restart.
-        replace(agent, session=session_left, restarts=agent.restarts - agent.has_ended),
-        BackingOff(now.at + delay, run.mode, run.prompt),
-        f"could not be started here, trying again in {in_words(delay)}: {event.message}",
-        now,
-    )
+    # A try that ended in waiting is no restart.
+    kept = replace(agent, session=session_left, restarts=agent.restarts - agent.has_ended)
+    due = BackingOff(now.at + delay, run.mode, run.prompt)
+    waiting = enter(kept, due, f"could not be started here, trying again: {event.message}", now)
+    return replace(waiting, reason=f"could not be started here, trying again in {in_words(delay)}: {event.message}")

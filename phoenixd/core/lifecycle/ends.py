@@ -265,7 +265,9 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             upcoming = restart.next_start(kept, now)
             waits = f"in {measured(delay)}" if delay > 0 else "at once"
             waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
-            again = replace(enter(kept, waiting, f"{reason}; {upcoming.reason}, {waits}", now), readings=readings)
+            due = enter(kept, waiting, f"{reason}; {upcoming.reason}", now)
+            # The row says when it is due; a time in its reason would be another one, and go stale.
+            again = replace(due, reason=f"{due.reason}, {waits}", readings=readings)
             if agent.record.is_steady:
                 again = replace(again, actions=(*again.actions, productive.steady_alert(agent)))
             return productive.order_weighing(agent, again) if weighed else again

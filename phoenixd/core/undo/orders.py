@@ -147,7 +147,10 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
-            return Decision(returning, reason=f"undone by {by}: its next start goes back to its session")
+            why = f"undone by {by}: its next start goes back to its session"
+            # One that was declared anew has no other reason to tell: it never ran since.
+            is_new = returning.returns_to is not None and not agent.has_begun
+            return Decision(replace(returning, reason=why) if is_new else returning, reason=why)
 
 
 def _returning(agent: Agent, act: Undoable) -> Agent:
