@@ -76,6 +76,8 @@ class Digest:
     """Of these, those after which the CLI asked for the rest by itself."""
     not_delivered: int = 0
     quarantined_agents: dict[str, int] = field(default_factory=dict)
+    finished_by: dict[str, int] = field(default_factory=dict)
+    """In which ways the agents ended that finished, as a clause, and how many did."""
     unstarted: dict[str, int] = field(default_factory=dict)
     """Starts that failed, by agent: no deaths, and forgotten once a run of it lives, or it is removed."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -154,7 +156,10 @@ class Digest:
 
     def _count_end(self, agent: str, end: RunEnded, wall: float) -> None:
         self.iterations += end.meaning == "iteration"
-        self.finished += end.meaning == "finished"
+        if end.meaning == "finished":
+            self.finished += 1
+            how = _way(end)
+            self.finished_by[how] = self.finished_by.get(how, 0) + 1
         if end.meaning == "death":
             self.deaths += 1
             self._stories.setdefault(agent, []).append((end.incarnation, wall))
@@ -187,6 +192,12 @@ class Digest:
         self.fresh += mode is Mode.FRESH
         took = max(0.0, wall - story[-1])
         self.slowest = took if self.slowest is None else max(took, self.slowest)
+
+
+def _way(end: RunEnded) -> str:
+    if end.signal is not None:
+        return f"by signal {end.signal}"
+    return f"with exit {end.code}" if end.code is not None else "in a way that nobody could know"
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,9 +80,11 @@ def not_known(command: Command, key: str, *more: str) -> int:
 
 
 def text_of(command: Command) -> str:
-    """The text that is to be sent: what stands on standard input for -."""
+    """The text that is to be sent: what stands on standard input for -, without the newline at its end."""
     text = str(command.given["text"])
-    return sys.stdin.buffer.read(SEND_LIMIT + 1).decode("utf-8", "replace") if text == "-" else text
+    if text != "-":
+        return text
+    return sys.stdin.buffer.read(SEND_LIMIT + 1).decode("utf-8", "replace").removesuffix("\n")
 
 
 def _is_there(command: Command) -> bool:

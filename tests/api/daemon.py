@@ -435,11 +435,11 @@ class FakeDaemon:
         assert isinstance(state, Running)
         self.change(name, state=replace(state, run=replace(state.run, link=2)))
 
-    def die(self, name: str, code: int = 1) -> None:
+    def die(self, name: str, code: int | None = 1, signal: int | None = None) -> None:
         """End a running agent's process."""
         run = self.state.agents[name].run
         assert run is not None
-        self.happen(AgentExited(name, run.incarnation, run.run_id, code, None))
+        self.happen(AgentExited(name, run.incarnation, run.run_id, code, signal))
 
     def produce(self, name: str, incarnation: int = 0) -> None:
         """Have a run show progress; 0 is the newest."""

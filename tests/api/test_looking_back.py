@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
+from signal import SIGINT
 
 import pytest
 from hypothesis import example, given
@@ -162,6 +163,19 @@ async def test_what_was_asked_for_is_no_death(daemon: FakeDaemon) -> None:
     found = await digest(daemon)
 
     assert (found.deaths, found.stopped, found.finished) == (0, 1, 1)
+
+
+async def test_an_end_on_purpose_is_told_by_what_happened(live: Live, daemon: FakeDaemon) -> None:
+    """A newcomer read "2 ended by themselves with exit 0" where Ctrl-C had ended one of them."""
+    daemon.declare("shop")
+    daemon.pass_time(60)
+    daemon.die("shop", 0)
+    assert "1 ended by themselves with exit 0\n" in (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+
+    daemon.die("docs", None, SIGINT)
+
+    told = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+    assert "2 ended by themselves: 1 by signal 2, 1 with exit 0\n" in told
 
 
 async def test_iterations_of_a_loop_are_no_deaths_and_its_crashes_are(daemon: FakeDaemon) -> None:

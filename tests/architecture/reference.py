@@ -56,7 +56,8 @@ def _shown(parameter: Parameter) -> str:
     if parameter.flag is None:
         spelled = "-- ARGV..." if is_argv else parameter.name.upper()
         return spelled if parameter.required else f"[{spelled}]"
-    return f"[{parameter.flag}]" if parameter.type == "boolean" else f"[{parameter.flag} {parameter.metavar}]"
+    spelled = parameter.flag if parameter.type == "boolean" else f"{parameter.flag} {parameter.metavar}"
+    return spelled if parameter.required else f"[{spelled}]"
 
 
 if __name__ == "__main__":

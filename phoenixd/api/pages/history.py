@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
@@ -61,7 +61,7 @@ def since(stretch: Stretch, here: Page) -> str:
     if digest.cut_answers:
         lines += _line("answers", digest.cut_answers, _cut(digest), here)
     if digest.finished:
-        lines += _line("finished", digest.finished, "ended by themselves with exit 0", here)
+        lines += _line("finished", digest.finished, f"ended by themselves{_ways(digest.finished_by)}", here)
     if digest.iterations:
         lines += _line("iterations", digest.iterations, "of loops ended as they should, and the next followed", here)
     asked = [
@@ -187,6 +187,12 @@ def _cut(digest: Digest) -> str:
     own = digest.cut_gone_on
     by_itself = f"; after {own} the CLI went on by itself: its last message is the last part alone" if own else ""
     return f"cut at the end{by_itself}; see: phoenixctl explain NAME"
+
+
+def _ways(counts: Mapping[str, int]) -> str:
+    """How those that finished ended; counted where they did in several ways."""
+    ways = sorted(counts.items())
+    return f" {ways[0][0]}" if len(ways) == 1 else f": {', '.join(f'{count} {how}' for how, count in ways)}"
 
 
 def _deaths(stretch: Stretch, here: Page) -> list[str]:
