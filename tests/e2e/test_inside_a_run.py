@@ -128,4 +128,4 @@ def test_an_environment_variable_alone_decides_nothing(stage: Stage) -> None:
     # Whose rights such a shell has is another matter, and told by the daemon.
     stage.environ = outside
     stage.until("the daemon answers", stage.answers, PATIENCE)
-    assert (gone.returncode, "do: phoenixctl up" in gone.stderr) == (7, True), gone
+    assert (gone.returncode, "do: correct --socket" in gone.stderr) == (7, True), gone

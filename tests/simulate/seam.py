@@ -16,6 +16,7 @@ from typing import Any
 import anyio
 
 from phoenixd.core.actions import Action
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode, Run
 from phoenixd.core.agent.state import Desired
@@ -275,7 +276,8 @@ class Seam:
                 wishes[_subject(event)] = _wish(event) if is_acknowledged else None
         for agent, wish in wishes.items():
             if wish is not None:
-                self._hold(saved[agent].desired is wish, f"the {wish} of {agent} was acknowledged, and is forgotten")
+                is_kept = saved[agent].desired is wish or (wish is Desired.RUNNING and _left(saved[agent]))
+                self._hold(is_kept, f"the {wish} of {agent} was acknowledged, and is forgotten")
         patient = [what for what in self.done if not _is_urgent(what)]
         wanted = [what for what in self.durable if not _is_urgent(what)]
         self._hold(patient == wanted[: len(patient)], f"{patient} was done, and the journal wants {wanted}")
@@ -343,3 +345,9 @@ def _wish(event: Event) -> Desired | None:
 
 def _is_urgent(what: str) -> bool:
     return what.split()[0] in ("terminate", "kill", "fence")
+
+
+def _left(agent: Agent) -> bool:
+    """Whether its newest run ended with 0 and on purpose: then nobody wants it to run any more."""
+    end = agent.last_exit
+    return end is not None and (end.code, end.incarnation) == (0, agent.incarnation) and agent.run is None

@@ -69,7 +69,7 @@ def test_where_no_daemon_answers_it_says_what_every_verb_says(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert on_a_terminal(runtime=tmp_path) == 7
-    assert "phoenixd does not answer" in capsys.readouterr().err
+    assert f"nothing answers at {tmp_path / 'api.sock'}, where --socket says" in capsys.readouterr().err
 
 
 def test_without_the_extra_one_sentence_names_the_command_and_every_other_verb_runs() -> None:
