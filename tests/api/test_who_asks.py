@@ -285,7 +285,9 @@ def test_of_those_above_a_caller_the_environment_is_read_once_and_its_own_each_t
         assert (os.getpid(), "environ") in read
         read.clear()
         assert agent_by_mark(plain.pid, agents, {}) is None
-        assert read == [(plain.pid, "environ")]
+        # What another user runs above them may not be read, and is tried each time.
+        assert (plain.pid, "environ") in read
+        assert (os.getpid(), "environ") not in read
     with subprocess.Popen(line, **pipes, env={"PHOENIX_STATE_DIR": f"{agents}/docs"}) as marked:
         assert marked.stdout.readline()
         assert agent_by_mark(marked.pid, agents, {}) == "docs"
