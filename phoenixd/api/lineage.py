@@ -13,13 +13,14 @@ from __future__ import annotations
 
 import errno
 import os
-import select
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
+from functools import partial
 from typing import NamedTuple
 
 from phoenixd import hidden
+from phoenixd.api.known import KNOWN, Held, hold
 
 DEPTH = 256
 """Ancestors looked at; a deeper tree is taken for a hostile one."""
@@ -63,6 +64,10 @@ class Lineage(NamedTuple):
     lack: Lack | None = None
 
 
+OUTSIDE = Lineage(None)
+"""Below no shim of ours, as is known for certain."""
+
+
 class Scarce(Exception):
     """There was no descriptor, or no memory, to look with."""
 
@@ -92,44 +97,6 @@ class _Trees:
     doors: dict[int, tuple[str, int]] = field(default_factory=dict)
 
 
-class Outsiders:
-    """Hidden processes that were found to lie below no shim, held by pidfd.
-
-    They never will, for new parents come only from above. To find it takes a look at all that is below the shims, and
-    each call of an operator would repeat it.
-    """
-
-    def __init__(self, most: int = 64) -> None:
-        self._most = most
-        self._held: dict[int, int] = {}
-
-    def knows(self, pid: int) -> bool:
-        """Whether it was found so, and is still the same process."""
-        pidfd = self._held.get(pid)
-        if pidfd is None:
-            return False
-        poll = select.poll()
-        poll.register(pidfd, select.POLLIN)
-        if not poll.poll(0):
-            return True
-        self._forget(pid)
-        return False
-
-    def hold(self, pid: int, pidfd: int) -> None:
-        """Remember it; the pidfd is ours from now on."""
-        if pid in self._held:
-            self._forget(pid)
-        while len(self._held) >= self._most:
-            self._forget(next(iter(self._held)))
-        self._held[pid] = pidfd
-
-    def _forget(self, pid: int) -> None:
-        os.close(self._held.pop(pid))
-
-
-_OUTSIDERS = Outsiders()
-
-
 def lineage(
     pid: int, shims: Mapping[int, str], agents_cgroup: str | None, above: dict[int, Stat] | None = None
 ) -> Lineage:
@@ -157,9 +124,11 @@ def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None, abov
             if ancestor == server:
                 # An agent can have the terminal server start a program; operators' programs are never below it.
                 return Lineage(None, OF_THE_TERMINAL, Lack.WITHIN_REACH)
+            if highest is not None and KNOWN.is_outside(ancestor):
+                return OUTSIDE
             # A peer of an outer pid namespace has the number 0, and nobody knows more about it.
             if ancestor == 1 or (ancestor == 0 and highest is not None):
-                return Lineage(None)
+                return OUTSIDE
             stat = stat_of(ancestor)
             if stat is None:
                 break
@@ -229,8 +198,6 @@ def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_
     root's sshd. An agent can put another user's program (sudo) between itself and what asks, and a second one behind
     that is not listed anywhere: what could have come from there is nobody, unless it is older.
     """
-    if highest is not None and _OUTSIDERS.knows(unseen):
-        return Lineage(None)
     try:
         pidfd = os.pidfd_open(unseen)
     except OSError as error:
@@ -240,9 +207,9 @@ def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_
     try:
         found = _search(unseen, highest, shims, agents_cgroup)
         # A caller that is hidden itself is gone in a moment; what it is below of stays.
-        if found == Lineage(None) and highest is not None:
+        if found == OUTSIDE and highest is not None:
             is_held = True
-            _OUTSIDERS.hold(unseen, pidfd)
+            KNOWN.add_outsider(Held(unseen, pidfd))
     finally:
         if not is_held:
             os.close(pidfd)
@@ -325,15 +292,38 @@ def _members(path: str) -> frozenset[int]:
 
 
 def _terminal_server(shims: Mapping[int, str]) -> int | None:
-    """The tmux server of ours, which is the parent of every shim."""
+    """The tmux server of ours, which is the parent of every shim. One that was found is one as long as it lives."""
+    if (known := KNOWN.server) is not None:
+        return known
     for shim in shims:
         stat = stat_of(shim)
         if stat is None or stat.parent <= 1:
             continue
+        if read(stat.parent, "comm").startswith("tmux: server"):
+            KNOWN.server = hold(stat.parent, partial(_is_still, shim, stat))
+            return stat.parent
         # One that is hidden cannot be asked for its name; nothing else that is hidden starts shims.
-        if read(stat.parent, "comm").startswith("tmux: server") or stat_of(stat.parent) is None:
+        if stat_of(stat.parent) is None:
             return stat.parent
     return None
+
+
+def remember_parent(pid: int, above: Mapping[int, Stat]) -> None:
+    """Remember that a caller's parent lies outside, as was found of the caller. above: what was read on the way.
+
+    Without a terminal server that is known, what lies below it could not be told from what lies outside.
+    """
+    parent = above[pid].parent if pid in above else 0
+    found = above.get(parent)
+    if found is None or KNOWN.server is None or KNOWN.is_outside(parent):
+        return
+    held = hold(parent, partial(_is_still, parent, found))
+    if held is not None:
+        KNOWN.add_outsider(held)
+
+
+def _is_still(pid: int, found: Stat) -> bool:
+    return stat_of(pid) == found
 
 
 def stat_of(pid: int) -> Stat | None:

@@ -11,6 +11,7 @@ import re
 from collections import OrderedDict
 from collections.abc import Mapping
 
+from phoenixd.api.known import KNOWN
 from phoenixd.api.lineage import Stat, read_bytes, stat_of
 
 NAME = re.compile(rb"[a-z0-9][a-z0-9_-]{0,31}")
@@ -33,7 +34,7 @@ def agent_by_mark(pid: int, agents_dir: str, above: Mapping[int, Stat]) -> str |
         return None
     entry = b"\0PHOENIX_STATE_DIR=" + os.fsencode(agents_dir.rstrip("/")) + b"/"
     for step in range(DEPTH):
-        if pid <= 1:
+        if pid <= 1 or (step and KNOWN.is_outside(pid)):
             return None
         stat = above.get(pid) or stat_of(pid)
         known = (pid, stat.start_time, agents_dir) if stat is not None and step else None

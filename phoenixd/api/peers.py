@@ -15,7 +15,20 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phoenixd import hidden
-from phoenixd.api.lineage import GONE, NO_DESCRIPTORS, Lack, Lineage, Scarce, Stat, is_ending, is_scarce, lineage, read
+from phoenixd.api.lineage import (
+    GONE,
+    NO_DESCRIPTORS,
+    OUTSIDE,
+    Lack,
+    Lineage,
+    Scarce,
+    Stat,
+    is_ending,
+    is_scarce,
+    lineage,
+    read,
+    remember_parent,
+)
 from phoenixd.api.marks import agent_by_mark
 
 SO_PEERGROUPS = 59
@@ -69,6 +82,8 @@ def _lineage(
         # Its environment is gone long before the pidfd tells of its end: a mark that is not found proves nothing then.
         if is_ending(pid) or _is_gone(pid, pidfd):
             return Lineage(None, GONE, Lack.GONE)
+        if found == OUTSIDE and agents_dir:
+            remember_parent(pid, above)
     finally:
         if pidfd is not None:
             os.close(pidfd)

@@ -2,6 +2,13 @@
 # phoenixctl, in front of the interpreter beside it. Starting python without `site` and without a wrapper that imports `re`
 # halves what a status costs; the shell itself costs less than a millisecond. phoenixctl imports `site` when it needs it.
 me=$0
+if [ -h "$me" ]; then
+    # A link from where the installers for tools put it: to read one costs a process, and more than all else here.
+    for tools in "${UV_TOOL_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/uv/tools}" \
+        "${PIPX_HOME:-$HOME/.local/share/pipx}/venvs" "$HOME/.local/pipx/venvs"; do
+        [ "$tools/phoenixd/bin/phoenixctl" -ef "$me" ] && me=$tools/phoenixd/bin/phoenixctl && break
+    done
+fi
 while [ -h "$me" ]; do
     link=$(readlink -- "$me")
     case $link in /*) me=$link ;; *) me=${me%/*}/$link ;; esac

@@ -49,7 +49,7 @@ from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker
 from phoenixd.ports import Clock
 from phoenixd.ports.journal import Journal, StoredEntry
-from phoenixd.ports.processes import Cleaner, Leftovers, ProcessIdentity
+from phoenixd.ports.processes import Cleaner, Leftovers
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
 from phoenixd.runtime.hearing import Hearing
@@ -88,7 +88,7 @@ class DaemonService:
     stop: Callable[[bool], None]
     declarations: Declarations
     transcripts: Transcripts
-    living_shims: Callable[[], Mapping[str, ProcessIdentity]]
+    above_agents: Callable[[], Mapping[int, str]]
     handover: Handover
     shared: SharedMemory
     list_projects: Callable[[str], tuple[str, ...]]
@@ -345,7 +345,7 @@ class DaemonService:
         return Seated(known.spec.seat, known.spec.generation, fenced, leads, known.spec.cwd)
 
     def shim_pids(self) -> Mapping[int, str]:
-        return {identity.pid: name for name, identity in self.living_shims().items()}
+        return self.above_agents()
 
     def _meant_if_any(self, name: str) -> Agent | None:
         return meant(self.fleet(), name)

@@ -59,7 +59,7 @@ def make_service(
         examine=_doctor(ground, world, house).examine,
         stop=ending.begin,
         transcripts=house.transcripts,
-        living_shims=lambda: above_agents(shims, supervisor.fleet.agents),
+        above_agents=lambda: above_agents(shims, supervisor.fleet.agents),
         handover=house.handover,
         shared=house.shared,
         list_projects=projects_of,

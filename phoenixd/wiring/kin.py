@@ -63,15 +63,19 @@ def living_shim(shims: SeqpacketShims, agent: str) -> int | None:
     return shim.pid if shim is not None and identity_of(shim.pid) == shim else None
 
 
-def above_agents(shims: SeqpacketShims, agents: Mapping[str, Agent]) -> dict[str, ProcessIdentity]:
-    """By agent, below what its processes are: its shim, linked or not, or where that is lost the agent itself."""
-    found = shims.living()
-    for name in [name for name in agents if name not in found]:
+def above_agents(shims: SeqpacketShims, agents: Mapping[str, Agent]) -> Mapping[int, str]:
+    """By pid, below what an agent's processes are: its shim, linked or not, or where that is lost the agent itself."""
+    linked = shims.linked_to
+    if linked.shims.keys() >= agents.keys():
+        return linked.agents
+    found = dict(linked.agents)
+    for name in agents.keys() - linked.shims.keys():
         shim, run = shims.shim_of(name), agents[name].run
         child = None
         if run is not None and run.pid is not None and run.start_time is not None:
             child = ProcessIdentity(boot_id(), run.pid, run.start_time)
         for one in (shim, child):
-            if name not in found and one is not None and identity_of(one.pid) == one:
-                found[name] = one
+            if one is not None and identity_of(one.pid) == one:
+                found[one.pid] = name
+                break
     return found

@@ -92,6 +92,56 @@ async def test_the_launcher_finds_its_package_through_links_and_can_do_more_than
 
 
 @pytest.mark.parametrize(
+    ("tools", "named"),
+    [
+        ("home/.local/share/uv/tools", {}), ("elsewhere", {"UV_TOOL_DIR": "elsewhere"}),
+        ("data/uv/tools", {"XDG_DATA_HOME": "data"}), ("home/.local/share/pipx/venvs", {}),
+        ("home/.local/pipx/venvs", {}), ("pipx/venvs", {"PIPX_HOME": "pipx"}),
+    ],
+)  # fmt: skip
+def test_the_launcher_knows_where_installers_of_tools_put_it(tools: str, named: dict[str, str], tmp_path: Path) -> None:
+    """They put a link into PATH, and a process that reads it would cost a status as much as all else of the launcher.
+    So here there is nothing to read a link with."""
+    link, environ = _installed_as_a_tool(tmp_path, tools)
+    environ |= {name: os.fspath(tmp_path / place) for name, place in named.items()}
+
+    ran = subprocess.run([link, "version"], env=environ, capture_output=True, text=True, check=False)
+
+    assert (ran.returncode, ran.stderr, ran.stdout) == (0, "", f"{tmp_path / tools}/phoenixd/bin/python\n")
+
+
+def test_the_launcher_reads_a_link_that_leads_elsewhere(tmp_path: Path) -> None:
+    """Another installation is where it would be looked for first."""
+    link, environ = _installed_as_a_tool(tmp_path, "own")
+    _installed_as_a_tool(tmp_path, "home/.local/share/uv/tools")
+    link.unlink()
+    link.symlink_to(tmp_path / "own/phoenixd/bin/phoenixctl")
+
+    ran = subprocess.run(
+        [link, "version"], env={**environ, "PATH": os.environ["PATH"]}, capture_output=True, text=True, check=False
+    )
+
+    assert ran.stdout == f"{tmp_path}/own/phoenixd/bin/python\n"
+
+
+def _installed_as_a_tool(tmp_path: Path, tools: str) -> tuple[Path, dict[str, str]]:
+    """The launcher in a virtualenv below a directory of tools, whose python says where it is, and the link to it."""
+    venv = tmp_path / tools / "phoenixd"
+    packages = venv / "lib/python3.11/site-packages/phoenixd/ctl"
+    for place in (venv / "bin", packages, tmp_path / "home/.local/bin"):
+        place.mkdir(parents=True, exist_ok=True)
+    shutil.copy(ROOT / "phoenixd/ctl/launcher.sh", venv / "bin/phoenixctl")
+    (packages / "__main__.py").touch()
+    python = venv / "bin/python"
+    python.write_text('#!/bin/sh\necho "$0"\n')
+    python.chmod(0o755)
+    link = tmp_path / "home/.local/bin/phoenixctl"
+    link.unlink(missing_ok=True)
+    link.symlink_to(venv / "bin/phoenixctl")
+    return link, {"HOME": os.fspath(tmp_path / "home"), "PATH": os.fspath(tmp_path / "nothing")}
+
+
+@pytest.mark.parametrize(
     "words",
     [
         "", "status", "status docs", "status --all", "status --json", "inbox", "since", "events", "explain docs --json",

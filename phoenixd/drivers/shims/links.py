@@ -13,7 +13,7 @@ import structlog
 from phoenixd import __version__
 from phoenixd.drivers.shims.link import Link, credentials, dial
 from phoenixd.drivers.shims.orders import Orders
-from phoenixd.drivers.shims.peer import Peer
+from phoenixd.drivers.shims.peer import Linked, Peer
 from phoenixd.drivers.shims.reading import Reading
 from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
 from phoenixd.errors import ShimFailed
@@ -125,9 +125,12 @@ class SeqpacketShims(Orders):
 
     def living(self) -> dict[str, ProcessIdentity]:
         """The shims to which there is a link, by agent."""
-        return {
-            name: peer.shim for name, peer in self._peers.items() if peer.link is not None and peer.shim is not None
-        }
+        return dict(self._linked.shims)
+
+    @property
+    def linked_to(self) -> Linked:
+        """The same as it is kept: it changes with the links."""
+        return self._linked
 
     def close(self) -> None:
         """Drop all links. The shims go on, and wait for the next daemon."""
@@ -136,6 +139,7 @@ class SeqpacketShims(Orders):
         for peer in self._peers.values():
             if peer.link is not None:
                 peer.link.close()
+                peer.link = None
         self._peers.clear()
         self._reading.close()
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from phoenixd.drivers.shims.peer import Peer
+from phoenixd.drivers.shims.peer import Linked, Peer
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.shims import ShimHello
 
@@ -26,6 +26,7 @@ class Orders:
     def __init__(self, protocol: int) -> None:
         self._protocol = protocol
         self._peers: dict[str, Peer] = {}
+        self._linked = Linked()
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
         self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
@@ -106,7 +107,7 @@ class Orders:
     def _peer(self, agent: str) -> Peer:
         if not NAME.fullmatch(agent):
             raise ShimFailed(f"no agent's name: {agent!r:.50}")
-        return self._peers.setdefault(agent, Peer(agent))
+        return self._peers.setdefault(agent, Peer(agent, self._linked))
 
     def _send(self, agent: str, message: dict[str, Any]) -> None:
         peer = self._peer(agent)

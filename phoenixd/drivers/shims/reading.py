@@ -28,7 +28,7 @@ class Reading:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._links: dict[int, Link] = {}
         self._ready: deque[Link] = deque()
-        self._held = self._paused = False
+        self._held = self._paused = self._listens = False
 
     def take(self, link: Link) -> None:
         """Read this one in its turn, from now on until it is closed."""
@@ -52,9 +52,12 @@ class Reading:
             self._listen()
 
     def pause(self, paused: bool) -> None:
-        """The same for a moment, whether they are held back for another reason or not."""
-        if paused != self._paused:
-            self._paused = paused
+        """The same for a moment, whether they are held back for another reason or not.
+
+        The loop hears of it once there is something that is left unread: most moments pass in silence.
+        """
+        self._paused = paused
+        if not paused:
             self._listen()
 
     @property
@@ -79,14 +82,17 @@ class Reading:
             self._epoll.close()
 
     def _listen(self) -> None:
-        if self._epoll.closed or self._loop is None:
+        if self._epoll.closed or self._loop is None or self._listens != self.is_left:
             return
-        if self.is_left:
-            self._loop.remove_reader(self._epoll.fileno())
-        else:
+        self._listens = not self.is_left
+        if self._listens:
             self._loop.add_reader(self._epoll.fileno(), self._read)
+        else:
+            self._loop.remove_reader(self._epoll.fileno())
 
     def _read(self) -> None:
+        if self.is_left:
+            self._listen()
         until = time.monotonic() + SPAN
         while not self.is_left:
             if not self._ready:

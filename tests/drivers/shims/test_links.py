@@ -358,6 +358,20 @@ async def test_while_an_operator_is_answered_shims_are_left_alone_whatever_else_
         await links.heard_of("hook")
 
 
+async def test_what_is_left_unread_while_an_operator_is_answered_keeps_nobody_busy(
+    short_tmp: Path, links: Links
+) -> None:
+    """The loop would else turn for nothing as long as something is there to be read."""
+    async with FakeShim(short_tmp) as shim:
+        await links.shims.connect("a")
+        links.shims.pause(True)
+        shim.say({"event": "hook", "seq": 1, "kind": "stop"})
+        await eventually(lambda: not links.shims._reading._listens, what="it is left alone")
+        assert links.heard == []
+        links.shims.pause(False)
+        await links.heard_of("hook")
+
+
 async def test_a_shim_that_died_while_an_operator_is_answered_is_not_taken_for_alive(
     short_tmp: Path, links: Links
 ) -> None:

@@ -1,0 +1,90 @@
+"""What was found of processes and stays true as long as they live: who lies below no shim, and the terminal server.
+
+Each is held by pidfd, so that its number is no other's. To find it anew at each call of an operator would cost
+more than all else that a call costs.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+from collections.abc import Callable
+
+MOST = 64
+"""Processes held. Each is a descriptor."""
+
+
+class Held:
+    """A process held by pidfd; the pidfd is its own from now on."""
+
+    def __init__(self, pid: int, pidfd: int) -> None:
+        self.pid = pid
+        self._pidfd = pidfd
+        self._poll = select.poll()
+        self._poll.register(pidfd, select.POLLIN)
+
+    def lives(self) -> bool:
+        return not self._poll.poll(0)
+
+    def close(self) -> None:
+        os.close(self._pidfd)
+
+
+def hold(pid: int, is_the_one: Callable[[], bool]) -> Held | None:
+    """Hold a process; None where it ended meanwhile, so that it is not the one, or there is nothing to hold it with."""
+    try:
+        held = Held(pid, os.pidfd_open(pid))
+    except OSError:
+        return None
+    is_kept = False
+    try:
+        is_kept = is_the_one()
+    finally:
+        if not is_kept:
+            held.close()
+    return held if is_kept else None
+
+
+class Known:
+    """Outsiders lie below no shim, and bear no mark of an agent's. They never will: new parents come only from above,
+    and a mark is borne from the start. server: the parent of all shims."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._most = most
+        self._outsiders: dict[int, Held] = {}
+        self._server: Held | None = None
+
+    def is_outside(self, pid: int) -> bool:
+        """Whether it was found to lie outside, and is still the same process."""
+        held = self._outsiders.get(pid)
+        if held is None:
+            return False
+        if held.lives():
+            return True
+        self._outsiders.pop(pid).close()
+        return False
+
+    def add_outsider(self, held: Held) -> None:
+        """Remember that a process lies outside; of too many the first is forgotten."""
+        if (before := self._outsiders.pop(held.pid, None)) is not None:
+            before.close()
+        while len(self._outsiders) >= self._most:
+            self._outsiders.pop(next(iter(self._outsiders))).close()
+        self._outsiders[held.pid] = held
+
+    @property
+    def server(self) -> int | None:
+        """The terminal server's pid, where it was found and lives."""
+        if self._server is not None and not self._server.lives():
+            self._server.close()
+            self._server = None
+        return self._server.pid if self._server is not None else None
+
+    @server.setter
+    def server(self, held: Held | None) -> None:
+        if self._server is not None:
+            self._server.close()
+        self._server = held
+
+
+KNOWN = Known()
