@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import shlex
+import os
 import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -29,6 +30,7 @@ from phoenixd.core.events.runs import (
     TreeLingers,
 )
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
+from phoenixd.documents import entering
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
@@ -49,6 +51,9 @@ says more."""
 NO_ROOM = frozenset({"ENOSPC", "EDQUOT"})
 HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "EINTR"}) | NO_ROOM
 """Reasons for a failed start that lie with the host, not with the order."""
+
+DIRECTORIES = ("no directory", "directory closed")
+"""What stands in the way of a start where its working directory does."""
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
 """A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
@@ -137,8 +142,9 @@ class Hearing:
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
                 obstacle, told = _obstacle(body), str(body["message"])[:500]
                 known = self._find(agent)
-                if obstacle == "no directory" and known is not None:
-                    told = f"{told} (make it: mkdir -p {shlex.quote(known.spec.cwd)})"
+                if obstacle in DIRECTORIES and known is not None:
+                    cwd, failed = known.spec.cwd, str(body["errno"])
+                    told = f"{told} (do: {entering.remedy(cwd, failed, _way(body, cwd), os.geteuid())})"
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, told, obstacle), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
@@ -343,7 +349,16 @@ def _obstacle(body: dict[str, Any]) -> Obstacle:
     failed = body.get("errno")
     if failed in NO_ROOM:
         return "disk full"
-    return "no directory" if (body.get("stage"), failed) == ("cwd", "ENOENT") else "other"
+    if body.get("stage") != "cwd" or failed in HOST_ERRORS:
+        return "other"
+    return "no directory" if failed == "ENOENT" else "directory closed"
+
+
+def _way(body: dict[str, Any], cwd: str) -> str:
+    """What stands in the way of the directory, as an older shim does not say; nothing else than a part of its path."""
+    way = body.get("way")
+    is_part = isinstance(way, str) and way.startswith("/") and Path(way) in (Path(cwd), *Path(cwd).parents)
+    return way if isinstance(way, str) and is_part else ""
 
 
 def _ticks(body: dict[str, Any]) -> int | None:

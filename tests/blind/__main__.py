@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.blind import disks, histories, questions, readings, situations, workspaces
+from tests.blind import disks, histories, places, questions, readings, situations, workspaces
 from tests.blind.tables import HALVES, HERE, Outcome, Table, cases
 
 CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
@@ -19,6 +19,7 @@ CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
     "disk": ("case", disks.play),
     "reader": ("case", readings.play),
     "question": ("case", questions.play),
+    "directory": ("case", places.play),
 }
 MOST_MISSED = 0.05
 BEFORE = HERE / "before.json"
