@@ -90,6 +90,7 @@ class Hearing:
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
         memory: Memory | None = None,
         unswept: Callable[[str, object], None] = lambda agent, told: None,
+        left_out: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
     ) -> None:
         self._shims = shims
         self._records = records
@@ -102,6 +103,7 @@ class Hearing:
         self._greeted = greeted
         self._answered = answered
         self._memory = memory
+        self._left_out = left_out
         self._unswept = unswept
         self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._deaths = Deaths(processes, find, tell, later)
@@ -158,8 +160,7 @@ class Hearing:
             case "hook":
                 self._hear_hook(agent, body)
             case "hooks":
-                for one in condensed(body["batch"]):
-                    self._hear_one_of_many(agent, one)
+                self._hear_many(agent, body["batch"])
             case "released":
                 hold = int(body["seq"])
                 self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
@@ -180,6 +181,17 @@ class Hearing:
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
                 log.warning("shim_message_unknown", agent=agent, said=message.event)
+
+    def _hear_many(self, agent: str, batch: list[Any]) -> None:
+        """Hear a batch; of what is left out of it is seen what no transcript tells, such as a code in a call."""
+        kept = condensed(batch)
+        if len(kept) < len(batch):
+            heard = {id(one) for one in kept}
+            for one in batch:
+                if id(one) not in heard:
+                    self._left_out(agent, one["kind"], one["payload"])
+        for one in kept:
+            self._hear_one_of_many(agent, one)
 
     def _hear_one_of_many(self, agent: str, body: dict[str, Any]) -> None:
         """Evidence of a batch: a malformed one costs the others nothing."""

@@ -235,6 +235,26 @@ async def test_f_res_8_a_file_in_place_of_a_directory_is_told_with_what_to_type(
     assert [one.message for one in ear.told if isinstance(one, StartFailed)] == [f"x (do: {remedy})"]
 
 
+async def test_what_is_left_out_of_a_flood_passes_by_all_the_same(ear: Ear) -> None:
+    """A CLI without a transcript tells of a code in a call by that call's hook alone (F-RE-6)."""
+    absent: Any = None
+    heard, passed = list[str](), list[str]()
+    hearing = Hearing(
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, later=lambda seconds, call: None,
+        heard=lambda agent, kind, payload: heard.append(payload["tool_use_id"]),
+        left_out=lambda agent, kind, payload: passed.append(payload["tool_use_id"]),
+    )  # fmt: skip
+    batch = [
+        {"seq": 0, "incarnation": 1, "kind": kind, "payload": {"tool_use_id": f"t{call}", "tool_name": "Bash"}}
+        for call in range(10)
+        for kind in ("tool-start", "tool-end")
+    ]
+    hearing.hear(ShimMessage("a", "hooks", {"batch": batch}))
+
+    assert heard == ["t9", "t9"]
+    assert passed == [f"t{call}" for call in range(9) for _ in range(2)]
+
+
 def test_boots_differ(child: ProcessIdentity) -> None:
     of_another_boot = replace(child, boot_id="other")
     assert child.boot_id == boot_id()
