@@ -9,20 +9,26 @@ from shlex import quote
 from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
+from phoenixd.documents import entering
 
 
 def directory_findings(name: str, cwd: str) -> Iterator[Finding]:
     """Whether an agent can work in its directory; the remedy is a command that does not fail."""
     if os.path.isdir(cwd):
         if not os.access(cwd, os.R_OK | os.X_OK):
-            remedy = f"give it to the user that the daemon runs as: chown {os.geteuid()} {quote(cwd)}"
+            remedy = f"give it to the user that the daemon runs as: {_remedy(cwd, 'EACCES')}"
             yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
     elif other := _in_the_way(cwd):
         detail = cwd if other == cwd else f"{cwd}: {other} is no directory"
-        remedy = f"give {name} another directory: --cwd where it is added, cwd in a configuration file"
+        another = f"give {name} another directory: --cwd where it is added, cwd in a configuration file"
+        remedy = f"{_remedy(cwd, 'ENOENT' if os.path.islink(other) else 'ENOTDIR')}; or {another}"
         yield Finding("problem", f"{name}: its directory is no directory", detail, remedy)
     else:
-        yield Finding("problem", f"{name}: its directory is missing", cwd, f"mkdir -p {quote(cwd)}")
+        yield Finding("problem", f"{name}: its directory is missing", cwd, _remedy(cwd, "ENOENT"))
+
+
+def _remedy(cwd: str, failed: str) -> str:
+    return entering.remedy(cwd, failed, cwd if failed == "EACCES" else _in_the_way(cwd), os.geteuid())
 
 
 def _in_the_way(cwd: str) -> str:
@@ -46,7 +52,9 @@ def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding
     """An agent that was given up, with what releases it. is_missing: its command is not found now."""
     name, remedy = agent.name, f"phoenixctl explain {agent.name}"
     again = f"phoenixctl start {name}"
-    if never_ran(agent) and is_missing:
+    if _is_kept_out(agent) and (found := next(directory_findings(name, agent.spec.cwd), None)) is not None:
+        remedy = f"{found.remedy}; then: {again}"
+    elif never_ran(agent) and is_missing:
         remedy = f"{command_remedy(agent.spec.argv[0])}; then: {again}"
     elif gone := _gone(agent):
         cause, remedy = f"{cause}; {gone}", again
@@ -55,7 +63,7 @@ def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding
 
 def is_told_by_quarantine(agent: Agent) -> bool:
     """Whether the agent's quarantine already tells that its command is not found."""
-    return isinstance(agent.state, Quarantined) and never_ran(agent)
+    return isinstance(agent.state, Quarantined) and never_ran(agent) and not _is_kept_out(agent)
 
 
 def never_ran(agent: Agent) -> bool:
@@ -63,10 +71,16 @@ def never_ran(agent: Agent) -> bool:
     return agent.last_exit is not None and not agent.last_exit.ran
 
 
+def _is_kept_out(agent: Agent) -> bool:
+    """Whether its working directory stood in the way of its newest start."""
+    end = agent.last_exit
+    return end is not None and end.obstacle in ("no directory", "directory closed")
+
+
 def _gone(agent: Agent) -> str:
     """What was in the way of its newest start and is not any more; empty where nothing proves that."""
     end = agent.last_exit
-    if end is not None and end.obstacle == "no directory" and os.path.isdir(agent.spec.cwd):
+    if _is_kept_out(agent) and os.access(agent.spec.cwd, os.R_OK | os.X_OK) and os.path.isdir(agent.spec.cwd):
         return "its directory is there now"
     if end is not None and not end.ran and end.code in (126, 127):
         return "its command is there now"

@@ -417,6 +417,25 @@ async def test_a_whole_path_that_is_not_there_is_not_asked_for_once_more(
     assert (await examined(absent, tmp_path))[title] == f"chmod +x {path}{end}"
 
 
+@pytest.mark.parametrize("command", ["sh", "a-program-that-nobody-has"])
+@pytest.mark.parametrize(
+    ("stands", "remedy"), [("", "mkdir -p {0}"), ("file", "mv {0} {0}.aside && mkdir -p {0}; or ")]
+)
+async def test_a_quarantine_for_a_directory_says_what_to_type_and_how_it_is_started_again(
+    tmp_path: Path, stands: str, remedy: str, command: str
+) -> None:
+    path = tmp_path / "shop"
+    if stands:
+        path.write_text("")
+    ended = LastExit(1, 1, None, "not started", 0.0, 0.0, ran=False, obstacle="directory closed")
+    given_up = replace(agent("command", path, argv=(command,)), state=Quarantined("x"), last_exit=ended)
+
+    found = await examined(given_up, tmp_path)
+    assert found["problem: a is quarantined"].startswith(remedy.format(path))
+    assert found["problem: a is quarantined"].endswith("; then: phoenixctl start a")
+    assert ("problem: a: its command is not found" in found) == (command != "sh")
+
+
 @pytest.mark.parametrize(
     ("code", "obstacle", "told"),
     [

@@ -68,7 +68,11 @@ def settle(
     over = [one for one in before if all(one.id != other.id for other in (*standing, *unsure(agent)))]
     if standing != agent.alerts:
         agent = replace(agent, alerts=standing)
-    return agent, (*kept, *(reassure(called or agent.name, one, why) for one in over)), number
+    return (
+        agent,
+        (*kept, *(reassure(called or agent.name, one, why or alert_kinds.of(one.kind).over) for one in over)),
+        number,
+    )
 
 
 def fold(
@@ -128,6 +132,11 @@ def find(standing: Iterable[StandingAlert], kind: str) -> StandingAlert | None:
 def reassure(name: str | None, over: StandingAlert, why: str) -> Reassure:
     """The word that an alert is over, and what proved it."""
     return Reassure(name, over.kind, over.text, over.id, over.raised_wall, why, over.held)
+
+
+def ended(actions: Iterable[Action]) -> str:
+    """Why a decision was made that ends alerts and has no other reason; empty where it ends none."""
+    return "; ".join(f"{one.kind} is over: {one.why}" for one in actions if isinstance(one, Reassure))
 
 
 def unsure(agent: Agent) -> tuple[StandingAlert, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from dataclasses import replace
 
-from phoenixd.core import requests
+from phoenixd.core import doubt, requests
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, OrphanAnswer, ReleaseHold
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Giving
@@ -173,7 +173,8 @@ def _outcome(agent: Agent, event: HoldAnswered, given: int | None, now: Moment) 
     assert isinstance(agent.state, Running)
     state = agent.state
     if event.taken or item is None:
-        settled = _settled(agent, state, event.hold, now) if event.taken else agent
+        failed = doubt.unanswered(agent, event.hold, still_held=event.still_held)
+        settled = _settled(agent, state, event.hold, now) if event.taken else failed
         return Decision(settled, _alert(settled, agent), f"{number}{_came_of(event)}")
     # A prepared answer has kept the question from being told; now a person is needed after all.
     alert = Alert(agent.name, item.kind, item.text)

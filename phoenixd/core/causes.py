@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Literal
 
-Obstacle = Literal["resume refused", "session in use", "disk full", "no directory", "other"]
+Obstacle = Literal["resume refused", "session in use", "disk full", "no directory", "directory closed", "other"]
 """What stood in the way of a start. resume refused: the session cannot be resumed, so the next start is a fresh one.
 
 session in use: somebody else works in the session that was to be resumed, and the start waits for that to be over. disk
 full: what it needs could not be written, by the number of the error. no directory: its working directory is not there.
+directory closed: it is a file, lies below one, may not be entered, or its file system does not answer.
 """
 
 Disk = Literal["cwd", "home", "state", "tmp"]

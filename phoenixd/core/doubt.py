@@ -30,19 +30,35 @@ UNSEEN_FOR, BETWEEN = 0.2, 0.4
 
 
 def begin(agent: Agent, state: Running, now: Moment) -> Decision | None:
-    """Close the question that a key may have answered; None while it is too soon, or where an answer from afar is on
-    its way, of which its shim tells."""
+    """Close the question that a key may have answered; None while it is too soon.
+
+    Where an answer from afar is on its way, only a key closes it: of the answer its shim tells.
+    """
     activity, waiting = state.activity, state.activity.waiting
     item = next((one for one in agent.items if one.kind in ASKED_BY_A_RUN and not one.left), None)
-    if waiting is None or waiting.touched is None or item is None or item.answering:
+    touched = None if waiting is None or item is None else waiting.keyed if item.answering else waiting.touched
+    if waiting is None or touched is None or item is None:
         return None
-    if now.at - waiting.touched < (BETWEEN if activity.also_asked else UNSEEN_FOR):
+    if now.at - touched < (BETWEEN if activity.also_asked else UNSEEN_FOR):
         return None
     alert = next((one for one in agent.alerts if one.id == item.id), None)
-    doubted = Doubted(waiting, item, waiting.touched, now.at, activity.also_asked, alert)
+    doubted = Doubted(waiting, item, touched, now.at, activity.also_asked, alert)
     closed = replace(liveness.answered(activity, now), doubted=doubted)
     why = "no longer waits: keys were read at its terminal, and no dialog stands on its screen"
     return keep(replace(close_items(agent, *ASKED_BY_A_RUN), state=replace(state, activity=closed)), why)
+
+
+def unanswered(agent: Agent, hold: int, *, still_held: bool) -> Agent:
+    """The agent whose closed question was given an answer from afar that came to nothing: it may be opened again."""
+    state = agent.state
+    doubted = state.activity.doubted if isinstance(state, Running) else None
+    if not isinstance(state, Running) or doubted is None or doubted.item.hold != hold:
+        return agent
+    item, waiting = replace(doubted.item, answering=""), doubted.waiting
+    if not still_held:
+        item, waiting = replace(item, hold=0, answer_by="attach"), replace(waiting, hold=0)
+    left = replace(doubted, item=item, waiting=waiting)
+    return replace(agent, state=replace(state, activity=replace(state.activity, doubted=left)))
 
 
 def judge(agent: Agent, state: Running, doubted: Doubted, event: ScreenSeen, now: Moment) -> Decision | None:

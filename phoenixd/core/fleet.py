@@ -153,7 +153,8 @@ def put(found: Step, decision: Decision, now: Moment) -> Step:
         agent, actions, number = alerts.settle(
             before, agent, decision.actions, number, decision.reason, now, called, muted=muted
         )
-        decision = replace(decision, agent=agent, actions=actions)
+        reason = decision.reason or alerts.ended(actions)
+        decision = replace(decision, agent=agent, actions=actions, reason=reason)
     if decision.is_worth_keeping:
         decision = weights.weighed(known, decision)
         assert decision.agent is not None

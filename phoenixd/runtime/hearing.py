@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import functools
-import shlex
+import os
 import signal
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import structlog
@@ -29,6 +30,7 @@ from phoenixd.core.events.runs import (
     TreeLingers,
 )
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
+from phoenixd.documents import entering
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
@@ -49,6 +51,9 @@ says more."""
 NO_ROOM = frozenset({"ENOSPC", "EDQUOT"})
 HOST_ERRORS = frozenset({"busy", "EAGAIN", "ENOMEM", "EMFILE", "ENFILE", "EINTR"}) | NO_ROOM
 """Reasons for a failed start that lie with the host, not with the order."""
+
+DIRECTORIES = ("no directory", "directory closed")
+"""What stands in the way of a start where its working directory does."""
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
 """A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
@@ -85,6 +90,7 @@ class Hearing:
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
         memory: Memory | None = None,
         unswept: Callable[[str, object], None] = lambda agent, told: None,
+        left_out: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
     ) -> None:
         self._shims = shims
         self._records = records
@@ -97,6 +103,7 @@ class Hearing:
         self._greeted = greeted
         self._answered = answered
         self._memory = memory
+        self._left_out = left_out
         self._unswept = unswept
         self._throttle = HookThrottle(clock, later, self._tell_hook)
         self._deaths = Deaths(processes, find, tell, later)
@@ -137,8 +144,9 @@ class Hearing:
                 code = code if code in (126, 127) else 0 if body.get("errno") in HOST_ERRORS else 1
                 obstacle, told = _obstacle(body), str(body["message"])[:500]
                 known = self._find(agent)
-                if obstacle == "no directory" and known is not None:
-                    told = f"{told} (make it: mkdir -p {shlex.quote(known.spec.cwd)})"
+                if obstacle in DIRECTORIES and known is not None:
+                    cwd, failed = known.spec.cwd, str(body["errno"])
+                    told = f"{told} (do: {entering.remedy(cwd, failed, _way(body, cwd), os.geteuid())})"
                 self._tell(StartFailed(agent, int(body["incarnation"]), code, told, obstacle), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
@@ -152,8 +160,7 @@ class Hearing:
             case "hook":
                 self._hear_hook(agent, body)
             case "hooks":
-                for one in condensed(body["batch"]):
-                    self._hear_one_of_many(agent, one)
+                self._hear_many(agent, body["batch"])
             case "released":
                 hold = int(body["seq"])
                 self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
@@ -174,6 +181,17 @@ class Hearing:
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])
             case _:
                 log.warning("shim_message_unknown", agent=agent, said=message.event)
+
+    def _hear_many(self, agent: str, batch: list[Any]) -> None:
+        """Hear a batch; of what is left out of it is seen what no transcript tells, such as a code in a call."""
+        kept = condensed(batch)
+        if len(kept) < len(batch):
+            heard = {id(one) for one in kept}
+            for one in batch:
+                if id(one) not in heard:
+                    self._left_out(agent, one["kind"], one["payload"])
+        for one in kept:
+            self._hear_one_of_many(agent, one)
 
     def _hear_one_of_many(self, agent: str, body: dict[str, Any]) -> None:
         """Evidence of a batch: a malformed one costs the others nothing."""
@@ -343,7 +361,16 @@ def _obstacle(body: dict[str, Any]) -> Obstacle:
     failed = body.get("errno")
     if failed in NO_ROOM:
         return "disk full"
-    return "no directory" if (body.get("stage"), failed) == ("cwd", "ENOENT") else "other"
+    if body.get("stage") != "cwd" or failed in HOST_ERRORS:
+        return "other"
+    return "no directory" if failed == "ENOENT" else "directory closed"
+
+
+def _way(body: dict[str, Any], cwd: str) -> str:
+    """What stands in the way of the directory, as an older shim does not say; nothing else than a part of its path."""
+    way = body.get("way")
+    is_part = isinstance(way, str) and way.startswith("/") and Path(way) in (Path(cwd), *Path(cwd).parents)
+    return way if isinstance(way, str) and is_part else ""
 
 
 def _ticks(body: dict[str, Any]) -> int | None:

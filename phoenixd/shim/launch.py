@@ -56,16 +56,17 @@ def end_with_parent(number: int) -> None:
 class StartFailure:
     """Why a program did not start: `code` as a shell would exit, 0 where it was not the program's fault.
 
-    stage: what the child was at, where a daemon asks for that.
+    stage: what the child was at, where a daemon asks for that. way: the path that stood in the way of its directory.
     """
 
-    __slots__ = ("code", "errno_name", "message", "stage")
+    __slots__ = ("code", "errno_name", "message", "stage", "way")
 
-    def __init__(self, code: int, errno_name: str, message: str, stage: str = "") -> None:
+    def __init__(self, code: int, errno_name: str, message: str, stage: str = "", way: str = "") -> None:
         self.code = code
         self.errno_name = errno_name
         self.message = message
         self.stage = stage
+        self.way = way
 
 
 def become_subreaper(name: bytes) -> None:
@@ -106,9 +107,8 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     name, why = errno.errorcode.get(code, "EIO"), os.strerror(code)
     program = _shown(order.argv[0])
     if stage == b"cwd":
-        place = _shown(order.cwd)
-        said = f"the directory {place} is missing" if code == errno.ENOENT else f"working directory {place}: {why}"
-        return StartFailure(NOT_TRIED, name, said, "cwd")
+        way = _in_the_way(order.cwd, code)
+        return StartFailure(NOT_TRIED, name, _not_entered(_shown(order.cwd), code, way), "cwd", way)
     if stage == b"cgroup":
         return StartFailure(NOT_TRIED, name, f"control group {order.cgroup}: {why}; not started without its fence")
     if stage == b"fence":
@@ -235,6 +235,25 @@ def _what_is_too_long(order: Order) -> str:
         if len(name) + len(value) + 1 >= MAX_ARGUMENT:
             return f"the variable {_shown(name)} has {len(value)} bytes, Linux takes at most {MAX_ARGUMENT - 1} in one"
     return "arguments and environment together are longer than Linux takes"
+
+
+def _not_entered(place: str, code: int, way: str) -> str:
+    """Why a working directory could not be entered."""
+    if code == errno.ENOENT:
+        return f"the directory {place} is missing" + (f": the link {way} points to nothing" if way else "")
+    why = f"{way} is no directory" if code == errno.ENOTDIR and way else os.strerror(code)
+    return f"the directory {place} cannot be entered: {why}"
+
+
+def _in_the_way(cwd: bytes, code: int) -> str:
+    """The path in place of the directory, or of one above it; empty where nothing is, or the error is no such one."""
+    if code not in (errno.ENOENT, errno.ENOTDIR, errno.ELOOP, errno.EACCES, errno.EPERM):
+        return ""
+    at = cwd
+    while at.strip(b"/") and not os.path.lexists(at):
+        at = os.path.dirname(at.rstrip(b"/"))
+    is_closed = code in (errno.EACCES, errno.EPERM)
+    return "" if os.path.isdir(at) and not is_closed else _shown(at)
 
 
 def _shown(text: bytes) -> str:

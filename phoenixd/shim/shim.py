@@ -265,6 +265,7 @@ class Shim:
                 "errno": failure.errno_name,
                 "message": failure.message,
                 "stage": failure.stage,
+                "way": failure.way,
             },
         )
         self._settle()

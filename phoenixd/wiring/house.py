@@ -294,6 +294,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         answered=answerer.heard,
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
+        left_out=marker_watch.heard,
     )
     performer = Performer(
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,

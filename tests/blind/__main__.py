@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.blind import disks, histories, readings, situations, workspaces
+from tests.blind import disks, histories, places, questions, readings, situations, workspaces
 from tests.blind.tables import HALVES, HERE, Outcome, Table, cases
 
 CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
@@ -18,6 +18,8 @@ CORPORA: dict[str, tuple[str, Callable[[Table], Outcome]]] = {
     "recovery": ("case", histories.play),
     "disk": ("case", disks.play),
     "reader": ("case", readings.play),
+    "question": ("case", questions.play),
+    "directory": ("case", places.play),
 }
 MOST_MISSED = 0.05
 BEFORE = HERE / "before.json"

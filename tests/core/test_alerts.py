@@ -174,3 +174,19 @@ def test_alerts_that_tell_what_phoenixd_does_by_itself_need_no_person() -> None:
     """`needs you` of status counts the others, so each kind that is added has to choose."""
     by_itself = {kind.name for kind in alert_kinds.TABLE if not kind.needs_person}
     assert {"unfenced", "marker lost", "quarantined", "unread", "resonance"} & by_itself == {"unfenced", "marker lost"}
+
+
+def test_an_end_that_no_rule_words_tells_what_proved_it() -> None:
+    """A decision that does something carries its reason, also where the end of an alert is all that it does."""
+    story = Story(claude()).works()
+    for _ in range(5):
+        story.hook("stop-failure", error="server_error")
+        story.hook("prompt-submit", text="Go on.")
+    assert [alert.kind for alert in story.agent.alerts] == ["outage"]
+    story.hook("tool-start", tool="Bash", tool_use_id="t1")
+    story.decisions.clear()
+    story.hook("tool-end", tool="Bash", tool_use_id="t1")
+
+    assert over(story) == ["outage"]
+    assert story.of(Reassure)[0].why == "a call or a turn went well"
+    assert [one.reason for one in story.decisions] == ["outage is over: a call or a turn went well"]

@@ -264,7 +264,6 @@ def test_an_answer_from_afar_to_a_closed_question_is_refused_until_its_dialog_is
 def test_while_an_answer_from_afar_is_given_its_shim_tells_and_no_screen_that_lacks_the_dialog() -> None:
     story = asking(screen="working")
     story.tell(AnswerRequested("a", 1, allow=True))
-    keys(story)
     story.wait(2)
     assert story.agent.items[0].answering
     assert doubted(story) is None

@@ -107,6 +107,11 @@ CASES = [
         "logic_error",
         "configuration",
     ),
+    (
+        Evidence(code=1, cause="not started", occasion="failed_start", obstacle="directory closed"),
+        "logic_error",
+        "configuration",
+    ),
     (Evidence(code=1, cause="not started", occasion="failed_start", obstacle="other"), None, "failed_start"),
 ]
 

@@ -209,9 +209,50 @@ async def test_f_res_8_a_directory_that_is_missing_is_told_by_what_the_shims_chi
         ear.hearing.hear(ShimMessage("a", "start_failed", body))
 
     told = [one.obstacle for one in ear.told if isinstance(one, StartFailed)]
-    assert told == ["no directory", "other", "other", "other", "other"]
+    assert told == ["no directory", "directory closed", "other", "other", "other"]
     said = next(one.message for one in ear.told if isinstance(one, StartFailed))
-    assert said == f"no words count (make it: mkdir -p {shlex.quote(ear.story.agent.spec.cwd)})"
+    assert said == f"no words count (do: mkdir -p {shlex.quote(ear.story.agent.spec.cwd)})"
+
+
+@pytest.mark.parametrize(
+    ("way", "remedy"),
+    [
+        ("/srv/shop", "mv /srv/shop /srv/shop.aside && mkdir -p /srv/shop"),
+        ("/srv", "mv /srv /srv.aside && mkdir -p /srv/shop"),
+        # An older shim does not say what stands in the way, and a path that is no part of the directory's is not taken.
+        (None, "ls -ld /srv/shop"),
+        ("/etc/passwd", "ls -ld /srv/shop"),
+        ("/srv/shop/$(reboot)", "ls -ld /srv/shop"),
+        (["/srv"], "ls -ld /srv/shop"),
+    ],
+)
+async def test_f_res_8_a_file_in_place_of_a_directory_is_told_with_what_to_type(
+    ear: Ear, way: object, remedy: str
+) -> None:
+    body = {"incarnation": 1, "code": 0, "errno": "ENOTDIR", "message": "x", "stage": "cwd", "way": way}
+    ear.hearing.hear(ShimMessage("a", "start_failed", body))
+
+    assert [one.message for one in ear.told if isinstance(one, StartFailed)] == [f"x (do: {remedy})"]
+
+
+async def test_what_is_left_out_of_a_flood_passes_by_all_the_same(ear: Ear) -> None:
+    """A CLI without a transcript tells of a code in a call by that call's hook alone (F-RE-6)."""
+    absent: Any = None
+    heard, passed = list[str](), list[str]()
+    hearing = Hearing(
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, later=lambda seconds, call: None,
+        heard=lambda agent, kind, payload: heard.append(payload["tool_use_id"]),
+        left_out=lambda agent, kind, payload: passed.append(payload["tool_use_id"]),
+    )  # fmt: skip
+    batch = [
+        {"seq": 0, "incarnation": 1, "kind": kind, "payload": {"tool_use_id": f"t{call}", "tool_name": "Bash"}}
+        for call in range(10)
+        for kind in ("tool-start", "tool-end")
+    ]
+    hearing.hear(ShimMessage("a", "hooks", {"batch": batch}))
+
+    assert heard == ["t9", "t9"]
+    assert passed == [f"t{call}" for call in range(9) for _ in range(2)]
 
 
 def test_boots_differ(child: ProcessIdentity) -> None:

@@ -6,6 +6,7 @@ import json
 import os
 import stat
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -166,6 +167,27 @@ def test_a_missing_directory_is_named(daemon: Daemon) -> None:
     assert (failure["code"], failure["errno"], failure["stage"]) == (0, "ENOENT", "cwd")
     assert failure["message"] == "the directory /no/such/place is missing"
     assert not (daemon.pane.state / "exit.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("make", "below", "errno_name", "said"),
+    [
+        (lambda path: path.write_text(""), "", "ENOTDIR", "cannot be entered: {path} is no directory"),
+        (lambda path: path.write_text(""), "/deeper", "ENOTDIR", "cannot be entered: {path} is no directory"),
+        (lambda path: path.symlink_to("gone"), "", "ENOENT", "is missing: the link {path} points to nothing"),
+        (lambda path: path.symlink_to("gone"), "/deeper", "ENOENT", "is missing: the link {path} points to nothing"),
+        (lambda path: path.symlink_to(path), "", "ELOOP", "cannot be entered: Too many levels of symbolic links"),
+    ],
+)
+def test_f_res_8_what_stands_in_the_way_of_a_directory_is_named(
+    daemon: Daemon, make: Callable[[Path], object], below: str, errno_name: str, said: str
+) -> None:
+    path = daemon.pane.room / "shop"
+    make(path)
+    failure = daemon.start_failure(["true"], cwd=f"{path}{below}")
+
+    assert (failure["errno"], failure["stage"], failure["way"]) == (errno_name, "cwd", str(path))
+    assert failure["message"] == f"the directory {path}{below} {said.format(path=path)}"
 
 
 def test_the_path_of_the_order_finds_the_program_and_not_the_shims_own(daemon: Daemon) -> None:

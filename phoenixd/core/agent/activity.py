@@ -109,6 +109,8 @@ class Waiting:
     touched: Instant | None = None
     """When keys were read at its terminal, or an answer was given from afar, of which no look has told yet what became
     of it."""
+    keyed: Instant | None = None
+    """When keys were read at its terminal last."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,7 +17,7 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.exchange import going_on, was_given
-from phoenixd.core.resonance.state import ANCHOR, Challenge, Resonance, Step, Why
+from phoenixd.core.resonance.state import ANCHOR, Challenge, Resonance, Why
 from phoenixd.planting import Planting, challenge_text, renewal_text
 
 MOST_DEFERRED = 3
@@ -72,12 +72,10 @@ def follow(agent: Agent, now: Moment) -> Decision | None:
     known, state = agent.resonance, agent.state
     if known is None or not isinstance(state, Running) or state.exit_due is not None:
         return None
-    if not is_on(agent):
+    if not is_on(agent) or not known.is_asked:
         taken = take_back(Decision(agent))
         return taken if taken.actions else None
-    if known.planting is None or known.ordered or known.lost or going_on(agent) is not None:
-        return None
-    if known.restoration is not None and not known.restoration.is_over and known.restoration.step is not Step.VERIFY:
+    if known.planting is None or known.ordered or going_on(agent) is not None:
         return None
     if known.told and not known.misses and _is_nearly_spent(known.planting):
         return plant(agent, known, "spent", now)
@@ -147,7 +145,7 @@ def _ready(agent: Agent, known: Resonance, planting: Planting, now: Moment) -> D
 
 
 def take_back(decision: Decision) -> Decision:
-    """What stands ready is not asked: resonance was switched off, or a handoff owns the run from now on."""
+    """What stands ready is not asked: resonance was switched off, the session is lost, or a handoff owns the run."""
     agent = decision.agent
     known = agent.resonance if agent is not None else None
     if agent is None or known is None or known.challenge is None:

@@ -70,7 +70,7 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
         return replace(given_up, facts=(*facts, *given_up.facts))
     begun = Restoration(Step.LOG, why, now.wall, now.at, agent.incarnation)
     count = len(recent)
-    known = replace(known, restored=(*recent, now.at), restoration=begun, challenge=None, due="")
+    known = replace(known, restored=(*recent, now.at), restoration=begun, due="")
     noted = replace(agent, resonance=known)
     step = _fact(noted, Step.LOG, why)
     if not by and count >= agent.spec.resonance.max_per_hour:

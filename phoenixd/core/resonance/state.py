@@ -141,6 +141,13 @@ class Resonance:
         return self.restoration is not None and not self.restoration.is_over
 
     @property
+    def is_asked(self) -> bool:
+        """Whether codes are asked for: of a session that is lost they are not, but of the one in its place (R40)."""
+        if self.restoration is None or self.restoration.is_over:
+            return not self.lost
+        return self.restoration.step is Step.VERIFY and not self.lost
+
+    @property
     def step(self) -> int:
         """The step of the restoration that goes on, from 1 to 7; 0 where none does."""
         if self.restoration is None or self.restoration.is_over:

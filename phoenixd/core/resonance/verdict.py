@@ -25,7 +25,7 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     """Judge an answer, and say what follows of it."""
     planting = known.planting
     known = replace(known, challenge=None, turns=0, deferred=0)
-    if planting is None or not due.is_on(agent):
+    if planting is None or not due.is_on(agent) or not known.is_asked:
         return Decision(replace(agent, resonance=known))
     # What the agent wrote could be copied from there.
     known = replace(known, planting=planting.seen(answer))

@@ -186,6 +186,8 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.code in NOT_EXECUTABLE and not e.worked and not e.is_alive),
     Rule("its directory is missing", LOGIC, "configuration", 0.95, ("resume",), ("obstacle",),
          lambda e: e.obstacle == "no directory"),
+    Rule("its directory cannot be entered", LOGIC, "configuration", 0.95, ("resume",), ("obstacle",),
+         lambda e: e.obstacle == "directory closed"),
     Rule("its session is in use elsewhere", TRANSIENT, "session_in_use", 0.9, ("resume", "ask"), ("obstacle", "screen"),
          lambda e: e.obstacle == "session in use" or e.screen == "in-use"),
     # Alike: a flag that the CLI does not know, or a kill. It claims no cause, and the next run is a fresh one.

@@ -68,6 +68,12 @@ def touched(activity: Activity, spec: AgentSpec, now: Moment) -> Activity:
     return replace(activity, waiting=replace(waiting, touched=now.at))
 
 
+def _keyed(activity: Activity, now: Moment) -> Activity:
+    if activity.waiting is None or not stands_on_screen(activity.waiting):
+        return activity
+    return replace(activity, waiting=replace(activity.waiting, keyed=now.at))
+
+
 def hear(activity: Activity | None, event: TurnEvent, seen: View, now: Moment) -> Heard[Activity | None]:
     """Fold in what tells of a turn: a hook, a sign of life, keys, or a look at what an open call does."""
     if activity is None or not seen.is_news:
@@ -78,7 +84,7 @@ def hear(activity: Activity | None, event: TurnEvent, seen: View, now: Moment) -
         is_running = seen.state == "running"
         return call_work.hear(activity, event, seen.spec.liveness, now) if is_running else Heard(activity)
     if isinstance(event, KeysRead):
-        return Heard(touched(activity, seen.spec, now))
+        return Heard(_keyed(touched(activity, seen.spec, now), now))
     # What the run's own session shows on the screen, another one says nothing about: a look does.
     is_own = not seen.begins_beside(event)
     if is_own and activity.doubted is not None and _is_sure(activity.doubted, event):

@@ -1,0 +1,25 @@
+"""What makes a working directory one that an agent can enter: by the error of its start, and what stands in the way."""
+
+from __future__ import annotations
+
+from shlex import quote
+
+UNANSWERED = frozenset({"ENOTCONN", "ESTALE", "EIO", "EHOSTDOWN", "ETIMEDOUT", "ENODEV", "ENXIO"})
+"""Errors of a file system that is not there any more, though its mount point is."""
+
+
+def remedy(cwd: str, failed: str, way: str, user: int) -> str:
+    """What to type, by the name of the error. way: the file, link or closed directory in its way, if it is known."""
+    made = f"mkdir -p {quote(cwd)}"
+    if failed in UNANSWERED:
+        # Who makes a directory there hides the loss of the mount.
+        return "findmnt (its file system has to be mounted again)"
+    if failed == "ENOTDIR" and way:
+        return f"mv {quote(way)} {quote(f'{way}.aside')} && {made}"
+    if failed in ("ENOENT", "ELOOP") and way:
+        return f"rm {quote(way)} && {made}"
+    if failed == "ENOENT":
+        return made
+    if failed in ("EACCES", "EPERM") and way == cwd:
+        return f"chown {user} {quote(cwd)}"
+    return f"ls -ld {quote(way or cwd)}"
