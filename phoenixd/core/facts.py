@@ -44,6 +44,14 @@ class RunBegan:
 
 
 @dataclass(frozen=True, slots=True)
+class StateOpened:
+    """The row opened the state in which its agent is since then (wall), or gave that state another reason."""
+
+    since_wall: float
+    name: Literal["state_opened"] = "state_opened"
+
+
+@dataclass(frozen=True, slots=True)
 class RunProductive:
     """A run has shown progress, by the rule of design section 3; said once for each run."""
 
@@ -218,7 +226,8 @@ class HandoffEnded:
 
 
 Fact = (
-    RunBegan
+    StateOpened
+    | RunBegan
     | RunProductive
     | RunEnded
     | HungInCall

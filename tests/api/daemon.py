@@ -42,7 +42,7 @@ from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.facts import HandoffEnded, RunProductive
+from phoenixd.core.facts import HandoffEnded, RunProductive, StateOpened
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
@@ -478,7 +478,7 @@ class FakeDaemon:
                 decision.readings,
                 describe_actions(decision.actions),
                 decision.weight or "detail",
-                decision.facts,
+                (*decision.facts, StateOpened(agent.since_wall)) if agent and decision.opens else decision.facts,
             )
         )
 
