@@ -12,7 +12,17 @@ from typing import Any
 from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import Attendant
-from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
+from phoenixd.api.values import (
+    BriefPage,
+    Change,
+    Dismiss,
+    Facts,
+    LoopCounts,
+    MarkerFace,
+    MemoryFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core.actions import (
     Action,
     AnswerHold,
@@ -224,6 +234,7 @@ class FakeDaemon:
     work: str | None = "git:1"
     """How every agent's work looks, whenever it is measured."""
     ended: bool = False
+    dismissed: Dismiss = "none"
     tables: dict[str, dict[str, object]] = field(default_factory=dict)
     """What was added, as it was declared."""
     trees: dict[tuple[str, str], Tree] = field(default_factory=dict)
@@ -615,8 +626,8 @@ class FakeDaemon:
             Rechecked(name, f"{agent.state.name}, as it should be") for name, agent in self.state.agents.items()
         )
 
-    def shut_down(self, dismiss: bool = False) -> None:
-        self.ended = True
+    def shut_down(self, dismiss: Dismiss = "none") -> None:
+        self.ended, self.dismissed = True, dismiss
 
     def agent_of_token(self, token: str) -> str | None:
         return self.tokens.get(token)
