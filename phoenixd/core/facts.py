@@ -7,7 +7,7 @@ out by an older one. So every fact is small, carries its `name`, and each field 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
@@ -31,6 +31,7 @@ Verb = Literal[
     "declare", "remove", "start", "stop", "restart", "send", "answer", "breaker", "undo", "mute", "unmute",
     "acknowledge",
 ]  # fmt: skip
+VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
 @dataclass(frozen=True, slots=True)

@@ -353,3 +353,24 @@ async def test_the_crash_that_led_to_a_quarantine_is_counted_with_those_before(l
     counts = [json.loads(one.evidence)["crashes"] for one in daemon.journal.kept_incidents if one.kind == "crash"]
 
     assert counts == [1, 2, 3, 4, 5]
+
+
+async def test_since_and_the_clinic_call_the_same_runs_healed(live: Live, ill: FakeDaemon) -> None:
+    """A newcomer read "healed 1" of `since` and "0 of 0" of the clinic."""
+    (before,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+    assert (before["healed"], before["open"]) == (0, 1)
+    ill.hook("docs", "session-start", source="resume")
+    ill.hook("docs", "prompt-submit", text="go on")
+    ill.hook("docs", "tool-start", tool="Bash")
+    ill.hook("docs", "tool-end", tool="Bash")
+    ill.hook("docs", "stop")
+
+    deaths = (await live.ask("GET", "/v1/since?time=8h")).json["deaths"]
+    (figure,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+
+    assert (figure["healed"], figure["tried"], figure["open"]) == (deaths["healed"], 0, 1)
+    assert deaths["healed"] == 1
+    assert figure["seconds"] == pytest.approx(deaths["slowest"], abs=0.01)
+    heading, row = (await live.ask("GET", "/v1/clinic", text=True)).text.splitlines()[:2]
+    assert row[: heading.index("healed") + len("healed")].endswith("  1")
+    assert row[heading.index("held of tried") :].startswith("0 of 0, 1 open")

@@ -27,7 +27,8 @@ NEWEST = 5
 
 
 def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Case], here: Page) -> str:
-    """How often treatments held; limits and outages stand by themselves, for nothing but time ends them."""
+    """How often treatments healed, as `since` counts it, and held; limits and outages stand by themselves, for nothing
+    but time ends them."""
     if not own and not shared and not cases:
         return page(["Nothing has failed so far."])
     lines: list[str] = []
@@ -145,11 +146,12 @@ def _prescribed(one: clinic.Prescription) -> str:
 
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
     lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
-    lines = [clip(f"{lead} held of tried      median", here.width)]
+    lines = [clip(f"{lead} healed held of tried      median", here.width)]
     for one in found:
         cause, detail, _, treatment, harness = one.group
         name = detail or cause
         row = f"{pad(name, CAUSE_COLUMNS)} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
+        row = f"{row} {one.healed:>6}"
         lines.append(clip(f"{row} {_held(one):<18} {ago(one.seconds) if one.seconds is not None else '-'}", here.width))
     return lines
 
