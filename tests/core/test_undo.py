@@ -221,6 +221,20 @@ def test_a_stop_that_was_said_twice_is_taken_back_as_the_newer_one(is_gone: bool
     assert story.fleet.undoable == ()
 
 
+def test_a_stop_now_of_what_was_to_stop_later_is_taken_back_as_both() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop(act="1", after_iteration=True)
+    story.stop(act="2")
+    gone(story)
+
+    assert [(one.act, one.was_up) for one in story.fleet.undoable] == [("2", True)]
+    undo(story, "2")
+
+    assert isinstance(story.state, Starting)
+    assert story.run.session_id == session
+
+
 def test_a_stop_of_what_had_ended_by_itself_is_the_newest_act_and_undo_leaves_it_down() -> None:
     """It was none, so that undo took back the older act of somebody else."""
     story = Story(claude()).works()

@@ -65,8 +65,8 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
 
 
 def _said_again(before: Fleet, agent: Agent, name: str, event: StopRequested, now: Moment) -> Undoable | None:
-    """The stop that brought this run down, as the act of who stops it once more; None where no stop did."""
-    if _is_up(agent) or not isinstance(agent.state, Stopped | Stopping):
+    """The stop that brought this run down, or is to, as the act of who stops it once more; None where no stop did."""
+    if _is_up(agent) or isinstance(agent.state, Quarantined):
         return None
     stops = [one for one in before.undoable if (one.agent, one.verb) == (name, "stop")]
     if not stops or stops[-1].incarnation != agent.incarnation:
@@ -150,7 +150,7 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         case Stopped() if act.quarantine is not None and agent.incarnation == act.incarnation:
             return _given_up(returning, act.quarantine, by, now)
         case _ if act.verb == "stop" and not act.was_up:
-            return Decision(agent, reason=f"undo asked by {by}: it was down already")
+            return Decision(agent, reason=f"undo asked by {by}: it was to be down already")
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
