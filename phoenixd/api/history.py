@@ -21,6 +21,8 @@ RUNS_KNOWN = 4
 """Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
 """Rows that have had a fact since there are facts; one with a state and without any is an older version's."""
+NO_ORDER = frozenset({"breakercorrupt"})
+"""Rows with an order that nobody gave: what is damaged ends like one."""
 QUARANTINED, STOPPED = "quarantined", "stopped"
 DOWN = frozenset({QUARANTINED, STOPPED})
 """States that an agent leaves on somebody's order alone."""
@@ -174,7 +176,7 @@ class Digest:
                 self._heal(agent, incarnation, entry.wall)
             case RunEnded():
                 self._count_end(agent, fact, entry.wall)
-            case Ordered():
+            case Ordered() if event_key(entry.event) not in NO_ORDER:
                 self._count_order(fact)
                 if fact.taken and fact.verb == "remove":
                     self._forget(agent)

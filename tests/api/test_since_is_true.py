@@ -8,6 +8,7 @@ import pytest
 
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
+    BreakerCorrupt,
     BreakerReset,
     MuteRequested,
     RestartRequested,
@@ -140,6 +141,7 @@ async def test_every_order_of_a_person_is_counted(live: Live, daemon: FakeDaemon
         RestartRequested("docs"), StopRequested("docs", act="a1"), UndoRequested("docs", "a1"),
         MuteRequested("docs", 60.0), UnmuteRequested("docs"), BreakerReset("docs"), AgentWithdrawn("shop"),
         StopRequested("docs"), StopRequested("docs"), StartRequested("docs"), StartRequested("docs"),
+        BreakerCorrupt("docs", "no JSON"),
     ):  # fmt: skip
         assert daemon.happen(order) is None
 
