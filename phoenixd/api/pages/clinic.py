@@ -61,8 +61,16 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
         occasion = seen.occasion.replace("_", " ")
         lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {occasion}: {known}", here)
     lines += _said(found, here)
-    lines += _pane(found, here)
-    lines += ["", "diagnosis", *_below(_diagnosis(found), here)]
+    pane = _pane(found)
+    if pane and found.diagnosis is not None:
+        lines += ["  the end of its terminal:", *_cited(pane[-PANE_LINES:], here)]
+    lines += ["", "diagnosis"]
+    if pane and found.diagnosis is None:
+        # No rule reads the words of a screen; a person does.
+        told = f"unknown{f', {found.detail}' if found.detail else ''}: no rule knows why. Its terminal ended with"
+        lines += [*_below(told, here), *_cited(pane[-PANE_LINES:], here)]
+    else:
+        lines += _below(_diagnosis(found), here)
     lines += ["", "reading", *_below(_reading(found.reading), here)]
     lines += _below(f"in force: {reader}", here) if reader else []
     prescribed = found.prescription
@@ -107,12 +115,15 @@ def _said(found: clinic.Case, here: Page) -> list[str]:
     return ["  what was said:", *(f"    | {line}" for line in told)] if told else []
 
 
-def _pane(found: clinic.Case, here: Page) -> list[str]:
-    """The last lines of the newest terminal that was seen at an end."""
+def _pane(found: clinic.Case) -> list[str]:
+    """What the newest terminal showed that was seen at an end, without blank lines."""
     panes = (one.evidence["pane"] for one in reversed(found.triage) if one.evidence.get("pane"))
     seen: list[str] = next(panes, [])
-    shown = [clip(f"    | {line}", here.width) for line in seen[-PANE_LINES:] if line.strip()]
-    return ["  the end of its terminal:", *shown] if shown else []
+    return [line for line in seen if line.strip()]
+
+
+def _cited(words: Sequence[str], here: Page) -> list[str]:
+    return [clip(f"    | {line}", here.width) for line in words]
 
 
 def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
