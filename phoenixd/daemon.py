@@ -167,8 +167,8 @@ async def _end(daemon: Daemon) -> None:
     """Save what was decided; the agents live on."""
     manager, world = daemon.ground.manager, daemon.world
     manager.stopping("the agents live on")
-    if daemon.ending.dismiss:
-        await dismiss(world.shims, world.terminal, world.cgroups)
+    if daemon.ending.dismiss != "none":
+        await dismiss(world.shims, world.terminal, world.cgroups, daemon.ending.dismiss)
     manager.extend_timeout(2 * LAST_COMMITS)  # Closing waits for the commit that is under way.
     await finish(daemon.ground.supervisor)
 

@@ -32,7 +32,7 @@ def trials(rows: Iterable[KeptTreatment]) -> tuple[tuple[Figure, ...], tuple[Fig
             # The clock was set back in between.
             took = None
         group = (row.cause or "unknown", row.detail, row.action, row.treatment, row.harness)
-        trial = Trial(group, _outcome(row.outcome), took)
+        trial = Trial(group, _outcome(row.outcome), took, row.productive is not None)
         (shared if row.detail in SHARED else own).append(trial)
     return figures(own), figures(shared)
 

@@ -1,7 +1,8 @@
 """A stretch of the journal added up: deaths and what became of them, and what operators did. Pure, and resumable.
 
 Only typed facts are counted, never the words of a reason. A death is healed when the next run was productive; a run
-that dies before that is another death of the same story, which is healed, or given up, as one.
+that dies before that is another death of the same story, which is healed as one. What became of the deaths of a story
+that is open is what their agent is now: docs/reference/since.md has the classes.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, PutInQuarantine, RunBegan, RunEnded, RunProductive
+from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb
 from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -20,6 +21,11 @@ RUNS_KNOWN = 4
 """Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
 """Rows that have had a fact since there are facts; one with a state and without any is an older version's."""
+NO_ORDER = frozenset({"breakercorrupt"})
+"""Rows with an order that nobody gave: what is damaged ends like one."""
+QUARANTINED, STOPPED = "quarantined", "stopped"
+DOWN = frozenset({QUARANTINED, STOPPED})
+"""States that an agent leaves on somebody's order alone."""
 
 
 def event_key(name: str) -> str:
@@ -43,10 +49,10 @@ class Digest:
     """What happened after a wall time. Rows are fed in order; feeding more later continues the sum.
 
     complete: whether the row numbers had no gap. untyped_until: the last row of an end that an older version wrote,
-    which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration; each is
-    healed, repeated (the next run died before it was productive, and the story went on to be healed), quarantined,
-    ended (nobody wants the agent to run any more) or not healed yet (healing). slowest: seconds from a death to
-    productive work.
+    which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration. Each is
+    healed, repeated (the next run died before it was productive, and the story went on to be healed), released (its
+    agent was stopped or in quarantine, and was started since), quarantined, ended (its agent is stopped now, or was
+    removed), or unhealed (its agent is to run). slowest: seconds from a death to productive work.
     """
 
     since: float
@@ -60,28 +66,31 @@ class Digest:
     deaths: int = 0
     healed: int = 0
     repeated: int = 0
-    quarantined: int = 0
-    ended: int = 0
+    released: int = 0
+    removed: int = 0
+    """Deaths of agents that were removed before they were healed."""
     resumed: int = 0
     fresh: int = 0
     slowest: float | None = None
     outages: int = 0
-    started: int = 0
-    stopped: int = 0
+    orders: dict[Verb, int] = field(default_factory=dict)
+    """What people ordered, and it was not refused. A start or a stop that changed nothing is none."""
     finished: int = 0
     iterations: int = 0
-    sent: int = 0
     cut_answers: int = 0
     cut_gone_on: int = 0
     """Of these, those after which the CLI asked for the rest by itself."""
     not_delivered: int = 0
-    quarantined_agents: dict[str, int] = field(default_factory=dict)
     finished_by: dict[str, int] = field(default_factory=dict)
     """In which ways the agents ended that finished, as a clause, and how many did."""
-    unstarted: dict[str, int] = field(default_factory=dict)
-    """Starts that failed, by agent: no deaths, and forgotten once a run of it lives, or it is removed."""
+    failed_starts: dict[str, int] = field(default_factory=dict)
+    """Starts that failed, by agent; they are no deaths."""
+    unstarted: set[str] = field(default_factory=set)
+    """Of these agents those that could not be started so far: no run of them has lived since, and they are there."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
+    _states: dict[str, str] = field(default_factory=dict)
+    """The newest state of each agent."""
     _modes: dict[str, dict[int, Mode]] = field(default_factory=dict)
     """How each agent's newest runs began."""
     _blind: bool = False
@@ -99,14 +108,37 @@ class Digest:
             self._count(row.entry)
 
     @property
-    def healing(self) -> int:
-        """Deaths that are not healed yet: no run since was productive, and the agent is not given up."""
-        return sum(len(deaths) for deaths in self._stories.values())
+    def unhealed_agents(self) -> dict[str, int]:
+        """Deaths that are not healed yet, by agent: no run since was productive, and the agent is to run."""
+        return {name: len(deaths) for name, deaths in self._stories.items() if self._states.get(name) not in DOWN}
 
     @property
-    def healing_agents(self) -> dict[str, int]:
-        """Those deaths by agent."""
-        return {name: len(deaths) for name, deaths in self._stories.items()}
+    def unhealed(self) -> int:
+        """How many these are."""
+        return sum(self.unhealed_agents.values())
+
+    @property
+    def quarantined_agents(self) -> dict[str, int]:
+        """Deaths of agents that are in quarantine now, by agent."""
+        return self._of(QUARANTINED)
+
+    @property
+    def stopped_agents(self) -> dict[str, int]:
+        """Deaths of agents that are stopped now, by agent."""
+        return self._of(STOPPED)
+
+    @property
+    def quarantined(self) -> int:
+        """How many these are."""
+        return sum(self.quarantined_agents.values())
+
+    @property
+    def ended(self) -> int:
+        """Deaths of agents that are stopped now, or were removed."""
+        return self.removed + sum(self.stopped_agents.values())
+
+    def _of(self, state: str) -> dict[str, int]:
+        return {name: len(deaths) for name, deaths in self._stories.items() if self._states.get(name) == state}
 
     def _count(self, entry: Entry) -> None:
         event = event_key(entry.event)
@@ -116,14 +148,24 @@ class Digest:
             blind = event == "terminalseen" and not entry.detail.get("alive", False)
             self.outages += blind and not self._blind
             self._blind = blind
+            for fact in entry.facts:
+                if isinstance(fact, Ordered):
+                    self._count_order(fact)
             return
         if event in OF_AN_END and entry.state is not None and not entry.facts:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
         if event == "agentstarted":
-            self.unstarted.pop(entry.agent, None)
+            self.unstarted.discard(entry.agent)
+        if entry.state is not None:
+            self._is_now(entry.agent, entry.state)
         for fact in entry.facts:
             self._count_fact(entry.agent, fact, entry)
+
+    def _is_now(self, agent: str, state: str) -> None:
+        if self._states.get(agent) in DOWN and state not in DOWN:
+            self.released += len(self._stories.pop(agent, ()))
+        self._states[agent] = state
 
     def _count_fact(self, agent: str, fact: Fact, entry: Entry) -> None:
         match fact:
@@ -134,25 +176,19 @@ class Digest:
                 self._heal(agent, incarnation, entry.wall)
             case RunEnded():
                 self._count_end(agent, fact, entry.wall)
-            case PutInQuarantine():
-                deaths = len(self._stories.pop(agent, ()))
-                self.quarantined += deaths
-                if deaths:
-                    self.quarantined_agents[agent] = self.quarantined_agents.get(agent, 0) + deaths
-            case Ordered(taken=True, verb=verb, moved=moved):
-                self.started += verb == "start" and moved
-                self.stopped += verb == "stop" and moved
-                self.sent += verb == "send"
-                # One that runs on until its iteration is over may still work; its end is told by the end itself.
-                if verb == "remove" or (verb == "stop" and entry.state == "stopped"):
-                    self.ended += len(self._stories.pop(agent, ()))
-                if verb == "remove":
+            case Ordered() if event_key(entry.event) not in NO_ORDER:
+                self._count_order(fact)
+                if fact.taken and fact.verb == "remove":
                     self._forget(agent)
             case AnswerFellShort(went_on=went_on):
                 self.cut_answers += 1
                 self.cut_gone_on += went_on
             case _:
                 pass  # Nothing that is counted.
+
+    def _count_order(self, order: Ordered) -> None:
+        if order.taken and (order.moved or order.verb not in ("start", "stop")):
+            self.orders[order.verb] = self.orders.get(order.verb, 0) + 1
 
     def _count_end(self, agent: str, end: RunEnded, wall: float) -> None:
         self.iterations += end.meaning == "iteration"
@@ -164,18 +200,16 @@ class Digest:
             self.deaths += 1
             self._stories.setdefault(agent, []).append((end.incarnation, wall))
         elif end.meaning == "unstarted":
-            self.unstarted[agent] = self.unstarted.get(agent, 0) + 1
+            self.failed_starts[agent] = self.failed_starts.get(agent, 0) + 1
+            self.unstarted.add(agent)
         if end.then == "remove":
             self._forget(agent)
-        if end.then in ("stay", "remove"):
-            self.ended += len(self._stories.pop(agent, ()))
 
     def _forget(self, agent: str) -> None:
         """It is removed: another one of its name has had none of this."""
-        self.unstarted.pop(agent, None)
-        given_up = self.quarantined_agents.pop(agent, 0)
-        self.quarantined -= given_up
-        self.ended += given_up
+        self.unstarted.discard(agent)
+        self._states.pop(agent, None)
+        self.removed += len(self._stories.pop(agent, ()))
 
     def _heal(self, agent: str, incarnation: int, wall: float) -> None:
         deaths = self._stories.pop(agent, [])
@@ -217,9 +251,9 @@ class Stretch:
 def running_again(digest: Digest, fleet: Fleet) -> dict[str, str]:
     """Of the agents whose deaths are not healed yet those that run, and what each is at, in a word.
 
-    The others are healing, or wait for something. An agent that rests achieves nothing, so its death stays unhealed.
+    The others are not back. An agent that rests achieves nothing, so its death stays unhealed.
     """
-    agents = {name: fleet.agents.get(name) for name in digest.healing_agents}
+    agents = {name: fleet.agents.get(name) for name in digest.unhealed_agents}
     return {
         name: condition.activity_word(agent) or agent.state_name
         for name, agent in agents.items()

@@ -17,6 +17,7 @@ from phoenixd.core.agent.activity import OpenCall
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open, reason_of
 from phoenixd.core.durability import Latency
+from phoenixd.core.facts import VERBS
 from phoenixd.core.meter.reading import Gauge
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row
@@ -295,6 +296,7 @@ def change(planned: Change) -> Json:
 def stretch(told: Stretch) -> Json:
     """A stretch of the journal added up."""
     digest = told.digest
+    again = sum(digest.unhealed_agents[name] for name in told.running_again)
     return {
         "from": rfc3339(digest.since),
         "to": rfc3339(told.until),
@@ -304,25 +306,28 @@ def stretch(told: Stretch) -> Json:
             "total": digest.deaths,
             "healed": digest.healed,
             "repeated": digest.repeated,
-            "healing": digest.healing,
-            "running_again": sum(digest.healing_agents[name] for name in told.running_again),
+            "healing": digest.unhealed - again,
+            "running_again": again,
             "quarantined": digest.quarantined,
+            "released": digest.released,
             "ended": digest.ended,
             "resumed": digest.resumed,
             "fresh": digest.fresh,
             "slowest": digest.slowest,
-            "agents": sorted({*digest.quarantined_agents, *digest.healing_agents}),
+            "agents": sorted({*digest.quarantined_agents, *digest.unhealed_agents}),
         },
+        "failed_starts": sum(digest.failed_starts.values()),
         "unstarted": sorted(digest.unstarted),
         "waiting": [item(waiting) for waiting in told.waiting],
         "outages": digest.outages,
-        "started": digest.started,
-        "stopped": digest.stopped,
+        "orders": {verb: digest.orders.get(verb, 0) for verb in VERBS},
+        "started": digest.orders.get("start", 0),
+        "stopped": digest.orders.get("stop", 0),
         "finished": digest.finished,
         "iterations": digest.iterations,
         "cut_answers": digest.cut_answers,
         "cut_gone_on": digest.cut_gone_on,
-        "sent": digest.sent,
+        "sent": digest.orders.get("send", 0),
         "not_delivered": digest.not_delivered,
     }
 

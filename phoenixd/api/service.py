@@ -6,7 +6,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Protocol
 
 from phoenixd.api.finding import Finding
-from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
+from phoenixd.api.values import (
+    BriefPage,
+    Change,
+    Dismiss,
+    Facts,
+    LoopCounts,
+    MarkerFace,
+    MemoryFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
@@ -262,10 +272,10 @@ class Service(Protocol):
         """Look at every agent's processes and evidence now; one entry for each agent."""
         ...
 
-    def shut_down(self, dismiss: bool = False) -> None:
+    def shut_down(self, dismiss: Dismiss = "none") -> None:
         """Begin to end the daemon, leaving the agents alone; returns at once.
 
-        dismiss: no agent runs any more, so shims and terminals may end as well.
+        dismiss: which shims and terminals end as well, for no agent runs any more.
         """
         ...
 

@@ -13,6 +13,9 @@ from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.planting import Marker
 
+Dismiss = Literal["none", "idle", "all"]
+"""Which shims and terminals end with the daemon, where no agent runs; idle: not a server that a person works in."""
+
 
 @dataclass(frozen=True, slots=True)
 class Facts:

@@ -74,7 +74,9 @@ class Calendar:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none.
-    held: why its own CLI may not be asked now, empty where it may."""
+    held: why its own CLI may not be asked now, empty where it may. over: when it was noticed that something is asked no
+    more of which an open loop says that it is, 0 for none.
+    """
 
     name: str
     kind: Kind
@@ -82,6 +84,7 @@ class Seen:
     ended: int = 0
     turned: float = 0.0
     held: str = ""
+    over: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,6 +134,9 @@ def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: S
         # A clock that was set back must not put it off either.
         written = seen.turned + LAG if seen.turned <= now else now
         owed.append(Due(max(spaced, written), Cause.TURN, "a turn ended"))
+    if rules.on_change and seen.over > 0:
+        # Whatever the spacing: each such loop costs one plain run.
+        owed.append(Due(max(now, min(seen.over, now) + LAG), Cause.TURN, "what it asked was answered or withdrawn"))
     if ledger.owed and rules.writer is WriterKind.AUTO and not seen.held:
         owed.append(Due(spaced, Cause.LATER, "its own CLI was not to be asked before"))
     return min(owed, key=lambda due: due.at, default=None)

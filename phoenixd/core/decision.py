@@ -36,6 +36,8 @@ class Decision:
     facts: tuple[Fact, ...] = ()
     weight: Weight | None = None
     sample: UsageSample | None = None
+    opens: bool = False
+    """Its row opens the state that its agent is in."""
 
     @property
     def is_worth_keeping(self) -> bool:

@@ -7,7 +7,7 @@ out by an older one. So every fact is small, carries its `name`, and each field 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Literal, get_args
 
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
@@ -31,6 +31,7 @@ Verb = Literal[
     "declare", "remove", "start", "stop", "restart", "send", "answer", "breaker", "undo", "mute", "unmute",
     "acknowledge",
 ]  # fmt: skip
+VERBS: tuple[Verb, ...] = get_args(Verb)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +42,14 @@ class RunBegan:
     mode: Mode
     prompt: PromptKind
     name: Literal["run_began"] = "run_began"
+
+
+@dataclass(frozen=True, slots=True)
+class StateOpened:
+    """The row opened the state in which its agent is since then (wall), or gave that state another reason."""
+
+    since_wall: float
+    name: Literal["state_opened"] = "state_opened"
 
 
 @dataclass(frozen=True, slots=True)
@@ -218,7 +227,8 @@ class HandoffEnded:
 
 
 Fact = (
-    RunBegan
+    StateOpened
+    | RunBegan
     | RunProductive
     | RunEnded
     | HungInCall

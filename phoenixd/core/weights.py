@@ -47,6 +47,7 @@ from phoenixd.core.facts import (
 )
 from phoenixd.core.limits.state import Parking
 from phoenixd.core.moment import Moment
+from phoenixd.core.opened import is_opened
 from phoenixd.core.spec import Kind
 
 MAX_WORDS = 200
@@ -77,7 +78,7 @@ def weighed(before: Agent | None, decision: Decision) -> Decision:
         after = replace(after, looks=after.looks + 1)
     elif before is not None and after.since_wall != before.since_wall:
         after = replace(after, looks=0)
-    return replace(decision, agent=after, facts=facts, weight=weight)
+    return replace(decision, agent=after, facts=facts, weight=weight, opens=is_opened(before, after))
 
 
 def note_order(agent: Agent, event: OperatorEvent, seen: Seen, now: Moment) -> Decision:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 import structlog
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.opened import opening
 from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Journal, StoredEntry
 
@@ -20,16 +21,11 @@ def openings(entries: Sequence[StoredEntry], agents: Iterable[Agent]) -> Iterato
     """The agents whose state one of these rows opened, and the row."""
     told: dict[str, list[StoredEntry]] = {}
     for stored in entries:
-        if stored.entry.agent is not None and stored.entry.state and stored.seq:
+        if stored.entry.agent is not None and stored.entry.state:
             told.setdefault(stored.entry.agent, []).append(stored)
     for agent in agents if told else ():
-        words = {agent.state_name, agent.state.name}
-        for stored in told.get(agent.name, ()):
-            one = stored.entry
-            # What the row says beyond it is when the next start is due.
-            if one.reason.startswith(agent.reason) and one.state in words and one.wall >= agent.since_wall - 0.001:
-                yield agent.name, stored.seq
-                break
+        if (row := opening(agent, told.get(agent.name, ()))) is not None:
+            yield agent.name, row.seq
 
 
 async def recall(journal: Journal, agents: Iterable[Agent], opens: Callable[[str, int], None]) -> None:

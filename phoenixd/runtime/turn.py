@@ -13,6 +13,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.evidence import IncidentRecorded
+from phoenixd.core.facts import StateOpened
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Moment
@@ -98,7 +99,7 @@ class Turn:
                 readings=decision.readings,
                 actions=describe_actions(decision.actions),
                 weight=decision.weight or ("story" if agent is None else "detail"),
-                facts=decision.facts,
+                facts=(*decision.facts, StateOpened(agent.since_wall)) if agent and decision.opens else decision.facts,
             )
             self.entries.append(decided)
             self.decided.append(decided)

@@ -14,7 +14,17 @@ import anyio
 from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import Attendant, LogReader
-from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
+from phoenixd.api.values import (
+    BriefPage,
+    Change,
+    Dismiss,
+    Facts,
+    LoopCounts,
+    MarkerFace,
+    MemoryFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
@@ -85,7 +95,7 @@ class DaemonService:
     directories: Directories
     describe: Callable[[], Facts]
     examine: Callable[[Fleet], Any]
-    stop: Callable[[bool], None]
+    stop: Callable[[Dismiss], None]
     declarations: Declarations
     transcripts: Transcripts
     above_agents: Callable[[], Mapping[int, str]]
@@ -318,7 +328,7 @@ class DaemonService:
             found.append(await recheck(agent, self.shims, self.hearing))
         return tuple(found)
 
-    def shut_down(self, dismiss: bool = False) -> None:
+    def shut_down(self, dismiss: Dismiss = "none") -> None:
         self.stop(dismiss)
 
     def default_argv(self, harness: str) -> tuple[str, ...]:

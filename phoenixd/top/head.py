@@ -122,12 +122,10 @@ def _since(world: World) -> list[str]:
         told = ["no deaths"]
     else:
         count = "1 death" if total == 1 else f"{total} deaths"
-        # "healing" is a word for agents, which the first line counts; most of these may run, and be idle.
-        again = deaths.get("running_again", 0)
-        apart = [(again, "running again"), (deaths["healing"] - again, "not back")]
-        told = [
-            f"{count}: {_ends(deaths, open_ones)}" for open_ones in (apart, [(deaths["healing"], "not healed yet")])
-        ]
+        # "healing" is a word for agents, which the first line counts.
+        again, away = int(deaths.get("running_again", 0)), int(deaths["healing"])
+        apart = [(again, "running again"), (away, "not back")]
+        told = [f"{count}: {_ends(deaths, open_ones)}" for open_ones in (apart, [(again + away, "not healed yet")])]
         told.append(count)
     unstarted = found.get("unstarted") or []
     failed = [f"{safe(unstarted[0]) if len(unstarted) == 1 else len(unstarted)} not started"] if unstarted else []
@@ -140,7 +138,7 @@ def _since(world: World) -> list[str]:
 def _ends(deaths: Json, open_ones: list[tuple[int, str]]) -> str:
     ends = [
         (deaths["healed"], "healed"), *open_ones, (deaths["quarantined"], "quarantined"),
-        (deaths["ended"], "stopped since"),
+        (deaths["ended"], "stopped or removed"), (deaths.get("released", 0), "were down, started since"),
     ]  # fmt: skip
     return ", ".join(f"{number} {word}" for number, word in ends if number)
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 import anyio
 import structlog
 
+from phoenixd.api.values import Dismiss
 from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.files.ownership import Ownership
 from phoenixd.drivers.shims.links import SeqpacketShims
@@ -18,13 +19,13 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Ending:
-    """Whether the daemon's end has begun. dismiss: whether shims and terminals end with it."""
+    """Whether the daemon's end has begun. dismiss: which shims and terminals end with it."""
 
     owned: Ownership
     begun: anyio.Event = field(default_factory=anyio.Event)
-    dismiss: bool = False
+    dismiss: Dismiss = "none"
 
-    def begin(self, dismiss: bool = False) -> None:
+    def begin(self, dismiss: Dismiss = "none") -> None:
         self.dismiss = dismiss
         try:
             self.owned.say_ending()
@@ -33,8 +34,11 @@ class Ending:
         self.begun.set()
 
 
-async def dismiss(shims: SeqpacketShims, terminal: TmuxTerminal, cgroups: CgroupTree | None) -> None:
-    """End the shims, none of which has a run, and the tmux server where it is ours to end."""
+async def dismiss(shims: SeqpacketShims, terminal: TmuxTerminal, cgroups: CgroupTree | None, what: Dismiss) -> None:
+    """End the shims, none of which has a run, and the tmux server where it is ours to end.
+
+    idle: but for a server in which somebody opened panes by hand, who may be at work there.
+    """
     for name in shims.living():
         try:
             shims.quit(name)
@@ -42,7 +46,8 @@ async def dismiss(shims: SeqpacketShims, terminal: TmuxTerminal, cgroups: Cgroup
             # That of an agent that was removed a moment ago goes by itself.
             log.info("shim_goes_by_itself", agent=name, reason=failure.message)
     try:
-        await terminal.end()
+        if what == "all" or not await terminal.foreign():
+            await terminal.end()
     except PhoenixdError as failure:
         log.warning("terminal_not_ended", reason=failure.message)
     if cgroups is not None:

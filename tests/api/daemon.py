@@ -12,7 +12,17 @@ from typing import Any
 from phoenixd.api.finding import Finding
 from phoenixd.api.rights import Seated
 from phoenixd.api.service import Attendant
-from phoenixd.api.values import BriefPage, Change, Facts, LoopCounts, MarkerFace, MemoryFace, RebuiltMarker, Rechecked
+from phoenixd.api.values import (
+    BriefPage,
+    Change,
+    Dismiss,
+    Facts,
+    LoopCounts,
+    MarkerFace,
+    MemoryFace,
+    RebuiltMarker,
+    Rechecked,
+)
 from phoenixd.core.actions import (
     Action,
     AnswerHold,
@@ -42,7 +52,7 @@ from phoenixd.core.events.resonance import CodesPlanted
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.facts import HandoffEnded, RunProductive
+from phoenixd.core.facts import HandoffEnded, RunProductive, StateOpened
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.hooks import Hook, PromptSubmitted
@@ -224,6 +234,7 @@ class FakeDaemon:
     work: str | None = "git:1"
     """How every agent's work looks, whenever it is measured."""
     ended: bool = False
+    dismissed: Dismiss = "none"
     tables: dict[str, dict[str, object]] = field(default_factory=dict)
     """What was added, as it was declared."""
     trees: dict[tuple[str, str], Tree] = field(default_factory=dict)
@@ -478,7 +489,7 @@ class FakeDaemon:
                 decision.readings,
                 describe_actions(decision.actions),
                 decision.weight or "detail",
-                decision.facts,
+                (*decision.facts, StateOpened(agent.since_wall)) if agent and decision.opens else decision.facts,
             )
         )
 
@@ -615,8 +626,8 @@ class FakeDaemon:
             Rechecked(name, f"{agent.state.name}, as it should be") for name, agent in self.state.agents.items()
         )
 
-    def shut_down(self, dismiss: bool = False) -> None:
-        self.ended = True
+    def shut_down(self, dismiss: Dismiss = "none") -> None:
+        self.ended, self.dismissed = True, dismiss
 
     def agent_of_token(self, token: str) -> str | None:
         return self.tokens.get(token)

@@ -627,3 +627,15 @@ async def test_a_cut_answer_stands_in_explain_and_since(daemon: FakeDaemon, runt
     assert "its answer was cut by the output limit, and its CLI went on" in " ".join(explained.split())
     assert (digest["cut_answers"], digest["cut_gone_on"]) == (1, 1)
     assert "answers      1 cut at the end; after 1 the CLI went on by itself" in page
+
+
+async def test_of_what_a_command_ends_nobody_says_that_its_terminal_has_it(live: Live, daemon: FakeDaemon) -> None:
+    """Of an agent in quarantine no terminal is left."""
+    daemon.fails_with = 127
+    daemon.declare("docs")
+
+    (item,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+
+    assert (item["kind"], item["answer_by"]) == ("quarantined", "command")
+    assert item["limits"] == "no answer ends it: a command does"
+    assert item["advice"] == "phoenixctl start docs"

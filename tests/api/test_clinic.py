@@ -353,3 +353,42 @@ async def test_the_crash_that_led_to_a_quarantine_is_counted_with_those_before(l
     counts = [json.loads(one.evidence)["crashes"] for one in daemon.journal.kept_incidents if one.kind == "crash"]
 
     assert counts == [1, 2, 3, 4, 5]
+
+
+async def test_since_and_the_clinic_call_the_same_runs_healed(live: Live, ill: FakeDaemon) -> None:
+    """A newcomer read "healed 1" of `since` and "0 of 0" of the clinic."""
+    (before,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+    assert (before["healed"], before["open"]) == (0, 1)
+    ill.hook("docs", "session-start", source="resume")
+    ill.hook("docs", "prompt-submit", text="go on")
+    ill.hook("docs", "tool-start", tool="Bash")
+    ill.hook("docs", "tool-end", tool="Bash")
+    ill.hook("docs", "stop")
+
+    deaths = (await live.ask("GET", "/v1/since?time=8h")).json["deaths"]
+    (figure,) = (await live.ask("GET", "/v1/clinic")).json["treatments"]
+
+    assert (figure["healed"], figure["tried"], figure["open"]) == (deaths["healed"], 0, 1)
+    assert deaths["healed"] == 1
+    assert figure["seconds"] == pytest.approx(deaths["slowest"], abs=0.01)
+    heading, row = (await live.ask("GET", "/v1/clinic", text=True)).text.splitlines()[:2]
+    assert row[: heading.index("healed") + len("healed")].endswith("  1")
+    assert row[heading.index("held of tried") :].startswith("0 of 0, 1 open")
+
+
+async def test_of_what_no_rule_knows_the_diagnosis_cites_the_end_of_the_terminal(live: Live, ill: FakeDaemon) -> None:
+    """A newcomer read "nothing says why" of a run whose terminal said it in its last lines."""
+    kept = ill.journal.kept_incidents
+    lines = ["starting", "", *(f"line {number}" for number in range(9)), "fatal: unknown key \x1b[31mmodle " + "x" * 99]
+    kept[0] = replace(kept[0], body=json.dumps({"pane": lines}))
+    assert kept[0].cause is None
+
+    told = (await live.ask("GET", "/v1/clinic/c1", text=True)).text.splitlines()
+
+    below = told[told.index("diagnosis") + 1 : told.index("reading") - 1]
+    assert below[0] == "  unknown, crash: no rule knows why. Its terminal ended with"
+    assert "nothing says why" not in "\n".join(told[: told.index("reading")])
+    assert below[1:5] == [f"    | line {number}" for number in range(5, 9)]
+    assert below[5].startswith("    | fatal: unknown key ")
+    assert max(map(len, told)) <= 80
+    assert "\x1b" not in "".join(told)

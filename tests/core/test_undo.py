@@ -221,7 +221,22 @@ def test_a_stop_that_was_said_twice_is_taken_back_as_the_newer_one(is_gone: bool
     assert story.fleet.undoable == ()
 
 
-def test_a_stop_of_what_had_ended_by_itself_since_the_last_one_leaves_nothing_to_take_back() -> None:
+def test_a_stop_now_of_what_was_to_stop_later_is_taken_back_as_both() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop(act="1", after_iteration=True)
+    story.stop(act="2")
+    gone(story)
+
+    assert [(one.act, one.was_up) for one in story.fleet.undoable] == [("2", True)]
+    undo(story, "2")
+
+    assert isinstance(story.state, Starting)
+    assert story.run.session_id == session
+
+
+def test_a_stop_of_what_had_ended_by_itself_is_the_newest_act_and_undo_leaves_it_down() -> None:
+    """It was none, so that undo took back the older act of somebody else."""
     story = Story(claude()).works()
     story.stop(act="1")
     gone(story)
@@ -232,7 +247,14 @@ def test_a_stop_of_what_had_ended_by_itself_since_the_last_one_leaves_nothing_to
     assert isinstance(story.state, Stopped)
 
     story.stop(act="2")
+    assert [(one.act, one.verb) for one in story.fleet.undoable] == [("2", "stop")]
+    story.stop(act="3")
+    assert [one.act for one in story.fleet.undoable] == ["3"]
+    before = story.agent
+    undo(story, "3")
 
+    assert isinstance(story.state, Stopped)
+    assert story.agent.returns_to == before.returns_to, "its next start is what it would have been"
     assert story.fleet.undoable == ()
 
 
@@ -443,7 +465,6 @@ def test_what_was_taken_back_or_is_too_old_is_refused() -> None:
 @pytest.mark.parametrize("act", ["", "1"])
 def test_only_what_changes_something_and_came_from_a_face_is_kept(act: str) -> None:
     story = Story(claude())
-    story.stop(act=act)
     story.start(fresh=True, act=act)
     assert story.fleet.undoable == ()
     story.works()

@@ -99,6 +99,30 @@ async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) ->
     await eventually(lambda: _nobody_is_left(place), 20, "the shims leave")
 
 
+async def test_down_leaves_no_tmux_server_in_which_nothing_runs(place: Place) -> None:
+    """It stayed for ever, with 0 agents, or with those that were stopped."""
+    assert (await place.ctl("up")).code == 0
+    for agents in (("run", "docs", "-d", "--", "sleep", "1000"), ("stop", "docs")), ():
+        for words in agents:
+            assert (await place.ctl(*words)).code == 0
+        assert _tmux_listens(place)
+        down = await place.ctl("down")
+        assert (down.code, down.out.partition(". ")[0]) == (0, "phoenixd ends; no agent runs"), down.out
+        await eventually(lambda: _tmux_has_ended(place), 60, "the tmux server ends")
+        assert (await place.ctl("up")).code == 0
+    assert (await place.ctl("start", "docs", "--wait")).code == 0
+    assert (await place.ctl("down", "--agents")).code == 0
+
+
+def _tmux_listens(place: Place) -> bool:
+    asked = ["tmux", "-N", "-S", str(place.runtime / "tmux.sock"), "display-message", "-p", "yes"]
+    return subprocess.run(asked, capture_output=True, check=False).returncode == 0
+
+
+async def _tmux_has_ended(place: Place) -> bool:
+    return not await asyncio.to_thread(_tmux_listens, place)
+
+
 def _has_ended(pid: int) -> bool:
     """Gone, or dead and not yet reaped by whoever is its parent now."""
     try:

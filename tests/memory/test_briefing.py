@@ -13,6 +13,7 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.briefing import DAY, LAG
 from phoenixd.core.spec import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
@@ -23,6 +24,7 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.brief import switch as brief_switch
+from phoenixd.memory.brief.loops import KINDS, Kind
 from phoenixd.memory.brief.run import BriefRuns
 from phoenixd.memory.papers import Papers
 from phoenixd.ports.papers import WriterAnswer
@@ -569,3 +571,46 @@ async def test_a_loop_that_an_operator_closed_is_a_change_at_once(desk: Desk) ->
             while len(desk.heard) == runs:
                 await anyio.sleep(0.01)
         tasks.cancel_scope.cancel()
+
+
+def item(number: int, kind: str, text: str, left: bool = False) -> InboxItem:
+    return InboxItem(number, "a", 1, kind, text, "hash", NOW, "attach", left=left)
+
+
+@pytest.mark.parametrize(
+    ("kind", "is_left"), [("failed turn", False), ("quarantined", False), ("permission", False), ("permission", True)]
+)
+async def test_what_was_answered_or_withdrawn_is_no_open_loop_two_seconds_later(
+    desk: Desk, kind: str, is_left: bool
+) -> None:
+    """A newcomer read "Waits for a person" for more than a minute after the answer, and after a stop."""
+    agent = replace(desk.plain(daily=False, spacing=600.0), items=(item(7, kind, "may it go on?", is_left),))
+    papers = desk.room.papers
+    await papers.publish(agent, [])
+    await papers.briefing.generate(agent)
+    (open_loop,) = (loop["id"] for loop in desk.room.document()["open_loops"] if "may it go on?" in loop["text"])
+
+    await papers.publish(replace(agent, items=(item(8, "failed turn", "another one"),)), [])
+    await until(lambda: open_loop not in ids(desk.room), papers)
+
+    assert desk.room.document("brief.json")["ledger"]["last_run"] == NOW + LAG
+    assert any("another one" in loop["text"] for loop in desk.room.document()["open_loops"])
+
+
+async def test_what_a_reading_leaves_open_is_not_read_again_and_again(
+    desk: Desk, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    agent = replace(desk.plain(daily=False, spacing=600.0), items=(item(7, "failed turn", "may it go on?"),))
+    papers = desk.room.papers
+    await papers.publish(agent, [])
+    await papers.briefing.generate(agent)
+    monkeypatch.setitem(KINDS, "inbox", Kind(lambda seen: iter(()), lambda loop, seen: None))
+    await papers.publish(replace(agent, items=()), [])
+    read = len(desk.heard)
+
+    await until(lambda: "a" in papers.briefing._left_over, papers)
+    for _ in range(3):
+        await papers.publish(replace(agent, items=()), [])
+        assert (await papers.briefing.status(agent)).due == 0
+
+    assert len(desk.heard) == read + 1

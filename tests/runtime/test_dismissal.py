@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import pytest
+
 from phoenixd.errors import ShimFailed
 from phoenixd.wiring.closing import dismiss
 
@@ -24,8 +26,12 @@ class Shims:
 
 
 class Terminal:
-    def __init__(self) -> None:
+    def __init__(self, foreign: tuple[tuple[str, int], ...] = ()) -> None:
         self.is_ended = False
+        self._foreign = foreign
+
+    async def foreign(self) -> tuple[tuple[str, int], ...]:
+        return self._foreign
 
     async def end(self) -> None:
         self.is_ended = True
@@ -34,7 +40,20 @@ class Terminal:
 async def test_a_shim_that_goes_by_itself_keeps_neither_the_others_nor_the_terminal_alive() -> None:
     """It ended the daemon with a traceback, and tmux lived on."""
     shims, terminal = Shims(), Terminal()
-    await dismiss(cast(Any, shims), cast(Any, terminal), None)
+    await dismiss(cast(Any, shims), cast(Any, terminal), None, "all")
 
     assert shims.told == ["other"]
     assert terminal.is_ended
+
+
+@pytest.mark.parametrize("foreign", [(), (("%7", 4711),)])
+async def test_a_server_in_which_no_agent_runs_ends_unless_somebody_works_in_it(
+    foreign: tuple[tuple[str, int], ...],
+) -> None:
+    """After `down` without --agents; with it nothing is left."""
+    for what, ends in (("idle", not foreign), ("all", True)):
+        shims, terminal = Shims(), Terminal(foreign)
+        await dismiss(cast(Any, shims), cast(Any, terminal), None, cast(Any, what))
+
+        assert shims.told == ["other"]
+        assert terminal.is_ended is ends

@@ -42,6 +42,7 @@ class Sum:
     fresh: int = 0
     repeated: int = 0
     quarantined: int = 0
+    released: int = 0
     finished: int = 0
     iterations: int = 0
 
@@ -105,9 +106,18 @@ class _Story:
         self._spec = spec
         self._productive = productive
         self._deaths = 0
+        self._down = ""
+        """The line that brought it down for good."""
 
     def tell(self, lines: list[Line]) -> None:
+        self._tell(lines)
+        self._total.quarantined += self._deaths if self._down == "given up" else 0
+
+    def _tell(self, lines: list[Line]) -> None:
         for line in lines:
+            if line.kind == "began" and self._down:
+                self._total.released += self._deaths
+                self._deaths, self._down = 0, ""
             match line.kind:
                 case "began" if line.incarnation in self._productive and self._deaths:
                     assert line.mode is not None
@@ -118,11 +128,8 @@ class _Story:
                     self._deaths = 0
                 case "ended" if not line.asked:
                     self._end(line)
-                case "given up":
-                    self._total.quarantined += self._deaths
-                    self._deaths = 0
-                case "down":
-                    self._deaths = 0
+                case "given up" | "down":
+                    self._down = line.kind
 
     def _end(self, line: Line) -> None:
         is_loop = self._spec.kind is Kind.LOOP
@@ -132,7 +139,7 @@ class _Story:
             self._total.iterations += 1
         elif ended_well or (is_overtime and is_loop):
             self._total.finished += 1
-            self._deaths = 0
+            self._down = "down"
         else:
             self._total.deaths += 1
             self._deaths += 1

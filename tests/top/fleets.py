@@ -119,7 +119,7 @@ def world(name: str = "of_everything", width: int = 80, height: int = 24, face: 
 
 SINCE: dict[str, Any] = {
     "from": "2026-11-20T18:00:00.000Z",
-    "deaths": {"total": 14, "healed": 6, "healing": 3, "running_again": 2, "quarantined": 5, "ended": 0},
+    "deaths": {"total": 14, "healed": 6, "healing": 1, "running_again": 2, "quarantined": 5, "released": 0, "ended": 0},
     "outages": 1,
     "finished": 9,
     "iterations": 0,

@@ -98,6 +98,7 @@ def _figure(one: Figure) -> dict[str, object]:
         "prescription": action,
         "treatment": treatment,
         "harness": harness,
+        "healed": one.healed,
         "tried": one.tried,
         "held": one.held,
         "low": round(one.low, 4) if one.low is not None else None,

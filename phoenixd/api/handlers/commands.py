@@ -122,13 +122,14 @@ async def down(ask: Ask) -> Reply:
                 f"still stopping after {ago(timeout)}: {', '.join(left)}; the daemon goes on. See: phoenixctl status"
             )
             return _message(words, done=False)
-        return Reply(
-            {"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down(dismiss=True)
-        )
-    alive = sum(agent.run is not None for agent in service.fleet().agents.values())
+        return Reply({"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down("all"))
+    fleet, again = service.fleet(), f"Start it again: {service.facts().again}"
+    if not any(not isinstance(one.state, Stopped | Quarantined) for one in fleet.agents.values()) and not _tasks(fleet):
+        words = f"phoenixd ends; no agent runs. {again}"
+        return Reply({"message": words, "done": True}, said(words), afterwards=lambda: service.shut_down("idle"))
+    alive = sum(agent.run is not None for agent in fleet.agents.values())
     living = "1 agent runs" if alive == 1 else f"{alive} agents run"
-    words = f"phoenixd ends; {living} on. Start it again: {service.facts().again}"
-    return _message(words, done=True, afterwards_of=ask)
+    return _message(f"phoenixd ends; {living} on. {again}", done=True, afterwards_of=ask)
 
 
 async def apply(ask: Ask) -> Reply:
@@ -223,7 +224,11 @@ def _runs_since(agent: Agent, previous: int) -> bool:
 def _up(fleet: Fleet) -> list[str]:
     """Agents that are not down yet, whichever generations of seats, and tasks that have not ended."""
     agents = [name for name, agent in fleet.agents.items() if not isinstance(agent.state, Stopped)]
-    return agents + [f"task {task.id}" for task in fleet.tasks.open if not task.has_ended]
+    return agents + _tasks(fleet)
+
+
+def _tasks(fleet: Fleet) -> list[str]:
+    return [f"task {task.id}" for task in fleet.tasks.open if not task.has_ended]
 
 
 def _outcome(ask: Ask, *, done: bool, message: str, code: int = exits.OK) -> Reply:

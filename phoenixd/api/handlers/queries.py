@@ -25,6 +25,7 @@ from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox as all_items
+from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
@@ -298,8 +299,7 @@ def _agent(ask: Ask) -> representation.Json | None:
 async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
     """The row that opened the state in which the agent is, however long ago; None where the journal has lost it."""
     rows = await ask.service.journal.read(agent=agent.name, since_wall=agent.since_wall, limit=OPENING_ROWS)
-    opened = [row for row in rows if row.entry.reason and row.entry.state in (agent.state_name, agent.state.name)]
-    return next((row for row in opened if row.entry.reason.startswith(agent.reason)), opened[0] if opened else None)
+    return opening(agent, rows)
 
 
 async def _before(ask: Ask, agent: Agent, seq: int) -> StoredEntry | None:

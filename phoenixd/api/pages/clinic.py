@@ -27,7 +27,8 @@ NEWEST = 5
 
 
 def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Case], here: Page) -> str:
-    """How often treatments held; limits and outages stand by themselves, for nothing but time ends them."""
+    """How often treatments healed, as `since` counts it, and held; limits and outages stand by themselves, for nothing
+    but time ends them."""
     if not own and not shared and not cases:
         return page(["Nothing has failed so far."])
     lines: list[str] = []
@@ -60,8 +61,16 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
         occasion = seen.occasion.replace("_", " ")
         lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {occasion}: {known}", here)
     lines += _said(found, here)
-    lines += _pane(found, here)
-    lines += ["", "diagnosis", *_below(_diagnosis(found), here)]
+    pane = _pane(found)
+    if pane and found.diagnosis is not None:
+        lines += ["  the end of its terminal:", *_cited(pane[-PANE_LINES:], here)]
+    lines += ["", "diagnosis"]
+    if pane and found.diagnosis is None:
+        # No rule reads the words of a screen; a person does.
+        told = f"unknown{f', {found.detail}' if found.detail else ''}: no rule knows why. Its terminal ended with"
+        lines += [*_below(told, here), *_cited(pane[-PANE_LINES:], here)]
+    else:
+        lines += _below(_diagnosis(found), here)
     lines += ["", "reading", *_below(_reading(found.reading), here)]
     lines += _below(f"in force: {reader}", here) if reader else []
     prescribed = found.prescription
@@ -106,12 +115,15 @@ def _said(found: clinic.Case, here: Page) -> list[str]:
     return ["  what was said:", *(f"    | {line}" for line in told)] if told else []
 
 
-def _pane(found: clinic.Case, here: Page) -> list[str]:
-    """The last lines of the newest terminal that was seen at an end."""
+def _pane(found: clinic.Case) -> list[str]:
+    """What the newest terminal showed that was seen at an end, without blank lines."""
     panes = (one.evidence["pane"] for one in reversed(found.triage) if one.evidence.get("pane"))
     seen: list[str] = next(panes, [])
-    shown = [clip(f"    | {line}", here.width) for line in seen[-PANE_LINES:] if line.strip()]
-    return ["  the end of its terminal:", *shown] if shown else []
+    return [line for line in seen if line.strip()]
+
+
+def _cited(words: Sequence[str], here: Page) -> list[str]:
+    return [clip(f"    | {line}", here.width) for line in words]
 
 
 def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
@@ -145,11 +157,12 @@ def _prescribed(one: clinic.Prescription) -> str:
 
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
     lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
-    lines = [clip(f"{lead} held of tried      median", here.width)]
+    lines = [clip(f"{lead} healed held of tried      median", here.width)]
     for one in found:
         cause, detail, _, treatment, harness = one.group
         name = detail or cause
         row = f"{pad(name, CAUSE_COLUMNS)} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
+        row = f"{row} {one.healed:>6}"
         lines.append(clip(f"{row} {_held(one):<18} {ago(one.seconds) if one.seconds is not None else '-'}", here.width))
     return lines
 

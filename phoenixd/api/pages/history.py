@@ -8,11 +8,12 @@ from itertools import groupby
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.context import context
-from phoenixd.api.pages.layout import SET_IN, Page, clip, counted, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, name_column, pad, page, wrap
 from phoenixd.api.pages.status import answer_choice, reason, side_by_side
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
+from phoenixd.core.facts import Verb
 from phoenixd.core.projection import Row
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry
@@ -25,6 +26,12 @@ LENGTHS = frozenset({
     "over", "ran_for", "silent_for", "waited_for_people",
 })  # fmt: skip
 """Readings that are lengths of time, beside those that bear the name of such a key of the configuration."""
+ORDERED: dict[Verb, str] = {
+    "declare": "declared", "start": "started", "stop": "stopped", "restart": "restarted", "remove": "removed",
+    "undo": "undone", "mute": "muted", "unmute": "unmuted", "acknowledge": "acknowledged", "answer": "answered",
+    "breaker": "breakers set", "send": "texts sent",
+}  # fmt: skip
+"""Every order of a person, as it is counted."""
 REPEATS_SHOWN = 1
 NAMES_SHOWN = 5
 
@@ -45,11 +52,12 @@ def since(stretch: Stretch, here: Page) -> str:
         quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
     lines = wrap(f"{period}, {quality}", here.width)
     lines += _deaths(stretch, here)
-    if digest.unstarted:
-        tries = [f"{name} {counted(count, 'time')}" for name, count in sorted(digest.unstarted.items())]
+    if digest.failed_starts:
+        so_far = {name: " (not up so far)" for name in digest.unstarted}
+        tries = [f"{name} {count}{so_far.get(name, '')}" for name, count in sorted(digest.failed_starts.items())]
         if len(tries) > NAMES_SHOWN:
             tries[NAMES_SHOWN:] = [f"and {len(tries) - NAMES_SHOWN} more agents (phoenixctl status)"]
-        lines += _line("unstarted", len(digest.unstarted), ", ".join(tries), here)
+        lines += _line("starts", sum(digest.failed_starts.values()), f"failed: {', '.join(tries)}", here)
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if stretch.waiting:
@@ -64,18 +72,10 @@ def since(stretch: Stretch, here: Page) -> str:
         lines += _line("finished", digest.finished, f"ended by themselves{_ways(digest.finished_by)}", here)
     if digest.iterations:
         lines += _line("iterations", digest.iterations, "of loops ended as they should, and the next followed", here)
-    asked = [
-        f"{word} {count}"
-        for count, word in (
-            (digest.started, "started"),
-            (digest.stopped, "stopped"),
-            (digest.sent, "texts sent"),
-            (digest.not_delivered, "not delivered"),
-        )
-        if count
-    ]
+    asked = [f"{word} {digest.orders[verb]}" for verb, word in ORDERED.items() if verb in digest.orders]
+    asked += [f"not delivered {digest.not_delivered}"] if digest.not_delivered else []
     if asked:
-        lines += [f"  {'orders':<14} {', '.join(asked)}"]
+        lines += _line("orders", "", ", ".join(asked), here)
     if len(lines) == 1:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
     when = here.local(digest.since)
@@ -206,13 +206,16 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
         again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
         parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
     unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
-    for name, count in sorted(digest.healing_agents.items()):
+    for name, count in sorted(digest.unhealed_agents.items()):
         word = stretch.running_again.get(name)
         unhealed.append(f"{name} {count} ({f'running again, {word}' if word else 'not back'})")
+    unhealed += [f"{name} {count} (stopped)" for name, count in sorted(digest.stopped_agents.items())]
     if len(unhealed) > NAMES_SHOWN:
         unhealed[NAMES_SHOWN:] = [f"and {len(unhealed) - NAMES_SHOWN} more agents (phoenixctl status)"]
-    if digest.ended:
-        unhealed.append(f"{digest.ended} of agents that were stopped since")
+    if digest.released:
+        unhealed.append(f"{digest.released} of agents that were down and started since")
+    if digest.removed:
+        unhealed.append(f"{digest.removed} of agents that were removed since")
     lines = _line("deaths", digest.deaths, parts[0], here) if parts else []
     if unhealed:
         text = f"not healed: {', '.join(unhealed)}"
@@ -228,6 +231,6 @@ def _deaths_more(count: int) -> str:
     return "1 death more" if count == 1 else f"{count} deaths more"
 
 
-def _line(label: str, count: int, text: str, here: Page) -> list[str]:
+def _line(label: str, count: int | str, text: str, here: Page) -> list[str]:
     first, *rest = wrap(text, max(20, here.width - 17)) or [""]
     return [f"  {label:<10} {count:>3} {first}", *(f"{'':<17}{line}" for line in rest)]

@@ -243,14 +243,18 @@ def _since_line(digest: Digest | None, running_again: Collection[str], here: Pag
     after = f" after {digest.repeated} more" if digest.repeated else ""
     parts = [f"{digest.healed} healed{after}"] if digest.healed else []
     # "healing" is what an agent is at, by its group alone: these are deaths, and most of their agents may be idle.
-    again = {name: count for name, count in digest.healing_agents.items() if name in running_again}
-    for told, counts in (("running again", again), ("not back", _without(digest.healing_agents, again))):
+    again = {name: count for name, count in digest.unhealed_agents.items() if name in running_again}
+    for told, counts in (("running again", again), ("not back", _without(digest.unhealed_agents, again))):
         if counts:
             parts.append(f"{sum(counts.values())} {told} ({_whose(counts)})")
     if digest.quarantined:
         parts.append(f"{digest.quarantined} quarantined ({_whose(digest.quarantined_agents)})")
-    if digest.ended:
-        parts.append(f"{digest.ended} stopped since")
+    if digest.stopped_agents:
+        parts.append(f"{sum(digest.stopped_agents.values())} stopped ({_whose(digest.stopped_agents)})")
+    if digest.released:
+        parts.append(f"{digest.released} were down, started since")
+    if digest.removed:
+        parts.append(f"{digest.removed} removed since")
     least = "" if digest.complete else "at least "
     deaths = f"{least}{'1 death' if digest.deaths == 1 else f'{digest.deaths} deaths'}"
     more = f"; {failed}" if failed else ""
@@ -267,7 +271,7 @@ def unstarted(digest: Digest) -> str:
     return f"{_whose(digest.unstarted)} could not be started" if digest.unstarted else ""
 
 
-def _whose(counts: Mapping[str, int]) -> str:
+def _whose(counts: Collection[str]) -> str:
     """Deaths are of agents: without their names three deaths look like three agents."""
     if len(counts) <= NAMES_SHOWN:
         return ", ".join(sorted(counts))

@@ -33,6 +33,7 @@ CLINIC: dict[str, Schema] = {
             "prescription": words("retry", "modify_prompt", "summarize_history", "abort"),
             "treatment": STRING,
             "harness": STRING,
+            "healed": COUNT,
             "tried": COUNT,
             "held": COUNT,
             "low": or_null(NUMBER),

@@ -18,6 +18,7 @@ from phoenixd.api.schemas.shapes import (
     ref,
     words,
 )
+from phoenixd.core.facts import VERBS
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
@@ -106,6 +107,7 @@ PEOPLE: dict[str, Schema] = {
                     "healing": COUNT,
                     "running_again": COUNT,
                     "quarantined": COUNT,
+                    "released": COUNT,
                     "ended": COUNT,
                     "resumed": COUNT,
                     "fresh": COUNT,
@@ -113,9 +115,11 @@ PEOPLE: dict[str, Schema] = {
                     "agents": a_list(STRING),
                 }
             ),
+            "failed_starts": COUNT,
             "unstarted": a_list(STRING),
             "waiting": a_list(ref("Item")),
             "outages": COUNT,
+            "orders": an_object({str(verb): COUNT for verb in VERBS}),
             "sent": COUNT,
             "not_delivered": COUNT,
             "started": COUNT,

@@ -57,6 +57,8 @@ def limits(item: InboxItem) -> str:
     """Why it cannot be allowed from afar, in words; empty where it can."""
     if item.left or item.kind == PROPOSAL:
         return ""
+    if item.answer_by == "command":
+        return "no answer ends it: a command does"
     if item.kind not in ASKS:
         return "only its terminal has what it asks for"
     if not item.hold:

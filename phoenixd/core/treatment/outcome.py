@@ -107,16 +107,19 @@ def decided(one: Treated, outcome: Outcome, why: str, now: Moment) -> Treated:
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One treatment as it is counted. seconds: from the failure to productive work."""
+    """One treatment as it is counted. healed: the run that followed was productive; seconds: from the failure on."""
 
     group: tuple[str, ...]
     outcome: Outcome
     seconds: float | None
+    healed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """How often a group's treatments held. tried: those whose outcome is known to be held or failed.
+    """How often a group's treatments healed and held. tried: those whose outcome is known to be held or failed.
+
+    healed: those after which the run was productive, as `since` counts deaths; whether they held is known later.
 
     low, high: the interval in which the true share lies with 95 %; None where nothing was tried.
     """
@@ -129,6 +132,7 @@ class Figure:
     low: float | None
     high: float | None
     seconds: float | None
+    healed: int = 0
 
 
 def figures(trials: Iterable[Trial]) -> tuple[Figure, ...]:
@@ -146,7 +150,7 @@ def _figure(group: tuple[str, ...], found: list[Trial]) -> Figure:
     took = [one.seconds for one in found if one.seconds is not None]
     return Figure(
         group, tried, held, sum(one.outcome == "open" for one in found), sum(one.outcome == "moot" for one in found),
-        low, high, _median(took),
+        low, high, _median(took), sum(one.healed for one in found),
     )  # fmt: skip
 
 

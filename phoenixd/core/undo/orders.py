@@ -46,9 +46,8 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
         acts = tuple(one for one in acts if one.agent != name or one.verb != "stop")
     verb = _verb(event, agent)
     if event.act and verb is not None:
-        acts = age.lasting((*acts, _act(agent, name, event.act, verb, event.by, now)), now)
-    elif event.act and isinstance(event, StopRequested):
-        acts = age.lasting((*acts, *_said_again(before, agent, name, event, now)), now)
+        again = _said_again(before, agent, name, event, now) if isinstance(event, StopRequested) else None
+        acts = age.lasting((*acts, again or _act(agent, name, event.act, verb, event.by, now)), now)
     return found if acts == found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=acts))
 
 
@@ -65,12 +64,14 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     )  # fmt: skip
 
 
-def _said_again(before: Fleet, agent: Agent, name: str, event: StopRequested, now: Moment) -> tuple[Undoable, ...]:
-    """The stop that brought this run down, as the act of who stops it once more: else undo would take an older act."""
+def _said_again(before: Fleet, agent: Agent, name: str, event: StopRequested, now: Moment) -> Undoable | None:
+    """The stop that brought this run down, or is to, as the act of who stops it once more; None where no stop did."""
+    if _is_up(agent) or isinstance(agent.state, Quarantined):
+        return None
     stops = [one for one in before.undoable if (one.agent, one.verb) == (name, "stop")]
-    if not stops or stops[-1].incarnation != agent.incarnation or not isinstance(agent.state, Stopped | Stopping):
-        return ()
-    return (replace(stops[-1], act=event.act, by=event.by, at_wall=now.wall, at=now.at),)
+    if not stops or stops[-1].incarnation != agent.incarnation:
+        return None
+    return replace(stops[-1], act=event.act, by=event.by, at_wall=now.wall, at=now.at)
 
 
 def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
@@ -148,6 +149,8 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return Decision(agent, reason=f"undo asked by {by}: it is to run already")
         case Stopped() if act.quarantine is not None and agent.incarnation == act.incarnation:
             return _given_up(returning, act.quarantine, by, now)
+        case _ if act.verb == "stop" and not act.was_up:
+            return Decision(agent, reason=f"undo asked by {by}: it was to be down already")
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
@@ -195,14 +198,17 @@ def _session(agent: Agent) -> Session | None:
     return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
 
 
-def _verb(event: Act, agent: Agent | None) -> UndoVerb | None:
-    """What can be taken back of this order: a stop that ended something, a fresh start, a removal."""
+def _verb(event: Act, agent: Agent) -> UndoVerb | None:
+    """What can be taken back of this order: a stop, a fresh start, a removal.
+
+    Also a stop of what was down by itself is an act: who takes back what he did last means that, and no older act of
+    somebody else.
+    """
     if isinstance(event, AgentWithdrawn):
         return "remove"
     if isinstance(event, StopRequested):
-        return "stop" if agent is not None and (_is_up(agent) or isinstance(agent.state, Quarantined)) else None
-    has_session = agent is not None and agent.session is not None
-    return "fresh" if event.fresh and has_session else None
+        return "stop"
+    return "fresh" if event.fresh and agent.session is not None else None
 
 
 def _refused(agent: Agent, message: str, remedy: str) -> Decision:

@@ -36,6 +36,7 @@ from phoenixd.memory.brief.cleaned import Cleaners
 from phoenixd.memory.brief.composition import cleaned_git
 from phoenixd.memory.brief.known_loops import texts_of
 from phoenixd.memory.brief.ledgers import LedgerLook, Ledgers
+from phoenixd.memory.brief.loops.over import over
 from phoenixd.memory.brief.surroundings import around, numbered
 from phoenixd.memory.brief.switch import Switch
 from phoenixd.memory.brief.writing import Outcome, write_brief
@@ -85,6 +86,10 @@ class BriefRuns:
             return desk.shelf.state, desk.brief_record()
         async with desk.lock:
             return await self._publication.write_safely(desk, lambda: self._read(desk, agent))
+
+    def over(self, agent: Agent, state: StateDocument, record: BriefRecord) -> frozenset[str]:
+        """Open loops of what the agent asked, and asks no more."""
+        return over(state, around(agent, record, self._publication.desks.desk_of(agent).clean))
 
     async def write(self, agent: Agent, due: Due) -> Outcome | None:
         """One run: gather, ask, judge, switch. Raises PhoenixdError and OSError, with nothing switched.

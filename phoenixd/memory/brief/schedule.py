@@ -87,6 +87,10 @@ class Briefing:
         """The run before which the loops of the one before it were settled, by incarnation."""
         self._left: dict[str, list[Agent]] = {}
         """Agents as they were before they went on in another session, of which the last words are to be read."""
+        self._over: dict[str, float] = {}
+        """When it was noticed that an open loop tells of something that is asked no more (wall)."""
+        self._left_over: dict[str, frozenset[str]] = {}
+        """Such loops that a run has read since, and left open."""
         self._asked: dict[str, Cause] = {}
         self._not_before: dict[str, float] = {}
         self._plans: dict[str, Due] = {}
@@ -117,6 +121,7 @@ class Briefing:
         """Write no brief of an agent any more: it is removed, or the papers are its successor's."""
         for known in (
             self._agents, self._plans, self._settled, self._left, self._turned, self._asked, self._not_before,
+            self._over, self._left_over,
         ):  # fmt: skip
             known.pop(name, None)
 
@@ -263,7 +268,15 @@ class Briefing:
             return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
         if self._left.get(agent.name):
             return record, Due(now, Cause.LEFT, "its session was left for another")
-        seen = replace(seen_of(agent, state, self._turned.get(agent.name, 0.0)), held=self._held(agent))
+        if self._runs.over(agent, state, record) - self._left_over.get(agent.name, frozenset()):
+            self._over.setdefault(agent.name, now)
+        else:
+            self._over.pop(agent.name, None)
+        seen = replace(
+            seen_of(agent, state, self._turned.get(agent.name, 0.0)),
+            held=self._held(agent),
+            over=self._over.get(agent.name, 0.0),
+        )
         return record, next_run(record.ledger, agent.spec.brief, self._calendar(), seen, now)
 
     def _held(self, agent: Agent) -> str:
@@ -301,6 +314,9 @@ class Briefing:
         turned = self._turned.get(agent.name, 0.0)
         if not turned <= began < turned + LAG:
             self._turned.pop(agent.name, None)
+        noticed = self._over.get(agent.name, began)
+        if not noticed <= began < noticed + LAG:
+            self._left_over[agent.name] = self._runs.over(agent, *await self._runs.look(agent))
         self._asked.pop(agent.name, None)
         self._not_before.pop(agent.name, None)
         return outcome

@@ -37,7 +37,7 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
         return "it was answered from the inbox, or is no longer asked"
     asked = [question for one in seen.ledger.questions.values() for question in one.questions]
     if mine:
-        is_told = extra(loop, TOLD) == BY_HOOK or any(_source(question.text) == mine for question in asked)
+        is_told = extra(loop, TOLD) == BY_HOOK or any(source(question.text) == mine for question in asked)
         return "it was answered, or the session went on without an answer" if is_told else None
     is_told = any(question.text and normal(question.text) in normal(loop.text) for question in asked)
     return "it was asked again, and is no longer open" if is_told else None
@@ -55,8 +55,9 @@ def _unanswered(seen: Seen) -> Iterator[AskedQuestion]:
 def _found(text: str, options: tuple[str, ...], at: float | None, told: str) -> Found:
     choices = f" ({' / '.join(options)})" if options else ""
     shown = f"Asked, not answered: {quoted(text + choices)}"
-    return Found(KIND, _source(text), shown, at, extras={TOLD: told})
+    return Found(KIND, source(text), shown, at, extras={TOLD: told})
 
 
-def _source(text: str) -> str:
+def source(text: str) -> str:
+    """What a question is as the source of its loop."""
     return f"question {digest(normal(text))[:8]}"

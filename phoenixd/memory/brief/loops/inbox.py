@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from phoenixd.documents.brief.around import Waits
 from phoenixd.documents.state import OpenLoop
 from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_of
 
@@ -12,9 +13,13 @@ KIND = "inbox"
 
 def found(seen: Seen) -> Iterator[Found]:
     for item in seen.around.inbox:
-        yield Found(
-            KIND, f"item {item.id}", f"Waits for a person, {item.kind}: {quoted(item.text)}", item.at, is_same=True
-        )
+        shown = f"Waits for a person, {item.kind}: {quoted(item.text)}"
+        yield Found(KIND, source(item), shown, item.at, is_same=True)
+
+
+def source(item: Waits) -> str:
+    """What an item is as the source of its loop."""
+    return f"item {item.id}"
 
 
 def closed(loop: OpenLoop, seen: Seen) -> str | None:

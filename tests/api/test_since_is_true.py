@@ -1,0 +1,158 @@
+"""What `since`, `status` and top say of deaths, starts and orders is what is true now, and counts never shrink."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phoenixd.core.events.orders import (
+    AgentWithdrawn,
+    BreakerCorrupt,
+    BreakerReset,
+    MuteRequested,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+    UndoRequested,
+    UnmuteRequested,
+)
+from tests.api.conftest import Live
+from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+
+CLASSES = ("healed", "repeated", "running_again", "healing", "quarantined", "released", "ended")
+
+
+@pytest.fixture
+def daemon() -> FakeDaemon:
+    daemon = FakeDaemon(stands_at=FIXTURE_EPOCH)
+    daemon.declare("docs")
+    return daemon
+
+
+def give_up(daemon: FakeDaemon, name: str = "docs") -> None:
+    for _ in range(5):
+        daemon.die(name)
+        daemon.pass_time(30)
+    assert daemon.state.agents[name].state_name == "quarantined"
+
+
+async def told(live: Live) -> tuple[dict[str, Any], str, str]:
+    """The classes of deaths that are not empty, the page, and the line of status."""
+    deaths = (await live.ask("GET", "/v1/since?time=8h")).json["deaths"]
+    assert deaths["total"] == sum(deaths[one] for one in CLASSES)
+    page = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+    status = (await live.ask("GET", "/v1/agents", text=True)).text
+    return {one: deaths[one] for one in CLASSES if deaths[one]}, page, status.splitlines()[1]
+
+
+async def test_nobody_is_in_quarantine_whose_agent_was_stopped(live: Live, daemon: FakeDaemon) -> None:
+    """A newcomer read "9 quarantined" when nobody was in quarantine any more."""
+    give_up(daemon)
+    assert (await told(live))[0] == {"quarantined": 5}
+    daemon.happen(StopRequested("docs"))
+
+    classes, page, line = await told(live)
+
+    assert classes == {"ended": 5}
+    assert "not healed: docs 5 (stopped)\n" in page
+    assert "5 stopped (docs)." in line
+    assert "quarantined" not in page + line
+
+
+async def test_deaths_before_somebody_began_the_agent_anew_are_no_part_of_its_next_story(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """Neither does phoenixd claim as healed what a person has started, nor is it quarantined or stopped any more."""
+    give_up(daemon)
+    daemon.happen(StartRequested("docs"))
+    classes, page, line = await told(live)
+    assert classes == {"released": 5}
+    assert "not healed: 5 of agents that were down and started since\n" in page
+    assert "5 were down, started since." in line
+
+    daemon.produce("docs")
+    assert (await told(live))[0] == {"released": 5}
+    daemon.pass_time(600)
+    daemon.die("docs")
+    daemon.produce("docs")
+    assert (await told(live))[0] == {"healed": 1, "released": 5}
+
+
+async def test_stopped_is_said_of_no_agent_that_runs(live: Live, daemon: FakeDaemon) -> None:
+    daemon.die("docs")
+    daemon.happen(StopRequested("docs", act="a1"))
+    assert (await told(live))[0] == {"ended": 1}
+    daemon.happen(StartRequested("docs"))
+    assert (await told(live))[0] == {"released": 1}
+
+
+async def test_a_quarantine_that_an_undo_brought_back_is_one(live: Live, daemon: FakeDaemon) -> None:
+    give_up(daemon)
+    daemon.happen(StopRequested("docs", act="a1"))
+    daemon.happen(UndoRequested("docs", "a1"))
+
+    assert (await told(live))[0] == {"quarantined": 5}
+
+
+async def test_deaths_of_a_removed_agent_are_said_to_be_of_one(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("other")
+    give_up(daemon)
+    daemon.happen(AgentWithdrawn("docs"))
+
+    classes, page, line = await told(live)
+
+    assert classes == {"ended": 5}
+    assert "5 of agents that were removed since\n" in page
+    assert "5 removed since." in line
+
+
+async def test_a_healed_death_stays_healed_whatever_becomes_of_its_agent(live: Live, daemon: FakeDaemon) -> None:
+    daemon.die("docs")
+    daemon.produce("docs")
+    for happens in (StopRequested("docs"), StartRequested("docs"), AgentWithdrawn("docs")):
+        daemon.happen(happens)
+        daemon.declare("other")
+        assert (await told(live))[0] == {"healed": 1}
+
+
+async def test_failed_starts_are_counted_for_good_and_who_is_not_up_so_far_is_told(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """A newcomer read fewer failed starts the second time, although nobody had looked in between."""
+    daemon.fails_with = 127
+    daemon.declare("noexec")
+    daemon.declare("gone")
+    daemon.fails_with = None
+    daemon.happen(StartRequested("noexec"))
+    daemon.happen(AgentWithdrawn("gone"))
+
+    found = (await live.ask("GET", "/v1/since?time=8h")).json
+    _, page, line = await told(live)
+
+    assert (found["failed_starts"], found["unstarted"]) == (2, [])
+    assert "  starts       2 failed: gone 1, noexec 1\n" in page
+    assert "could not be started" not in line, "that one runs, and the other one is gone"
+
+
+async def test_every_order_of_a_person_is_counted(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("shop")
+    for order in (
+        RestartRequested("docs"), StopRequested("docs", act="a1"), UndoRequested("docs", "a1"),
+        MuteRequested("docs", 60.0), UnmuteRequested("docs"), BreakerReset("docs"), AgentWithdrawn("shop"),
+        StopRequested("docs"), StopRequested("docs"), StartRequested("docs"), StartRequested("docs"),
+        BreakerCorrupt("docs", "no JSON"),
+    ):  # fmt: skip
+        assert daemon.happen(order) is None
+
+    found = (await live.ask("GET", "/v1/since?time=8h")).json
+
+    assert {verb: count for verb, count in found["orders"].items() if count} == {
+        "declare": 2, "restart": 1, "stop": 2, "undo": 1, "mute": 1, "unmute": 1, "breaker": 1, "remove": 1, "start": 1,
+    }  # fmt: skip
+    assert (found["started"], found["stopped"], found["sent"]) == (1, 2, 0)
+    _, page, _ = await told(live)
+    said = " ".join(page[page.index("  orders") :].split())
+    assert said.startswith(
+        "orders declared 2, started 1, stopped 2, restarted 1, removed 1, undone 1, muted 1, unmuted 1, breakers set 1"
+    )
