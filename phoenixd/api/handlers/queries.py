@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
@@ -106,34 +107,49 @@ def _no_number(verdict: str) -> Problem:
 
 async def since(ask: Ask) -> Reply:
     now = ask.service.now()
-    start = await _start(ask, str(ask.arguments["time"]))
+    words = str(ask.arguments["time"])
+    start = await _start(ask, words, "phoenixctl since 8h")
     digest = await ask.chronicle.digest(start)
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     begins, fleet = await ask.chronicle.begins(start), ask.service.fleet()
     stretch = Stretch(digest, now.wall, all_items(fleet), begins, running_again(digest, fleet))
-    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
+    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here, words))
 
 
 async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
     rows_of = ask.written_by(str(agent)) if agent is not None else written_of(ask, chosen(ask))
-    start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
+    words = arguments["since"]
+    start = await _start(ask, words, "phoenixctl events --since 8h") if words is not None else None
     after, before = arguments["after"], arguments["before"]
-    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else 10_000)
+    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else text_history.MOST_SHOWN)
+    # A page after a row begins there; any other is the newest one, or the one that ends before a row.
+    newest = (start is None and after is None) or arguments["lines"] is not None or before is not None
+    # One row more than is shown tells whether any was left out.
     rows = await ask.service.journal.read(
         agent=rows_of,
         after=after or 0,
         before=before,
         since_wall=start,
-        limit=lines,
-        # A page after a row begins there; any other is the newest one, or the one that ends before a row.
-        newest=(start is None and after is None) or arguments["lines"] is not None or before is not None,
+        limit=lines + 1,
+        newest=newest,
         story=is_story(ask),
     )
+    is_cut = len(rows) > lines
+    rows = rows[-lines:] if newest else rows[:lines]
     told = [representation.event(row) for row in rows]
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
-    return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
+    asked = _asked(ask, since=words if newest else None)
+    left_out = text_history.LeftOut(asked, lines, is_older=newest) if is_cut else None
+    return Reply(body, lambda here: text_history.events(rows, here, agent=agent, left_out=left_out))
+
+
+def _asked(ask: Ask, since: str | None) -> str:
+    """The command that asks for these events, but for their number."""
+    whom = str(ask.arguments["agent"] or ask.arguments["select"] or "").split()
+    options = [*([] if is_story(ask) else ["--all"]), *([] if since is None else ["--since", since])]
+    return " ".join(["phoenixctl events", *map(shlex.quote, (*whom, *options))])
 
 
 def is_story(ask: Ask) -> bool:
@@ -280,14 +296,14 @@ async def health(ask: Ask) -> Reply:
     return Reply({"ok": True}, said("ok"))
 
 
-async def _start(ask: Ask, words: str) -> float:
+async def _start(ask: Ask, words: str, remedy: str) -> float:
     now = ask.service.now().wall
     if words == "last":
         return await ask.chronicle.last_look(ask.caller.uid, now)
     try:
         return parse_past(words, now, None)
     except ValueError as error:
-        raise Problem("invalid", str(error), "phoenixctl since 8h") from None
+        raise Problem("invalid", str(error), remedy) from None
 
 
 def _agent(ask: Ask) -> representation.Json | None:
