@@ -42,6 +42,7 @@ from phoenixd.api.handlers import (
     streams,
     tasks,
     tokens,
+    waits,
 )
 from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import served
@@ -66,6 +67,7 @@ EXIT_HEADER = "phoenix-exit"
 ROOMS = (
     feeds,
     queries,
+    waits,
     commands,
     sending,
     acting,

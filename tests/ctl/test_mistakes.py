@@ -131,6 +131,8 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("wait docs --for idel", 2, "phoenixctl wait: --for cannot be 'idel'; did you mean idle? it is one of:"),
     ("wait nobody --for idle", 4, "there is no agent nobody"),
     ("wait docs --for stopped --timeout 0", 8, "not stopped in time: docs is running"),
+    ("wait idle --for idle", 6, "idle is stopped, and does not become idle before it is started"),
+    ("wait idle --for running --timeout 7d", 6, "idle is stopped, and does not become running before it is started"),
     ("log -g '('", 2, "'(' is no regular expression: missing ), unterminated subpattern at positi"),
     ("log nobody", 4, "there is no agent nobody"),
     ("log --since never", 2, "'never' is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or 2026"),

@@ -24,12 +24,11 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded
-from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox as all_items
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import is_down, is_other, meant, shown
+from phoenixd.core.seat.finding import is_other, meant, shown
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import StoredEntry
 
@@ -113,7 +112,9 @@ async def since(ask: Ask) -> Reply:
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     begins, fleet = await ask.chronicle.begins(start), ask.service.fleet()
-    stretch = Stretch(digest, now.wall, all_items(fleet), begins, running_again(digest, fleet))
+    stretch = Stretch(
+        digest, now.wall, all_items(fleet), begins, running_again(digest, fleet), ask.chronicle.seen(ask.caller.uid)
+    )
     return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here, words))
 
 
@@ -194,53 +195,6 @@ async def read_pane(ask: Ask) -> Reply:
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
 
 
-async def wait_agent(ask: Ask) -> Reply:
-    ask.agent()
-    wanted, timeout = str(ask.arguments["for"]), float(ask.arguments["timeout"])
-    name = ask.name
-
-    def is_met(fleet: Fleet) -> bool:
-        agent = meant(fleet, name)
-        if agent is None:
-            return wanted == "stopped"
-        if wanted == "idle" and not condition.is_settled(agent, ask.service.now()):
-            return False
-        if wanted == "stopped" and not is_down(fleet, name):
-            return False
-        return wanted in (agent.state_name, condition.activity_word(agent))
-
-    def never_comes(fleet: Fleet) -> bool:
-        return wanted == "idle" and condition.tells_no_turns(meant(fleet, name), ask.service.now())
-
-    def is_over(fleet: Fleet) -> bool:
-        is_asked = wanted == "idle" and condition.needs_person(meant(fleet, name))
-        return is_met(fleet) or is_asked or never_comes(fleet)
-
-    # Nothing happens at the moment from which on a silent program is known as one, so it is looked at then.
-    window = min(timeout, ask.agent().spec.resume.window)
-    came = await ask.service.wait_for(is_over, window)
-    if not came and window < timeout and not never_comes(ask.service.fleet()):
-        came = await ask.service.wait_for(is_over, timeout - window)
-    if never_comes(ask.service.fleet()):
-        why = f"{name} tells nothing of its turns, so nobody knows when it is idle"
-        raise Problem("conflict", why, f"phoenixctl wait {name} --for running")
-    met = is_met(ask.service.fleet())
-    asks = came and not met
-    row = ask.row_if_any()
-    told = text_agent.summary(row) if row is not None else f"{name} is removed"
-    if asks and row is not None:
-        why = f": {row.waiting_for}" if row.waiting_for else ""
-        remedy = text.answer_command(row) if row.is_running else f"phoenixctl explain {name}"
-        message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
-    elif met:
-        message = told
-    else:
-        # Without a number: phoenixctl asks in rounds, and only it knows for how long in all.
-        message = f"not {wanted} in time: {told}. See: phoenixctl explain {name}"
-    body = {"met": met, "needs_person": asks, "agent": _agent(ask), "message": message}
-    return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
-
-
 async def doctor(ask: Ask) -> Reply:
     findings = await ask.service.doctor()
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
@@ -304,11 +258,6 @@ async def _start(ask: Ask, words: str, remedy: str) -> float:
         return parse_past(words, now, None)
     except ValueError as error:
         raise Problem("invalid", str(error), remedy) from None
-
-
-def _agent(ask: Ask) -> representation.Json | None:
-    row = ask.row_if_any()
-    return representation.agent(row, ask.service.loops(row.name)) if row is not None else None
 
 
 async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
