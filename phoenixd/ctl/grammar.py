@@ -220,6 +220,8 @@ def _help(operations: tuple[Operation, ...]) -> dict[str, Any]:
     told = "; ".join(f"{code}: {meaning}" for code, meaning in sorted(exits.items()))
     takes_command = any(parameter.type == "strings" for one in operations for parameter in one.parameters)
     example = "the command to run goes last, after --\n" if takes_command else ""
+    if any(parameter.name == "kind" for one in operations for parameter in one.parameters):
+        example += "what ends when its work is done is a job: --kind ephemeral -- make deploy\n"
     return {
         "help": summary,
         "description": summary,

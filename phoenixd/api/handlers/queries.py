@@ -19,7 +19,7 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.api.times import parse_past, rfc3339
-from phoenixd.core import condition, glance
+from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open
@@ -182,7 +182,13 @@ async def explain_agent(ask: Ask) -> Reply:
         "looks": agent.looks,
         "before": representation.event(before) if before is not None else None,
     }
-    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks, before))
+    is_job = bool(agent.crashes) and restart.may_be_a_job(agent.spec, agent.last_exit)
+    return Reply(
+        body,
+        lambda here: text_history.explain(
+            row, decisions, here, agent.incident, agent.looks, before, may_be_a_job=is_job
+        ),
+    )
 
 
 async def read_pane(ask: Ask) -> Reply:

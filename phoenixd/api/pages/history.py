@@ -106,11 +106,13 @@ def explain(
     incident: Incident | None = None,
     looks: int = 0,
     before: StoredEntry | None = None,
+    *,
+    may_be_a_job: bool = False,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state.
+    or the order that led to this state. may_be_a_job: see core.restart.
     """
     lines = wrap(f"{summary(row)}: {reason(row)}", here.width, SET_IN)
     if not decisions:
@@ -143,6 +145,11 @@ def explain(
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
     each = f"each note: phoenixctl events {row.name} --all"
+    if may_be_a_job:
+        lines += [
+            "",
+            *with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here.width),
+        ]
     if row.state == "quarantined":
         left = f"what it left: phoenixctl screen {row.name}"
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", left, here), each])
