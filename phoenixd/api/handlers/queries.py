@@ -192,13 +192,19 @@ async def explain_agent(ask: Ask) -> Reply:
 
 
 async def read_pane(ask: Ask) -> Reply:
-    ask.agent()
+    has_terminal(ask)
     captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
     # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
     shown = await asyncio.to_thread(representation.pane_text, captured)
     body = {"name": ask.name, "text": shown}
     empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
+
+
+def has_terminal(ask: Ask) -> None:
+    """Raise Problem where the agent never began, so that there is no terminal of it to be read."""
+    if not ask.agent().has_begun:
+        raise Problem("not_found", f"{ask.name} has no terminal: it never began", f"phoenixctl start {ask.name}")
 
 
 async def doctor(ask: Ask) -> Reply:
