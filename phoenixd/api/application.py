@@ -19,7 +19,7 @@ from starlette.types import Receive, Scope, Send
 from phoenixd.api import arguments, idempotency, problems, rights
 from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
-from phoenixd.api.exchange import Ask, Reply, here
+from phoenixd.api.exchange import Ask, Reply, here, width_in
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.handlers import (
     acting,
@@ -42,6 +42,7 @@ from phoenixd.api.handlers import (
     streams,
     tasks,
     tokens,
+    waits,
 )
 from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import served
@@ -66,6 +67,7 @@ EXIT_HEADER = "phoenix-exit"
 ROOMS = (
     feeds,
     queries,
+    waits,
     commands,
     sending,
     acting,
@@ -131,7 +133,8 @@ class Api:
     def _endpoint(self, operation: Operation) -> Callable[[Request], Awaitable[Response]]:
         async def endpoint(request: Request) -> Response:
             try:
-                return await self._told(self._answer(operation, request), as_text=_wants_text(request, operation))
+                query, as_text = request.scope["query_string"], _wants_text(request, operation)
+                return await self._told(self._answer(operation, request), query, as_text=as_text)
             except ClientDisconnect:
                 return Response(status_code=GONE)
 
@@ -139,7 +142,7 @@ class Api:
 
     async def look(self, look: Look, peer: Peer) -> Response:
         """What a look is answered that came by the short way."""
-        return await self._told(self._seen(look, peer), as_text=True)
+        return await self._told(self._seen(look, peer), look.query, as_text=True)
 
     async def _seen(self, look: Look, peer: Peer) -> Response:
         operation = look.operation
@@ -148,8 +151,8 @@ class Api:
         ask = Ask(self.service, self.chronicle, caller, given, feed=self.feed, wants_text=True)
         return _response(await _handle(operation, ask), ask, as_text=True)
 
-    async def _told(self, answering: Coroutine[None, None, Response], *, as_text: bool) -> Response:
-        """The answer, or why there is none."""
+    async def _told(self, answering: Coroutine[None, None, Response], query: bytes, *, as_text: bool) -> Response:
+        """The answer, or why there is none, in the columns that the query names: it may be what is wrong otherwise."""
         try:
             return await answering
         except Problem as refused:
@@ -162,7 +165,7 @@ class Api:
             problem = Problem(
                 "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
             )
-        return _refusal(problem, problem.text(here({}, self.service.now())) if as_text else None)
+        return _refusal(problem, problem.text(here(width_in(query), self.service.now())) if as_text else None)
 
     def _let_in(self, operation: Operation, peer: Peer, authorization: str | None, name: str | None) -> Caller:
         caller = self.doorkeeper.caller(peer, authorization)

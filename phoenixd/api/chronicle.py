@@ -30,6 +30,7 @@ class Chronicle:
         self._digests: OrderedDict[float, Digest] = OrderedDict()
         self._looks: dict[int, tuple[float, float]] = {}
         self._written: dict[int, float] = {}
+        self._seen: dict[int, float] = {}
         self._turn = asyncio.Lock()
 
     async def digest(self, since: float) -> Digest:
@@ -80,7 +81,12 @@ class Chronicle:
         _, latest = await self._look(uid)
         if wall > latest:
             self._looks[uid] = (wall, wall)
+            self._seen[uid] = wall
             await self._journal.remember(f"looked:{uid}", f"{wall!r} {wall!r}")
+
+    def seen(self, uid: int) -> float | None:
+        """Up to when this operator has said to have seen all, since this daemon began; None where they did not."""
+        return self._seen.get(uid)
 
     async def _look(self, uid: int) -> tuple[float, float]:
         if uid not in self._looks:

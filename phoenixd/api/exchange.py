@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phoenixd.api import exits, problems
 from phoenixd.api.arguments import Arguments
-from phoenixd.api.pages.layout import SET_IN, Page, page, page_columns, wrap
+from phoenixd.api.pages.layout import SET_IN, UNCUT, Page, page, page_columns, wrap
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller
 from phoenixd.core.agent import Agent
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
     from phoenixd.api.chronicle import Chronicle
     from phoenixd.api.feed.live import Feed
     from phoenixd.api.service import Service
+
+NARROWEST = 20
+_WIDTH = re.compile(rb"(?:^|&)width=([0-9]{2,4})(?:&|$)")
 
 
 class Once(Protocol):
@@ -128,6 +132,12 @@ class Reply:
 def here(arguments: Arguments, now: Moment) -> Page:
     """The page that the caller reads from."""
     return Page(now.wall, page_columns(int(arguments.get("width") or 80)), colour=bool(arguments.get("colour")))
+
+
+def width_in(query: bytes) -> Arguments:
+    """The width that a query names, whatever else stands in it; nothing where it names none."""
+    found = _WIDTH.search(query)
+    return {"width": int(found[1])} if found is not None and NARROWEST <= int(found[1]) <= UNCUT else {}
 
 
 def said(*sentences: str) -> Callable[[Page], str]:

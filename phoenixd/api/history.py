@@ -238,7 +238,7 @@ def _way(end: RunEnded) -> str:
 class Stretch:
     """A digest, when it was asked for, and what still waits. journal_begins: None when it reaches back far enough.
 
-    running_again: see there.
+    running_again: see there. seen: up to when its reader has said to have seen all, where that was said lately.
     """
 
     digest: Digest
@@ -246,6 +246,7 @@ class Stretch:
     waiting: tuple[InboxItem, ...] = ()
     journal_begins: float | None = None
     running_again: Mapping[str, str] = field(default_factory=dict)
+    seen: float | None = None
 
 
 def running_again(digest: Digest, fleet: Fleet) -> dict[str, str]:

@@ -76,9 +76,11 @@ class Problem(Exception):
 
     def text(self, here: Page) -> str:
         """What phoenixctl prints: the reason, then the next thing to do on a line of its own, which can be copied."""
-        return page(
-            [*wrap(self.detail, here.width, SET_IN), *([f"do: {' '.join(self.remedy.split())}"] if self.remedy else [])]
-        )
+        first, *rest = self.detail.split("\n")
+        told = wrap(first, here.width, SET_IN)
+        for line in rest:
+            told += [SET_IN + part for part in wrap(line, here.width - len(SET_IN), SET_IN)]
+        return page([*told, *([f"do: {' '.join(self.remedy.split())}"] if self.remedy else [])])
 
 
 def of_refusal(refusal: Refusal) -> Problem:

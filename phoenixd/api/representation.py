@@ -302,6 +302,7 @@ def stretch(told: Stretch) -> Json:
         "to": rfc3339(told.until),
         "complete": digest.complete and told.journal_begins is None and digest.untyped_until is None,
         "journal_begins": rfc3339(told.journal_begins),
+        "seen": rfc3339(told.seen),
         "deaths": {
             "total": digest.deaths,
             "healed": digest.healed,

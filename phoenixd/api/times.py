@@ -34,6 +34,7 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
         if hour > 23 or minute > 59 or second > 59:
             raise ValueError(f"{text!r} is no time of day")
         moment = local.replace(hour=hour, minute=minute, second=second, microsecond=0)
+        # Who types a time of day that has yet to come means that of yesterday; see `is_yet_to_come`.
         return (moment if moment <= local else moment - timedelta(days=1)).timestamp()
     if is_duration(text):
         return max(0.0, now - parse_duration(text))
@@ -44,6 +45,14 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
         raise ValueError(
             f"{text[:40]!r} is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or 2026-11-20T18:00:00Z"
         ) from None
+
+
+def is_yet_to_come(text: str, now: float, zone: tzinfo | None) -> bool:
+    """Whether a text is a time of day that today has yet to reach, so that `parse_past` goes back to yesterday's."""
+    if _CLOCK.fullmatch(text.strip()) is None:
+        return False
+    local = datetime.fromtimestamp(now, zone)
+    return datetime.fromtimestamp(parse_past(text, now, zone), zone).date() != local.date()
 
 
 def ago(seconds: float) -> str:

@@ -6,7 +6,7 @@ from typing import Literal, assert_never
 
 from phoenixd.core import alerts, restart
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
 
@@ -82,6 +82,14 @@ def needs_person(agent: Agent | None) -> bool:
     if isinstance(state, Running) and state.activity.waiting is not None and state.activity.waiting.dismissed:
         return False
     return isinstance(agent.state, Quarantined) or activity_word(agent) == "waiting"
+
+
+def stays_down(agent: Agent | None) -> bool:
+    """Whether no run of an agent begins before a person starts it; who has turns in a sequence is started for them."""
+    if agent is None or (agent.spec.turn_of is not None and not agent.left_out):
+        return False
+    is_stopped = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
+    return is_stopped or isinstance(agent.state, Quarantined)
 
 
 def is_between_iterations(agent: Agent) -> bool:

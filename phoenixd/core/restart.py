@@ -24,6 +24,8 @@ NOT_FOUND = 127
 
 CAUSES: dict[int, EndCause] = {HUNG: "hung", OVERTIME: "overtime"}
 """How an end that we decided on is told apart from a program's own exit of the same number."""
+A_JOB = "a job that ends so is of --kind ephemeral"
+"""What is told of a start that failed by ending with 0."""
 HOST_RETRY = 5.0
 """Least seconds between starts that the host refuses or cuts short; nothing of it counts against the agent."""
 
@@ -103,10 +105,17 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     if ended.failed_turn:
         return _count(rules, agent.crashes, ended, now, f"its last turn failed, and it ended with {ended.text}")
     if is_clean(spec, ended):
-        return _count(
-            rules, agent.crashes, ended, now, f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
-        )
+        what = f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
+        counted = _count(rules, agent.crashes, ended, now, what)
+        return replace(counted, reason=f"{counted.reason}; {A_JOB}") if may_be_a_job(spec, ended) else counted
     return _count(rules, agent.crashes, ended, now, _death_in_words(ended))
+
+
+def may_be_a_job(spec: AgentSpec, ended: LastExit | None) -> bool:
+    """Whether a failed start looks like a job that was done, of an agent whose kind is to stay."""
+    if ended is None or spec.kind is not Kind.RESIDENT or ended.cause != "exit" or ended.failed_turn:
+        return False
+    return ended.code == 0 and not ended.left and ended.lived < spec.early_exit
 
 
 def is_blameless(ended: LastExit) -> bool:

@@ -12,8 +12,10 @@ from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.core.durations import MAX_DURATION, parse_length
 from phoenixd.ctl import absence, calls, wire
-from phoenixd.ctl.grammar import Command, spelled
+from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.spelling import spelled
+from phoenixd.ctl.typed_times import BARE, SPOKEN
 
 CARRIED = ("fresh", "after_iteration", "wait", "timeout", "for", "why")
 """What a verb for many takes over of the verb for one."""
@@ -29,11 +31,6 @@ CONFLICT = 409
 NAMED = 20
 """Agents that a question names; of more it tells the number."""
 YES = ("y", "yes")
-BARE = re.compile(r"[0-9]+(\.[0-9]+)?")
-SPOKEN = frozenset(
-    "s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days w week weeks".split()
-)
-"""Units as people write them after a number; each begins with the unit that is meant."""
 
 
 def act(command: Command) -> int:

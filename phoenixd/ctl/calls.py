@@ -13,9 +13,10 @@ from phoenixd.api import exits
 from phoenixd.api.operations import BY_NAME
 from phoenixd.api.operations.operation import SEND_LIMIT, Operation
 from phoenixd.core.durations import parse_duration
-from phoenixd.ctl import absence, grammar, pager, wire
+from phoenixd.ctl import absence, pager, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.spelling import spelled
 
 ROUND = 60.0
 """Seconds of one question of `wait`; a daemon that restarts in between is only asked again."""
@@ -71,14 +72,14 @@ def insist(command: Command, operation: Operation, given: dict[str, Any], key: s
 
 
 def nothing_to_send(command: Command) -> int:
-    words = grammar.spelled(command, without=("text",))
+    words = spelled(command, without=("text",))
     return refuse(exits.USAGE, "there is nothing to send", f"{words} 'TEXT', or - for standard input")
 
 
 def not_known(command: Command, key: str, *more: str) -> int:
     """The daemon went away and did not come back: it is asked by the same key what became of the text."""
     code = absence.explain(places(command))
-    again = grammar.spelled(command, "--key", key, *more)
+    again = spelled(command, "--key", key, *more)
     return refuse(code, "what became of the text is not known yet", f"the same again: {again}")
 
 

@@ -7,7 +7,6 @@ import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
-from phoenixd import __version__
 from phoenixd.api import exits
 from phoenixd.ctl.grammar import Command, parse
 
@@ -89,9 +88,6 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments[:1] == ["--version"]:
-        print(f"phoenixctl {__version__}")
-        return 0
     if arguments and arguments[0] in PASSED_ON:
         passed_on: Callable[[list[str]], int] = _load(PASSED_ON[arguments[0]])
         return passed_on(arguments[1:])

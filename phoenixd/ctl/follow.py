@@ -11,6 +11,7 @@ from typing import Any
 
 from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.choosing import chosen
+from phoenixd.ctl.from_then_on import from_then_on
 from phoenixd.ctl.grammar import Command
 
 SILENCE = 30.0
@@ -24,7 +25,7 @@ Frame = tuple[str | None, str, str]
 
 def events(command: Command) -> int:
     """`events [NAME|SELECT...] [-f]`: the journal's rows, then what follows."""
-    command = chosen(command)
+    command = chosen(from_then_on(command))
     if not command.given.pop("follow", False):
         return calls.call(command)
     return follow(command, lambda data: print(data, flush=True), *([] if command.as_json else ["form=text"]))

@@ -4,27 +4,25 @@ from __future__ import annotations
 
 import argparse
 import re
-import shlex
 import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, NoReturn
 
+from phoenixd import __version__
 from phoenixd.api import exits
 from phoenixd.api.operations import OPERATIONS, verbs
-from phoenixd.api.operations.operation import Operation, Parameter
-from phoenixd.core.nearest import did_you_mean, nearest
+from phoenixd.api.operations.operation import Operation, Parameter, parameters
 from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
-from phoenixd.ctl.spare_words import choose_agents
+from phoenixd.ctl.slips import Complaint, Slip, in_words, left_over
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 EPILOG_COLUMNS = 78
 OF_EVERY_VERB = ("socket", "json", "color", "no_pager")
 COLOURS = wire.COLOURS
 SIGNED = re.compile(r"^#([0-9]+)$")
-LONGEST_TEXT = 100
-"""Characters of a text that a shown command repeats; of a longer one TEXT stands for it."""
+NEGATIVE = re.compile(r"-[0-9.]+[a-z]")
 COMMON = {
     "--socket": "the daemon's socket",
     "--json": "print JSON, whose keys are stable",
@@ -44,15 +42,6 @@ class Command:
     as_json: bool = False
 
 
-HABITS = {
-    "ps": "status", "ls": "status", "list": "status", "stat": "status", "kill": "stop", "halt": "stop",
-    "rm": "remove", "delete": "remove", "del": "remove", "new": "add", "create": "add", "tail": "log", "say": "send",
-    "tell": "send", "message": "send", "msg": "send", "reload": "apply", "check": "doctor", "open": "attach",
-    "shell": "attach", "quit": "down", "exit": "down", "shutdown": "down",
-}  # fmt: skip
-"""Verbs as other tools call them, and what they are here."""
-
-
 class Parser(argparse.ArgumentParser):
     """argparse whose complaints name the next thing to type, and whose help can be read from its first line. An option
     is written out: `down --agent` is a slip."""
@@ -64,47 +53,70 @@ class Parser(argparse.ArgumentParser):
         pager.show(self.format_help())
 
     def error(self, message: str) -> NoReturn:
-        # What argparse adds is the list of all verbs, which is what --help is for.
-        wrong = re.match(r"argument ([^:]+): invalid choice: '([^']*)' \(choose from (.*)\)", message, re.DOTALL)
-        said = message
-        if wrong is not None:
-            known = [word.strip(" '") for word in wrong[3].split(",")]
-            if wrong[1] in ("VERB", "WHAT"):
-                habit = HABITS.get(wrong[2]) if wrong[1] == "VERB" else None
-                close = f"; did you mean {habit}?" if habit in known else did_you_mean(wrong[2], known)
-                said = f"there is no verb {wrong[2]!r}{close}"
-            else:
-                meant = did_you_mean(wrong[2], known)
-                said = f"{wrong[1]} cannot be {wrong[2]!r}{meant or ';'} it is one of: {', '.join(known)}"
-        raise SystemExit(refuse(exits.USAGE, f"{self.prog}: {said}", f"{self.prog} --help"))
+        raise Complaint(self.prog, message)
 
 
 def parse(arguments: Sequence[str]) -> Command:
     """Understand a command line; raises SystemExit for help (0) and for what makes no sense (2)."""
+    try:
+        namespace = _read(arguments)
+    except Slip as slip:
+        raise SystemExit(refuse(exits.USAGE, slip.why, slip.remedy)) from None
+    spoken = namespace.pop("words", ("status",))
+    operations = verbs()[spoken]
+    wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"))
+    given = {name: value for name, value in namespace.items() if value is not None and name not in OF_EVERY_VERB}
+    if any(one.names == "items" for one in parameters(operations)):
+        _take_signs(given)
+    return Command(
+        spoken, _meant(operations, given), given, namespace.get("socket"), bool(namespace.get("json", False))
+    )
+
+
+def _read(arguments: Sequence[str]) -> dict[str, Any]:
+    """The values of a command line by name, and under `words` its verb where one was typed; raises Slip."""
     words, rest = list(arguments), None
     if "--" in words and _takes_command(words):
         place = words.index("--")
         words, rest = words[:place], words[place + 1 :]
-    grammar = parser(_verb(words))
-    found, left = grammar.parse_known_args(words)
+    try:
+        found, left = parser(_verb(words)).parse_known_args(_with_signs(words))
+    except Complaint as complaint:
+        raise in_words(complaint, arguments, _makes_sense) from None
     namespace = vars(found)
-    spoken: tuple[str, ...] = namespace.pop("words", ("status",))
-    operations = verbs()[spoken]
-    open_ended = next((one.name for one in _parameters(operations) if one.type == "words"), None)
+    operations = verbs()[namespace.get("words", ("status",))]
+    open_ended = next((one.name for one in parameters(operations) if one.type == "words"), None)
     if left and (open_ended is None or any(word.startswith("-") for word in left)):
-        raise SystemExit(_not_understood(spoken, operations, words, left, namespace))
+        raise left_over(namespace.get("words"), operations, words, left, namespace, tuple(COMMON))
     if open_ended is not None:
         # argparse takes no more words of a list after the first option that stands among them.
         namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
-    wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"))
-    given = {name: value for name, value in namespace.items() if value is not None and name not in OF_EVERY_VERB}
-    if any(one.names == "items" for one in _parameters(operations)):
-        _take_signs(given)
     if rest is not None:
-        given["argv"] = rest
-    return Command(
-        spoken, _meant(operations, given), given, namespace.get("socket"), bool(namespace.get("json", False))
-    )
+        namespace["argv"] = rest
+    return namespace
+
+
+def _makes_sense(words: Sequence[str]) -> bool:
+    """Whether a command line can be understood, and lacks no command to run."""
+    if "-h" in words or "--help" in words:
+        return False
+    try:
+        namespace = _read(words)
+    except Slip:
+        return False
+    takes = any(one.type == "strings" for of_verb in verbs()[namespace["words"]] for one in of_verb.parameters)
+    return bool(namespace.get("argv")) or not takes
+
+
+def _with_signs(words: Sequence[str]) -> list[str]:
+    """The words with a value such as -1h bound to its option: argparse takes it for an option of its own."""
+    told: list[str] = []
+    for word in words:
+        if NEGATIVE.match(word) and told and told[-1].startswith("--") and "=" not in told[-1]:
+            told[-1] = f"{told[-1]}={word}"
+        else:
+            told.append(word)
+    return told
 
 
 def _take_signs(given: dict[str, Any]) -> None:
@@ -113,35 +125,6 @@ def _take_signs(given: dict[str, Any]) -> None:
         given["id"] = SIGNED.sub(r"\1", given["id"])
     if "which" in given:
         given["which"] = [SIGNED.sub(r"\1", word) for word in given["which"]]
-
-
-def spelled(command: Command, *more: str, without: Sequence[str] = ()) -> str:
-    """The command as a shell takes it, with all that was given and these words more. without: arguments left out."""
-    left_out = {*without, *(word.removeprefix("--").replace("-", "_") for word in more if word.startswith("--"))}
-    words, flags = [], []
-    for parameter in _parameters((command.operation,)):
-        value = command.given.get(parameter.name)
-        if value is None or value is False or parameter.name in left_out:
-            continue
-        given = [str(one) for one in value] if isinstance(value, list) else [str(value)]
-        if parameter.flag is None:
-            words += [one if parameter.name != "text" or _fits(one) else "TEXT" for one in given]
-        elif parameter.type == "boolean":
-            flags.append(parameter.flag)
-        else:
-            flags += [word for one in given for word in (parameter.flag, one)]
-    flags += ["--socket", command.socket] if command.socket is not None else []
-    flags += ["--json"] if command.as_json else []
-    if any(word.startswith("-") and word != "-" for word in words):
-        told = [*flags, *more, "--", *words]
-    else:
-        told = [*words, *flags, *more]
-    return " ".join(("phoenixctl", *command.words, *map(shlex.quote, told)))
-
-
-def _fits(text: str) -> bool:
-    """Whether a text is short and plain enough to stand in a command that is shown."""
-    return len(text) <= LONGEST_TEXT and text.isprintable()
 
 
 def _verb(words: Sequence[str]) -> str | None:
@@ -169,6 +152,9 @@ def parser(only: str | None = None) -> Parser:
         parents=[common],
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
+    root.add_argument(
+        "--version", action="version", version=f"phoenixctl {__version__}", help="the version of this one"
+    )
     branches = root.add_subparsers(metavar="VERB", title="verbs", parser_class=Parser)
     groups: dict[str, Any] = {}
     for words, operations in verbs().items():
@@ -182,42 +168,9 @@ def parser(only: str | None = None) -> Parser:
                 groups[words[0]] = group.add_subparsers(metavar="WHAT", required=True, parser_class=Parser)
             leaf = groups[words[0]].add_parser(words[1], parents=[common], **_help(operations))
         leaf.set_defaults(words=words)
-        for parameter in _parameters(operations):
+        for parameter in parameters(operations):
             _add(leaf, parameter, required=all(parameter in one.parameters for one in operations))
     return root
-
-
-def _not_understood(
-    spoken: tuple[str, ...], operations: tuple[Operation, ...], words: list[str], left: list[str], found: dict[str, Any]
-) -> int:
-    """Why words that are left over cannot be taken: options that there are not, and a command without its --."""
-    verb = f"phoenixctl {' '.join(spoken)}"
-    option = next((word.partition("=")[0] for word in left if word.startswith("-")), None)
-    if option is not None:
-        flags = [one.flag for one in _parameters(operations) if one.flag is not None]
-        # Two dashes make any two options alike.
-        known = [flag.removeprefix("--") for flag in (*flags, *COMMON, "--help")]
-        close = nearest(option.lstrip("-"), known)
-        why = f"{verb}: there is no option {option}{f'; did you mean --{close}?' if close else ''}"
-        return refuse(exits.USAGE, why, f"{verb} --help")
-    if any(one.type == "strings" for operation in operations for one in operation.parameters):
-        before = " ".join(words[: words.index(left[0])])
-        why = f"{verb}: {left[0]!r} stands where no argument can; the command to run goes last, after --"
-        return refuse(exits.USAGE, why, f"phoenixctl {before} -- {' '.join(left)}")
-    if spoken == ("send",) and choose_agents([found["text"], *left], found.get("socket")):
-        typed = [found["name"], found["text"], *left]
-        options = list(words)
-        for word in typed:
-            options.remove(word)
-        why = f"{verb}: {len(typed) - 1} words choose agents; before the text stands one word, which may hold several"
-        again = [*options, " ".join(typed[:-1]), typed[-1]]
-        return refuse(exits.USAGE, why, f"phoenixctl {' '.join(map(shlex.quote, again))}")
-    if any(one.name == "text" for one in _parameters(operations)):
-        at = words.index(left[0])
-        again = [*words[: at - 1], " ".join([words[at - 1], *left])]
-        why = f"{verb}: {left[0]!r} is one word too many; a text of several words is quoted"
-        return refuse(exits.USAGE, why, f"phoenixctl {' '.join(map(shlex.quote, again))}")
-    return refuse(exits.USAGE, f"{verb}: unrecognized arguments: {' '.join(left)}", f"{verb} --help")
 
 
 def _takes_command(words: Sequence[str]) -> bool:
@@ -236,11 +189,6 @@ def _meant(operations: tuple[Operation, ...], given: dict[str, Any]) -> Operatio
     """Of the operations behind a verb, the one whose path the arguments fill."""
     fitting = [one for one in operations if all(parameter.name in given for parameter in one.at("path"))]
     return max(fitting, key=lambda one: len(one.at("path"))) if fitting else operations[0]
-
-
-def _parameters(operations: tuple[Operation, ...]) -> list[Parameter]:
-    found = {parameter.name: parameter for operation in operations for parameter in operation.parameters}
-    return [parameter for parameter in found.values() if not parameter.hidden and parameter.type != "strings"]
 
 
 def _add(leaf: argparse.ArgumentParser, parameter: Parameter, *, required: bool) -> None:
@@ -272,6 +220,8 @@ def _help(operations: tuple[Operation, ...]) -> dict[str, Any]:
     told = "; ".join(f"{code}: {meaning}" for code, meaning in sorted(exits.items()))
     takes_command = any(parameter.type == "strings" for one in operations for parameter in one.parameters)
     example = "the command to run goes last, after --\n" if takes_command else ""
+    if any(parameter.name == "kind" for one in operations for parameter in one.parameters):
+        example += "what ends when its work is done is a job: --kind ephemeral -- make deploy\n"
     return {
         "help": summary,
         "description": summary,

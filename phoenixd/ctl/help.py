@@ -6,7 +6,7 @@ import textwrap
 
 from phoenixd.api import exits
 from phoenixd.api.operations import verbs
-from phoenixd.core.nearest import did_you_mean
+from phoenixd.core.nearest import nearest
 from phoenixd.core.selection import CLOSED, KEYS
 from phoenixd.ctl import pager
 from phoenixd.ctl.grammar import Command, parse
@@ -41,8 +41,9 @@ def show(command: Command) -> int:
         return exits.OK
     known = {*verbs(), *((found[0],) for found in verbs()), ("demo",), ("install-service",)}
     if words and words not in known:
-        close = did_you_mean(" ".join(words), [" ".join(found) for found in known])
-        return refuse(exits.USAGE, f"there is no verb {' '.join(words)[:60]!r}{close}", "phoenixctl help")
+        close = nearest(" ".join(words), [" ".join(found) for found in known])
+        why = f"there is no verb {' '.join(words)[:60]!r}{f'; did you mean {close}?' if close else ''}"
+        return refuse(exits.USAGE, why, f"phoenixctl help {close}" if close else "phoenixctl help")
     parse([*words, "--help"])
     return exits.OK
 

@@ -12,6 +12,7 @@ from phoenixd.api.pages import log as pages
 from phoenixd.api.pages.layout import counted
 from phoenixd.ctl import absence, calls, face, wire
 from phoenixd.ctl.follow import follow
+from phoenixd.ctl.from_then_on import from_then_on
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.documents.log_lines import LogLine
@@ -27,6 +28,8 @@ FIELDS = ("agent", "tool", "text")
 
 def log(command: Command) -> int:
     """What there is, then what follows."""
+    words = command.given.get("since")
+    command = from_then_on(command)
     given = {**command.given, "select": " ".join(map(str, command.given.get("which") or ()))}
     wanted = given.pop("grep", None)
     try:
@@ -37,9 +40,7 @@ def log(command: Command) -> int:
     follows, most = bool(given.pop("follow", False)), given.get("lines")
     if pattern is not None and not follows:
         given["lines"] = SEARCHED
-    show = _Printer(
-        pattern, _whose(command), lambda: _writes_none(command), since=given.get("since"), as_json=command.as_json
-    )
+    show = _Printer(pattern, _whose(command), lambda: _writes_none(command), since=words, as_json=command.as_json)
     asking = Command(command.words, command.operation, given, command.socket, command.as_json)
     if follows:
         return follow(asking, lambda data: show.lines(json.loads(data)["lines"], each=True))

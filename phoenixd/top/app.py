@@ -30,7 +30,7 @@ from phoenixd.top.press import press
 from phoenixd.top.spans import Line, Style
 from phoenixd.top.typing_line import pasted
 from phoenixd.top.view import View, paint, scrolled, seen
-from phoenixd.top.words import Clock
+from phoenixd.top.words import Clock, wall_of
 
 STYLES: dict[Style, RichStyle] = {
     "": RichStyle(),
@@ -49,7 +49,7 @@ EACH = 1.0
 GATHER = 0.04
 """Seconds for which changes gather before they are drawn; a key is drawn at once."""
 SINCE_EVERY = 10.0
-"""Seconds between two looks at what happened since the person looked, where anything happened."""
+"""Seconds between two looks at what happened since the person looked, and whether they said `looked` elsewhere."""
 NAMED_KEYS = {"question_mark": "?", "slash": "/", "backslash": "\\"}
 
 
@@ -97,7 +97,6 @@ class Top(App[int], inherit_bindings=False):
         self._places, self._socket = places, socket
         self._screenful = Screenful(self)
         self._is_due = False
-        self._told_notes = -1
         self._since_due = 0.0
         self._began = "last"
         self._host = os.uname().nodename.partition(".")[0]
@@ -179,15 +178,19 @@ class Top(App[int], inherit_bindings=False):
     def _tick(self) -> None:
         self.draw()
         now = time.monotonic()
-        if self.model.heard_at is not None and self.model.notes != self._told_notes and now >= self._since_due:
-            self._told_notes, self._since_due = self.model.notes, now + SINCE_EVERY
+        if self.model.heard_at is not None and now >= self._since_due:
+            self._since_due = now + SINCE_EVERY
             self.run_worker(self._look_back())
 
     async def _look_back(self) -> None:
         answer = await self._ask(orders.since(self._began))
         if answer is not None and isinstance(answer.body, dict) and answer.exit == 0:
-            # From now on since that time: another terminal's look is not this one's.
-            self._began = str(answer.body.get("from") or self._began).replace("+", "%2B")
+            # From now on since that time: another terminal's look is not this one's, but what was said by `looked` is.
+            began, seen = answer.body.get("from"), answer.body.get("seen")
+            is_later = (wall_of(seen) or 0.0) > (wall_of(began) or 0.0)
+            self._began = str((seen if is_later else began) or self._began).replace("+", "%2B")
+            if is_later:
+                self._since_due = 0.0
             self.face = replace(self.face, since=answer.body)
             self.draw()
 

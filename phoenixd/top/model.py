@@ -49,10 +49,7 @@ class Closed:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """heard_at: when the newest frame came; None before the first. last_id: from where a stream goes on.
-
-    notes: how many rows of the story were heard of.
-    """
+    """heard_at: when the newest frame came; None before the first. last_id: from where a stream goes on."""
 
     boot: str = ""
     agents: Mapping[str, Told] = field(default_factory=dict)
@@ -63,7 +60,6 @@ class Model:
     """The numbers of the items of each agent that has any."""
     last_id: int | None = None
     heard_at: float | None = None
-    notes: int = 0
 
     def row(self, name: str) -> Json | None:
         """An agent's row; None where there is no such agent."""
@@ -90,7 +86,7 @@ class Model:
 def hear(model: Model, frames: Iterable[Frame], at: float) -> Model:
     """The model after these frames. An event that it does not know changes nothing: a later version may send it."""
     agents, items, alerts = dict(model.agents), dict(model.items), dict(model.alerts)
-    closed, boot, last_id, notes = dict(model.closed), model.boot, model.last_id, model.notes
+    closed, boot, last_id = dict(model.closed), model.boot, model.last_id
     heard, is_asked_anew = model.heard_at, False
     for frame in frames:
         data, heard = frame.data, at
@@ -116,8 +112,6 @@ def hear(model: Model, frames: Iterable[Frame], at: float) -> Model:
                     alerts.pop(data["id"], None)
                 else:
                     alerts[data["id"]] = _told(alerts.get(data["id"]), data, at, ("text",))
-            case "note":
-                notes += 1
             case "resync":
                 # What follows is a hello that voids all; the row that was named is of no use any more.
                 last_id = None
@@ -135,7 +129,6 @@ def hear(model: Model, frames: Iterable[Frame], at: float) -> Model:
         closed=closed,
         last_id=last_id,
         heard_at=heard,
-        notes=notes,
     )
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.times import ago
 from phoenixd.top.frames import Json
 from phoenixd.top.groups import group_of
@@ -37,8 +38,12 @@ class Clock:
         return datetime.fromtimestamp(wall, self.zone).strftime(form)
 
     def start(self, wall: float) -> str:
-        """When a count begins: the minute, with its seconds where it begins within one, as on `status`."""
-        return self.time_of_day(wall, "%H:%M" if int(wall) % 60 == 0 else "%H:%M:%S")
+        """When a count begins, as on `status`: the minute, with its seconds where it begins within one, and its day."""
+        return Page(self.wall, zone=self.zone).start(wall)
+
+    def minute(self, wall: float) -> str:
+        """The minute, and its day where that is not today."""
+        return Page(self.wall, zone=self.zone).minute(wall)
 
 
 def wall_of(time: object) -> float | None:
@@ -78,7 +83,7 @@ def matter(row: Json, item: Json | None, clock: Clock) -> str:
     """What the line is about: what is asked, what is wrong, what the agent does, or what it said last."""
     told = _matter(row, item, clock)
     until = wall_of(row.get("muted_until"))
-    return f"muted until {clock.time_of_day(until, '%H:%M')}: {told}" if until is not None else told
+    return f"muted until {clock.minute(until)}: {told}" if until is not None else told
 
 
 def _matter(row: Json, item: Json | None, clock: Clock) -> str:
@@ -98,7 +103,7 @@ def _matter(row: Json, item: Json | None, clock: Clock) -> str:
             f"last sign of life {age_of(row['last_evidence'], clock)} ago" if row.get("last_evidence") else UNKNOWN_WORK
         )
     if row.get("parked_until"):
-        return f"until {clock.time_of_day(wall_of(row['parked_until']) or 0.0, '%H:%M')}: {safe(row['reason'])}"
+        return f"until {clock.minute(wall_of(row['parked_until']) or 0.0)}: {safe(row['reason'])}"
     return step + safe(str(row.get("reason") or "").removeprefix(f"{row['state']}: "))
 
 

@@ -604,6 +604,18 @@ async def test_explain_begins_with_the_row_that_opened_the_present_state(daemon:
     assert told["before"]["facts"][0]["name"] == "ordered"
 
 
+async def test_explain_names_the_kind_of_a_job_where_a_start_failed_by_an_end_with_0(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("deploy")
+    running = (await live.ask("GET", "/v1/agents/deploy/explain", text=True)).text
+    daemon.die("deploy", 0)
+    ended = (await live.ask("GET", "/v1/agents/deploy/explain", text=True)).text
+
+    assert "Is it done then? A job is of --kind ephemeral: phoenixctl help run" in ended
+    assert "ephemeral" not in running
+
+
 def test_p31_x2_no_verb_has_agents_keep_their_own_state() -> None:
     """What an agent may forget must not be what recovery rests on."""
     words = {" ".join(spoken) for spoken in verbs()}

@@ -12,6 +12,7 @@ from phoenixd.api.waiting import LONGEST, patience
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
+from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.ctl import calls
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -61,6 +62,52 @@ async def test_a_wait_for_idle_is_refused_of_a_program_that_tells_nothing_of_its
     assert (await live.ask("GET", "/v1/agents/shop/wait?for=running&timeout=5m")).exit == 0
     daemon.hook("shop", "session-start")
     assert (await live.ask("GET", "/v1/agents/shop/wait?for=idle&timeout=5m")).exit == 0
+
+
+@pytest.mark.parametrize("wanted", ["idle", "waiting", "running"])
+async def test_a_wait_for_what_a_stopped_agent_does_not_come_to_ends_at_once(
+    live: Live, daemon: FakeDaemon, wanted: str
+) -> None:
+    daemon.declare("shop", start=False)
+    refused = await live.ask("GET", f"/v1/agents/shop/wait?for={wanted}&timeout=7d")
+    assert (refused.exit, refused.json["remedy"]) == (6, "phoenixctl start shop")
+    assert refused.json["detail"] == f"shop is stopped, and does not become {wanted} before it is started"
+    assert (await live.ask("GET", "/v1/agents/shop/wait?for=stopped&timeout=7d")).exit == 0
+
+
+@pytest.mark.parametrize("wanted", ["waiting", "running", "stopped"])
+async def test_a_wait_for_what_an_agent_in_quarantine_does_not_come_to_ends_at_once(
+    live: Live, daemon: FakeDaemon, wanted: str
+) -> None:
+    daemon.declare("shop")
+    daemon.die("shop", 127)
+    refused = await live.ask("GET", f"/v1/agents/shop/wait?for={wanted}&timeout=7d")
+    assert (refused.exit, refused.json["remedy"]) == (6, "phoenixctl explain shop")
+    assert refused.json["detail"] == f"shop is in quarantine, and does not become {wanted} by itself"
+
+
+async def test_a_wait_ends_when_its_agent_is_stopped_or_removed_meanwhile(live: Live, daemon: FakeDaemon) -> None:
+    for name, event, code, why in (
+        ("docs", StopRequested("docs"), 6, "docs is stopped, and does not become waiting before it is started"),
+        ("shop", AgentWithdrawn("shop"), 4, "shop was removed meanwhile"),
+    ):
+        daemon.declare(name)
+        daemon.hook(name, "session-start")
+        asking = asyncio.ensure_future(live.ask("GET", f"/v1/agents/{name}/wait?for=waiting&timeout=7d"))
+        while not daemon.waiting:
+            await asyncio.sleep(0)
+        daemon.happen(event)
+        answer = await asking
+        assert (answer.exit, answer.json["detail"]) == (code, why)
+
+
+async def test_a_member_of_a_sequence_is_waited_for_between_its_turns(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("critic", start=False)
+    agent = daemon.state.agents["critic"]
+    daemon.change("critic", spec=replace(agent.spec, turn_of="builder"))
+    assert (await live.ask("GET", "/v1/agents/critic/wait?for=running&timeout=0")).exit == 8
+    daemon.change("critic", left_out=True)
+    assert (await live.ask("GET", "/v1/agents/critic/wait?for=running&timeout=7d")).exit == 6
 
 
 class SlowDisk:

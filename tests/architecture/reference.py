@@ -25,7 +25,7 @@ Drawn from the table of operations; every verb takes `--socket PATH`, and those 
 `doctor`: something needs repair) |
 | 4 | not found |
 | 5 | denied |
-| 6 | conflict: the present state does not allow it (`wait --for idle`: not until a person helps; \
+| 6 | conflict: the present state does not allow it (`wait`: it takes a person first; \
 `up`: a different daemon runs there) |
 | 7 | the daemon is not reachable |
 | 8 | timed out |

@@ -27,6 +27,20 @@ def policy(name: str, **changes: Any) -> RestartRules:
 
 
 @pytest.mark.parametrize(
+    ("kind", "code", "is_told"),
+    [("resident", 0, True), ("resident", 130, False), ("resident", 1, False), ("orchestrator", 0, False),
+     ("ephemeral", 0, False), ("loop", 0, False)],
+)  # fmt: skip
+def test_f_proc_10_a_start_that_failed_by_an_end_with_0_names_the_kind_of_a_job(
+    kind: str, code: int, is_told: bool
+) -> None:
+    story = Story(spec(kind=Kind(kind), restart=policy("on-failure", max_crashes=1))).lives(3, code)
+
+    assert ("--kind ephemeral" in story.agent.reason) == is_told, story.agent.reason
+    assert restart.may_be_a_job(story.agent.spec, story.agent.last_exit) == is_told
+
+
+@pytest.mark.parametrize(
     ("kind", "rule", "lived", "code", "signal", "becomes"),
     [
         # P53, F-PROC-2: exit 0 is an agent's own end, and what that means is a matter of its kind (X4).

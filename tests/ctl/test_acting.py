@@ -110,11 +110,11 @@ async def test_one_agent_that_a_selector_means_is_acted_on_at_once(ctl: Ctl, dae
         (("stop", "state:idle"), 2, "a selector has no key state:; the keys are: s:, h:, k:, p:, l:, needs:\ndo: phoe"),
         (("stop", "docs", "--now"), 2, "phoenixctl stop: there is no option --now\ndo: phoenixctl stop --help"),
         (("restart", "docs", "--frsh"), 2, "there is no option --frsh; did you mean --fresh?\ndo: phoenixctl rest"),
-        (("statsu",), 2, "there is no verb 'statsu'; did you mean status?\ndo: phoenixctl --help"),
-        (("phase", "lst"), 2, "there is no verb 'lst'; did you mean list?\ndo: phoenixctl phase --help"),
+        (("statsu",), 2, "there is no verb 'statsu'; did you mean status?\ndo: phoenixctl status"),
+        (("phase", "lst"), 2, "there is no verb 'lst'; did you mean list?\ndo: phoenixctl phase list"),
         (("status", "shop-ap"), 4, "there is no agent shop-ap; did you mean shop-api?\ndo: phoenixctl status shop-api"),
         (("run", "new", "claude"), 2, "the command to run goes last, after --\ndo: phoenixctl run new -- claude"),
-        (("help", "statsu"), 2, "there is no verb 'statsu'; did you mean status?\ndo: phoenixctl help"),
+        (("help", "statsu"), 2, "there is no verb 'statsu'; did you mean status?\ndo: phoenixctl help status"),
         (
             ("undo",), 4,
             "nothing is left to take back of what was stopped, removed, begun afresh or muted within 7 days\n"

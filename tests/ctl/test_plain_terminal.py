@@ -12,6 +12,7 @@ import pytest
 
 from phoenixd.api.pages.layout import UNCUT
 from phoenixd.ctl import pager, wire
+from phoenixd.errors import ConfigurationError
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -107,3 +108,23 @@ def test_a_pager_is_a_command_with_its_arguments(home: Path) -> None:
     assert pager.chosen({"PAGER": "head -n 3"}) == ["head", "-n", "3"]
     assert pager.chosen({"PAGER": "'"}) is None
     assert pager.chosen({}) in (["less"], ["more"], None)
+
+
+@pytest.mark.parametrize("words", ["plan", "apply", "since never"])
+async def test_a_refusal_is_not_wrapped_in_a_pipe_and_what_has_several_lines_keeps_them(
+    ctl: Ctl, daemon: FakeDaemon, words: str
+) -> None:
+    wrong = [f"/etc/phoenixd/phoenixd.toml:{line}: agent.{'a' * 60}.harness: must be 'claude'" for line in (1, 2)]
+    refused = ConfigurationError("\n".join(wrong), "phoenixctl config check")
+
+    async def refuse() -> None:
+        raise refused
+
+    daemon.plan = daemon.apply = refuse  # type: ignore[method-assign,assignment]
+
+    ran, narrow = await ctl(*words.split()), await ctl(*words.split(), COLUMNS="60")
+
+    first, *rest = ran.err.splitlines()
+    assert [line[:4] for line in rest] == (["  /e", "do: "] if words in ("plan", "apply") else ["do: "])
+    assert first == wrong[0] or words.startswith("since")
+    assert all(len(line) <= 60 for line in narrow.err.splitlines()[:-1] if "/etc" not in line)

@@ -215,3 +215,31 @@ async def test_leaving_by_q_is_a_look_at_which_since_last_begins_once_its_sittin
         assert app.return_value == 0
         assert await chronicle.last_look(uid, left) == before, "what top has counted can be looked back at"
         assert await chronicle.last_look(uid, left + SITTING) == left
+
+
+async def test_what_happened_is_counted_from_looked_on_also_where_another_terminal_said_it(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("phoenixd.top.app.SINCE_EVERY", 0.0)
+    daemon = FakeDaemon()
+    daemon.declare("docs")
+    async with serving(daemon, runtime, beat=0.1) as live:
+        daemon.die("docs")
+        app = Top([bytes(live.socket)])
+        async with app.run_test(size=(80, 24)) as pilot:
+            await until(pilot, lambda text: "1 death:" in text, "what happened")
+            # A look of another terminal is not this one's.
+            assert (await live.ask("GET", "/v1/since?look=1")).exit == 0
+            daemon.happen(StopRequested("docs"))
+            await until(pilot, lambda text: "1 stopped since" in text, "the newest of what happened")
+            assert (await live.ask("POST", "/v1/looked")).exit == 0
+            await until(pilot, lambda text: "no deaths" in text, "a count that begins anew")
+
+
+async def test_a_log_without_a_word_names_its_agent_in_what_to_type(live: Live) -> None:
+    app = Top([bytes(live.socket)], "docs")
+    async with app.run_test(size=(80, 24)) as pilot:
+        await until(pilot, lambda text: "docs" in text, "the list")
+        await pilot.press("l")
+        await until(pilot, lambda text: "Nothing was said" in text, "the log")
+        assert "phoenixctl screen docs" in shown(app)

@@ -95,13 +95,17 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
         assert size[1] < 8 or "..." not in rest[0]
     first, second = paint(world()).text.splitlines()[:2]
     assert "5/6 alive  1 quarantined  0 healing  0 unknown" in first, "the numbers add up"
-    assert second == " since 18:00: 14 deaths: 6 healed, 2 running again, 1 not back, 5 quarantined"
-    assert paint(world(width=72)).text.splitlines()[1].endswith("6 healed, 3 not healed yet, 5 quarantined")
+    assert second == " since 20 Nov 18:00: 14 deaths: 6 healed, 3 not healed yet, 5 quarantined"
+    wider = paint(world(width=100)).text.splitlines()[1]
+    assert wider == " since 20 Nov 18:00: 14 deaths: 6 healed, 2 running again, 1 not back, 5 quarantined"
+    assert paint(world(width=76)).text.splitlines()[1].endswith("6 healed, 3 not healed yet, 5 quarantined")
     deaths = {**SINCE["deaths"], "quarantined": 0, "ended": 2, "released": 3}
     third = paint(world(width=120, face=Face(since={**SINCE, "deaths": deaths}))).text.splitlines()[1]
     assert "1 not back, 2 stopped or removed, 3 were down, started since" in third
     later = Face(since={**SINCE, "from": "2026-11-20T18:00:41.900Z"})
-    assert " since 18:00:41: 14 deaths" in paint(world(face=later)).text, "two starts of one minute look different"
+    assert " since 20 Nov 18:00:41: 14 deaths" in paint(world(face=later)).text, (
+        "two starts of one minute look different"
+    )
 
 
 @pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)

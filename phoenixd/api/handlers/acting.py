@@ -21,6 +21,7 @@ from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
 from phoenixd.core.mutes.orders import MUTES
 from phoenixd.core.mutes.state import standing
+from phoenixd.core.nearest import nearest
 from phoenixd.core.projection import Row, project
 from phoenixd.core.seat.finding import meant
 from phoenixd.core.selection import Selector, Subject
@@ -89,6 +90,7 @@ async def act(ask: Ask) -> Reply:
 
 async def undo(ask: Ask) -> Reply:
     act, kept = ask.arguments["act"], age.kept(ask.service.fleet().undoable, ask.service.now())
+    _all_known(ask, kept)
     acts = newest(kept, _undone(ask, kept) if str(ask.arguments["select"]).strip() else None, act)
     if not acts and act is not None and kept:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
@@ -107,6 +109,20 @@ async def undo(ask: Ask) -> Reply:
         return _dry("undo", told, same.pop() if len(same) == 1 else None)
     results = await asyncio.gather(*(_back(ask, one) for one in acts))
     return _reply("undo", "", results)
+
+
+def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
+    """Raise Problem where a name is given that no agent has, and of which nothing is kept."""
+    words = str(ask.arguments["select"])
+    known = {*(one.name for one in project(ask.service.fleet(), ask.service.now())), *(one.agent for one in kept)}
+    nobody = next((name for name in selected(words).names if name not in known), None) if words.strip() else None
+    if nobody is None:
+        return
+    close = nearest(nobody, known)
+    why = f"there is no agent {nobody}, and none was removed within 7 days"
+    if close is None:
+        raise Problem("not_found", why, "phoenixctl status")
+    raise Problem("not_found", f"{why}; did you mean {close}?", f"phoenixctl status {close}")
 
 
 def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:

@@ -50,8 +50,10 @@ def _have_all(missing: Set[int], why: Callable[[int], Problem]) -> None:
 
 def not_waiting(fleet: Fleet, number: int) -> Problem:
     """Why nothing is told of an open item."""
-    why = "it was answered, or is gone" if 0 < number < fleet.next_item else "that number was never given"
-    return Problem("not_found", f"nothing waits under #{number}: {why}", "phoenixctl inbox")
+    if 0 < number < fleet.next_item:
+        why = f"nothing waits under #{number}: it was answered, or is gone"
+        return Problem("not_found", why, f"phoenixctl inbox {number} --closed")
+    return Problem("not_found", f"nothing waits under #{number}: that number was never given", "phoenixctl inbox")
 
 
 def _not_closed(ask: Ask, number: int) -> Problem:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import shlex
 from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
@@ -18,18 +19,17 @@ from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.api.times import parse_past, rfc3339
-from phoenixd.core import condition, glance
+from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded
-from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox as all_items
 from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import is_down, is_other, meant, shown
+from phoenixd.core.seat.finding import is_other, meant, shown
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import StoredEntry
 
@@ -107,34 +107,51 @@ def _no_number(verdict: str) -> Problem:
 
 async def since(ask: Ask) -> Reply:
     now = ask.service.now()
-    start = await _start(ask, str(ask.arguments["time"]))
+    words = str(ask.arguments["time"])
+    start = await _start(ask, words, "phoenixctl since 8h")
     digest = await ask.chronicle.digest(start)
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     begins, fleet = await ask.chronicle.begins(start), ask.service.fleet()
-    stretch = Stretch(digest, now.wall, all_items(fleet), begins, running_again(digest, fleet))
-    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here))
+    stretch = Stretch(
+        digest, now.wall, all_items(fleet), begins, running_again(digest, fleet), ask.chronicle.seen(ask.caller.uid)
+    )
+    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here, words))
 
 
 async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
     rows_of = ask.written_by(str(agent)) if agent is not None else written_of(ask, chosen(ask))
-    start = await _start(ask, arguments["since"]) if arguments["since"] is not None else None
+    words = arguments["since"]
+    start = await _start(ask, words, "phoenixctl events --since 8h") if words is not None else None
     after, before = arguments["after"], arguments["before"]
-    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else 10_000)
+    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else text_history.MOST_SHOWN)
+    # A page after a row begins there; any other is the newest one, or the one that ends before a row.
+    newest = (start is None and after is None) or arguments["lines"] is not None or before is not None
+    # One row more than is shown tells whether any was left out.
     rows = await ask.service.journal.read(
         agent=rows_of,
         after=after or 0,
         before=before,
         since_wall=start,
-        limit=lines,
-        # A page after a row begins there; any other is the newest one, or the one that ends before a row.
-        newest=(start is None and after is None) or arguments["lines"] is not None or before is not None,
+        limit=lines + 1,
+        newest=newest,
         story=is_story(ask),
     )
+    is_cut = len(rows) > lines
+    rows = rows[-lines:] if newest else rows[:lines]
     told = [representation.event(row) for row in rows]
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
-    return Reply(body, lambda here: text_history.events(rows, here, agent=agent))
+    asked = _asked(ask, since=words if newest else None)
+    left_out = text_history.LeftOut(asked, lines, is_older=newest) if is_cut else None
+    return Reply(body, lambda here: text_history.events(rows, here, agent=agent, left_out=left_out))
+
+
+def _asked(ask: Ask, since: str | None) -> str:
+    """The command that asks for these events, but for their number."""
+    whom = str(ask.arguments["agent"] or ask.arguments["select"] or "").split()
+    options = [*([] if is_story(ask) else ["--all"]), *([] if since is None else ["--since", since])]
+    return " ".join(["phoenixctl events", *map(shlex.quote, (*whom, *options))])
 
 
 def is_story(ask: Ask) -> bool:
@@ -166,11 +183,17 @@ async def explain_agent(ask: Ask) -> Reply:
         "looks": agent.looks,
         "before": representation.event(before) if before is not None else None,
     }
-    return Reply(body, lambda here: text_history.explain(row, decisions, here, agent.incident, agent.looks, before))
+    is_job = bool(agent.crashes) and restart.may_be_a_job(agent.spec, agent.last_exit)
+    return Reply(
+        body,
+        lambda here: text_history.explain(
+            row, decisions, here, agent.incident, agent.looks, before, may_be_a_job=is_job
+        ),
+    )
 
 
 async def read_pane(ask: Ask) -> Reply:
-    ask.agent()
+    has_terminal(ask)
     captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
     # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
     shown = await asyncio.to_thread(representation.pane_text, captured)
@@ -179,51 +202,10 @@ async def read_pane(ask: Ask) -> Reply:
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))
 
 
-async def wait_agent(ask: Ask) -> Reply:
-    ask.agent()
-    wanted, timeout = str(ask.arguments["for"]), float(ask.arguments["timeout"])
-    name = ask.name
-
-    def is_met(fleet: Fleet) -> bool:
-        agent = meant(fleet, name)
-        if agent is None:
-            return wanted == "stopped"
-        if wanted == "idle" and not condition.is_settled(agent, ask.service.now()):
-            return False
-        if wanted == "stopped" and not is_down(fleet, name):
-            return False
-        return wanted in (agent.state_name, condition.activity_word(agent))
-
-    def never_comes(fleet: Fleet) -> bool:
-        return wanted == "idle" and condition.tells_no_turns(meant(fleet, name), ask.service.now())
-
-    def is_over(fleet: Fleet) -> bool:
-        is_asked = wanted == "idle" and condition.needs_person(meant(fleet, name))
-        return is_met(fleet) or is_asked or never_comes(fleet)
-
-    # Nothing happens at the moment from which on a silent program is known as one, so it is looked at then.
-    window = min(timeout, ask.agent().spec.resume.window)
-    came = await ask.service.wait_for(is_over, window)
-    if not came and window < timeout and not never_comes(ask.service.fleet()):
-        came = await ask.service.wait_for(is_over, timeout - window)
-    if never_comes(ask.service.fleet()):
-        why = f"{name} tells nothing of its turns, so nobody knows when it is idle"
-        raise Problem("conflict", why, f"phoenixctl wait {name} --for running")
-    met = is_met(ask.service.fleet())
-    asks = came and not met
-    row = ask.row_if_any()
-    told = text_agent.summary(row) if row is not None else f"{name} is removed"
-    if asks and row is not None:
-        why = f": {row.waiting_for}" if row.waiting_for else ""
-        remedy = text.answer_command(row) if row.is_running else f"phoenixctl explain {name}"
-        message = f"not {wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
-    elif met:
-        message = told
-    else:
-        # Without a number: phoenixctl asks in rounds, and only it knows for how long in all.
-        message = f"not {wanted} in time: {told}. See: phoenixctl explain {name}"
-    body = {"met": met, "needs_person": asks, "agent": _agent(ask), "message": message}
-    return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
+def has_terminal(ask: Ask) -> None:
+    """Raise Problem where the agent never began, so that there is no terminal of it to be read."""
+    if not ask.agent().has_begun:
+        raise Problem("not_found", f"{ask.name} has no terminal: it never began", f"phoenixctl start {ask.name}")
 
 
 async def doctor(ask: Ask) -> Reply:
@@ -281,19 +263,14 @@ async def health(ask: Ask) -> Reply:
     return Reply({"ok": True}, said("ok"))
 
 
-async def _start(ask: Ask, words: str) -> float:
+async def _start(ask: Ask, words: str, remedy: str) -> float:
     now = ask.service.now().wall
     if words == "last":
         return await ask.chronicle.last_look(ask.caller.uid, now)
     try:
         return parse_past(words, now, None)
     except ValueError as error:
-        raise Problem("invalid", str(error), "phoenixctl since 8h") from None
-
-
-def _agent(ask: Ask) -> representation.Json | None:
-    row = ask.row_if_any()
-    return representation.agent(row, ask.service.loops(row.name)) if row is not None else None
+        raise Problem("invalid", str(error), remedy) from None
 
 
 async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:

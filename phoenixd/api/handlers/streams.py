@@ -92,7 +92,7 @@ def _row(last_event_id: str) -> int:
 
 async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> AsyncIterator[str]:
     """Frames of an agent's terminal, one whenever it has changed."""
-    ask.agent()
+    queries.has_terminal(ask)
     lines = ask.arguments["lines"] or 200
 
     async def frames() -> AsyncIterator[str]:

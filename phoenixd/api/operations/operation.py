@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -89,3 +90,9 @@ class Operation:
     def at(self, place: Place) -> tuple[Parameter, ...]:
         """The parameters that travel in this place."""
         return tuple(parameter for parameter in self.parameters if parameter.place == place)
+
+
+def parameters(operations: Iterable[Operation]) -> list[Parameter]:
+    """What is typed for a verb, but for the command after --: the arguments of the operations behind it, each once."""
+    found = {parameter.name: parameter for operation in operations for parameter in operation.parameters}
+    return [parameter for parameter in found.values() if not parameter.hidden and parameter.type != "strings"]

@@ -90,7 +90,10 @@ DECLARATION = (
         choices=NAMES,
     ),
     Parameter(
-        "kind", "body", "string", "what exit 0 means", flag="--kind",
+        "kind", "body", "string",
+        "what exit 0 means: resident stays down (within 10 s of its start: a failed start), loop goes on, ephemeral is "
+        "a job that is done; orchestrator is resident with handoffs",
+        flag="--kind",
         choices=("resident", "loop", "orchestrator", "ephemeral"),
     ),
     Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd", names="directories"),

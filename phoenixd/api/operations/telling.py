@@ -110,7 +110,10 @@ TELLING: tuple[Operation, ...] = (
             *TEXT_FORM,
         ),
         path="/v1/agents/{name}/wait", response="Waited", lasts=True,
-        exits=((6, "it cannot become idle until a person helps (see inbox), or tells nothing of its turns"), TIMED_OUT),
+        exits=(
+            (6, "it does not come to that state by itself: a person has to help or to start it, or it tells no turns"),
+            TIMED_OUT,
+        ),
     ),
     Operation(
         "doctor", ("doctor",), "What is wrong here, each with its remedy",

@@ -3,12 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.context import context
-from phoenixd.api.pages.layout import SET_IN, Page, clip, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import (
+    SET_IN,
+    Page,
+    clip,
+    name_column,
+    of_yesterday,
+    pad,
+    page,
+    with_command,
+    wrap,
+)
 from phoenixd.api.pages.status import answer_choice, reason, side_by_side
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
@@ -34,10 +45,13 @@ ORDERED: dict[Verb, str] = {
 """Every order of a person, as it is counted."""
 REPEATS_SHOWN = 1
 NAMES_SHOWN = 5
+MOST_SHOWN = 10_000
+"""Events that one question is told at most."""
+DAY = 86_400.0
 
 
-def since(stretch: Stretch, here: Page) -> str:
-    """The stretch from then to now, added up."""
+def since(stretch: Stretch, here: Page, words: str = "") -> str:
+    """The stretch from then to now, added up. words: the time as it was typed."""
     digest = stretch.digest
     if digest.begins is None:
         start = here.start(digest.since)
@@ -51,6 +65,9 @@ def since(stretch: Stretch, here: Page) -> str:
     else:
         quality = "complete (no gap in the journal)" if digest.complete else "NOT complete: the journal lacks rows"
     lines = wrap(f"{period}, {quality}", here.width)
+    if told := of_yesterday(words, digest.since, here):
+        lines += wrap(told, here.width)
+    heading = len(lines)
     lines += _deaths(stretch, here)
     if digest.failed_starts:
         so_far = {name: " (not up so far)" for name in digest.unstarted}
@@ -76,10 +93,9 @@ def since(stretch: Stretch, here: Page) -> str:
     asked += [f"not delivered {digest.not_delivered}"] if digest.not_delivered else []
     if asked:
         lines += _line("orders", "", ", ".join(asked), here)
-    if len(lines) == 1:
+    if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    when = here.local(digest.since)
-    return page([*lines, "", f"each event: phoenixctl events --since {when:%Y-%m-%dT%H:%M:%S%z}"])
+    return page([*lines, "", f"each event: phoenixctl events --since {here.exact(digest.since)}"])
 
 
 def explain(
@@ -89,11 +105,13 @@ def explain(
     incident: Incident | None = None,
     looks: int = 0,
     before: StoredEntry | None = None,
+    *,
+    may_be_a_job: bool = False,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state.
+    or the order that led to this state. may_be_a_job: see core.restart.
     """
     lines = wrap(f"{summary(row)}: {reason(row)}", here.width, SET_IN)
     if not decisions:
@@ -126,6 +144,11 @@ def explain(
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
     each = f"each note: phoenixctl events {row.name} --all"
+    if may_be_a_job:
+        lines += [
+            "",
+            *with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here.width),
+        ]
     if row.state == "quarantined":
         left = f"what it left: phoenixctl screen {row.name}"
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", left, here), each])
@@ -136,8 +159,28 @@ def explain(
     return page([*lines, "", each])
 
 
-def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None) -> str:
-    """One line for each event; says its period, and why it is empty."""
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """Rows beyond those that are shown. asked: the command that shows these, without a number; lines: how
+    many it showed; is_older: whether the others are older, not newer."""
+
+    asked: str
+    lines: int
+    is_older: bool
+
+    def command(self, first: float, last: float, here: Page) -> str:
+        """What shows more of them. first, last: when the oldest and the newest shown row were written."""
+        if not self.is_older:
+            return f"{self.asked} --since {here.exact(last)}"
+        if self.lines < MOST_SHOWN:
+            return f"{self.asked} --lines {min(MOST_SHOWN, 10 * self.lines)}"
+        return f"{self.asked} --since {here.exact(first - DAY)}"
+
+
+def events(
+    rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None, left_out: LeftOut | None = None
+) -> str:
+    """One line for each event; says its period, why it is empty, and how those that are left out are seen."""
     if not rows:
         about = f" about {agent}" if agent else ""
         further = "further back: phoenixctl events --since yesterday"
@@ -147,7 +190,11 @@ def events(rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None)
     lines = [event(stored, here, width) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
     why = f"why: phoenixctl explain {agent}" if agent else "why: phoenixctl explain NAME"
-    return page([*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"])
+    told = [*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"]
+    if left_out is not None:
+        others = "Older" if left_out.is_older else "Newer"
+        told += with_command(f"{others} events are left out. More:", left_out.command(first, last, here), here.width)
+    return page(told)
 
 
 def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:

@@ -7,6 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 
+from phoenixd.api.times import is_yet_to_come
+
 COLOURS = {"!": "31;1", "~": "33", "*": "32", ".": "2", "?": "35"}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 KEPT_MARKS = 2
@@ -53,6 +55,10 @@ class Page:
         heading, and deaths would seem to vanish.
         """
         return self.minute(wall) if self.local(wall).second == 0 else self.clock(wall)
+
+    def exact(self, wall: float) -> str:
+        """The second as a command takes it, with the zone."""
+        return f"{self.local(wall):%Y-%m-%dT%H:%M:%S%z}"
 
     def sign(self, sign: str) -> str:
         """A group's sign; the word stands beside it, so colour is never alone."""
@@ -166,6 +172,13 @@ def wrap(words: str, width: int, indent: str = "") -> list[str]:
 def counted(count: int, noun: str) -> str:
     """A number with its noun: 1 time, 2 times."""
     return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def of_yesterday(words: str, start: float, here: Page) -> str:
+    """Which day a time of day means that was typed, where that is not today; else nothing. start: what was found."""
+    if not is_yet_to_come(words, here.now, here.zone):
+        return ""
+    return f"It is not {words.strip()} yet: this begins yesterday, at {here.start(start)}"
 
 
 def fold(line: str, width: int) -> list[str]:

@@ -99,6 +99,7 @@ PEOPLE: dict[str, Schema] = {
             "to": TIME,
             "complete": BOOLEAN,
             "journal_begins": or_null(TIME),
+            "seen": or_null(TIME),
             "deaths": an_object(
                 {
                     "total": COUNT,

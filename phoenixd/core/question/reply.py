@@ -35,7 +35,8 @@ def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> 
     first, rest = (words[0].lower(), words[1:]) if words else ("", ())
     if first == "allow" or (first == "approve" and item.kind == PLAN):
         if rest:
-            return Unclear(f"{first} takes no words, for nobody would read them", first)
+            # They may say the contrary (allow never), so that nobody is told to allow by them.
+            return Unclear(f"{first} takes no words, for nobody would read them; what refuses is {DENY}")
         return Said(True)
     if first == "deny":
         reason = " ".join(rest).strip()

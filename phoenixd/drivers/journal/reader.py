@@ -18,8 +18,8 @@ from phoenixd.drivers.journal.schema import Damaged, connect, meta
 from phoenixd.errors import JournalFailed, UnsafeFile
 from phoenixd.ports.journal import StoredEntry
 
-READ_LIMIT = 10_000
-"""Entries that one read returns at most."""
+READ_LIMIT = 10_001
+"""Entries that one read returns at most: 10,000 that are shown, and one that tells of more."""
 NEWEST_HANDOFFS = "SELECT * FROM handoffs WHERE agent = ? ORDER BY began DESC LIMIT ?"
 
 
