@@ -14,7 +14,13 @@ import pytest
 WAITING = ("systemd/", "e2e/", "real/", "ctl/", "start/", "memory/", "shim/", "blind/")
 LONG_MARKS = ("faults", "real_claude", "slow")
 # One fixture serves the whole file: were its tests apart, each worker would make the fixture again.
-TOGETHER = ("systemd/test_live.py", "e2e/test_answers.py", "e2e/test_installed.py", "memory/brief/")
+TOGETHER = (
+    "systemd/test_live.py",
+    "e2e/test_answers.py",
+    "e2e/test_installed.py",
+    "real/test_claude_first_start.py",
+    "memory/brief/",
+)
 # These look for processes with their session's id, which is that of all of them: at once they would find each other's.
 ROOMS_TOGETHER = ("start/",)
 COMPUTING = 0

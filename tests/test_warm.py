@@ -8,12 +8,15 @@ import signal
 import subprocess
 import sys
 from collections.abc import Mapping
+from importlib.util import cache_from_source
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from phoenixd.demo.stage import Stage
 from tests import warm
+from tests.e2e.conftest import stage as stage
 from tests.waiting import eventually_sync
 
 # As a module of a directory of its own: what it says of itself is read from its standard output.
@@ -83,6 +86,45 @@ def test_a_signal_ends_it_and_its_code_says_so(module: Path) -> None:
     process.kill()
     assert process.wait(60) == process.returncode == -signal.SIGKILL
     process.kill()
+
+
+ENDS = """
+import atexit, sys, threading, time
+def late():
+    time.sleep(0.2)
+    print("the thread")
+atexit.register(print, "at exit")
+threading.Thread(target=late).start()
+code = {"none": None, "words": "its last words", "big": 300}
+if sys.argv[1] == "raises":
+    raise ValueError("so")
+if sys.argv[1] != "returns":
+    sys.exit(code[sys.argv[1]])
+"""
+
+
+@pytest.mark.parametrize("how", ["returns", "none", "words", "big", "raises"])
+def test_a_warm_process_ends_as_a_cold_one_does(module: Path, how: str) -> None:
+    (module / "says.py").write_text(ENDS)
+    ended = []
+    for popen in (subprocess.Popen, warm.popen):
+        code = begin(popen, module, how).wait(60)
+        ended.append((code, (module / "out").read_text().splitlines()[-3:]))
+    assert ended[1] == ended[0]
+    assert {"the thread", "at exit"} <= set(ended[1][1])
+
+
+def test_the_first_shim_of_a_warm_daemon_has_nothing_to_compile(stage: Stage) -> None:
+    stage.declare("a", '[agent.a]\nargv = ["sleep", "1000"]\ncwd = "/"\n')
+    stage.up()
+    assert isinstance(stage.process, warm.Forked)
+    (copy,) = (stage.state / "lib").glob("*/shim")
+    compiled = {path: path.stat().st_mtime_ns for path in (copy / "__pycache__").iterdir()}
+    assert {cache_from_source(str(path)) for path in copy.glob("*.py")} == set(map(str, compiled))
+
+    stage.until_running("a", 1)
+
+    assert {path: path.stat().st_mtime_ns for path in (copy / "__pycache__").iterdir()} == compiled
 
 
 def test_what_only_a_start_of_the_interpreter_reads_begins_cold(module: Path) -> None:

@@ -15,6 +15,7 @@ import errno
 import importlib
 import json
 import os
+import py_compile
 import runpy
 import select
 import signal
@@ -25,8 +26,9 @@ import tempfile
 import threading
 import time
 from collections.abc import Mapping, Sequence
+from importlib.util import cache_from_source
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 READ_AT_START = ("PYTHON", "LD_", "LC_", "LANG", "TZ", "MALLOC_", "GLIBC_")
 """How the names of variables begin that an interpreter, or the libraries below it, read once."""
@@ -310,17 +312,81 @@ def _show(argv: list[str]) -> None:
     ctypes.memmove(begin, line.ljust(end - begin, b"\0"), end - begin)
 
 
+def make_ready() -> None:
+    """Make what every daemon makes at its start, and all alike: what becomes of types, tables and paths."""
+    from starlette.routing import compile_path
+
+    from phoenixd.api.operations import served
+    from phoenixd.config.configuration import read_configuration
+    from phoenixd.core.agent import Agent
+    from phoenixd.core.tasks.state import Tasks
+    from phoenixd.core.treatment.case import Cases
+    from phoenixd.documents import codec
+
+    for kind in (Agent, Tasks, Cases):
+        codec._decoder(kind)
+    for operation in served():
+        compile_path(str(operation.path))
+    read_configuration(None, Path(os.devnull), {})
+
+
+def compile_shims() -> None:
+    """Have each copy of the shim that a fork makes hold its compiled modules, which its first shim would write there.
+
+    The interpreter takes each only for the source that it was made of.
+    """
+    from phoenixd.installed import SOURCE, Installed
+
+    compiled: dict[str, bytes] = {}
+    for source in SOURCE.glob("*.py"):
+        with tempfile.NamedTemporaryFile() as made:
+            py_compile.compile(
+                str(source), made.name, doraise=True, invalidation_mode=py_compile.PycInvalidationMode.CHECKED_HASH
+            )
+            compiled[cache_from_source(source.name)] = Path(made.name).read_bytes()
+    stand = Installed.stand
+
+    def stand_compiled(copy: Installed) -> bool:
+        is_made = stand(copy)
+        for name, content in compiled.items() if is_made else ():
+            (copy.shim / name).touch(mode=0o600)
+            (copy.shim / name).write_bytes(content)
+        return is_made
+
+    Installed.stand = stand_compiled  # type: ignore[method-assign]
+
+
+def end(code: int) -> NoReturn:
+    """End as an interpreter does, but for freeing what was imported, which takes a fork longer than its start did."""
+    threading._shutdown()  # type: ignore[attr-defined]
+    atexit._run_exitfuncs()
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(code)
+
+
 def main() -> None:
     for module in ("phoenixd.__main__", *SOON_IMPORTED):
         importlib.import_module(module)
+    make_ready()
+    compile_shims()
     # It is about to run, and runpy would warn of what is imported already.
     del sys.modules["phoenixd.__main__"]
     with socket.socket(fileno=int(sys.argv[1])) as link:
         argv = serve(link)
-    if argv is not None:
-        sys.argv = argv[2:]
-        del argv
+    if argv is None:
+        return
+    sys.argv = argv[2:]
+    del argv
+    try:
         runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+    except SystemExit as ending:
+        if not isinstance(ending.code, int | None):
+            raise
+        code = ending.code or 0
+    else:
+        code = 0
+    end(code)
 
 
 if __name__ == "__main__":

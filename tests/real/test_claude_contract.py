@@ -17,8 +17,8 @@ import pytest
 
 from phoenixd.documents.hooks import MACHINE_PROMPT
 from phoenixd.harness.claude import launch as claude
-from tests.real.claude_cli import DUMMY_KEY, require_claude
-from tests.real.claude_room import BRIEF, TOKEN, Room, bash
+from tests.real.claude_cli import require_claude
+from tests.real.claude_room import BRIEF, Room, bash
 from tests.stub.hooks import HookCall
 from tests.stub.scenario import Rejection, Step, ToolUse
 from tests.waiting import eventually_sync
@@ -38,18 +38,6 @@ def is_user(record: dict[str, Any]) -> bool:
     return record.get("type") == "user"
 
 
-def test_an_unattended_start_works_without_a_dialog(room: Room) -> None:
-    room.scenario.add(bash("echo $BASH_DEFAULT_TIMEOUT_MS > timeout.txt"))
-    program = room.fresh("Work through the plan.")
-
-    room.hooks.wait_for("Stop")
-
-    assert (room.workspace / "timeout.txt").read_text() == "1800000\n"
-    assert [call.event for call in room.hooks.calls] == ["UserPromptSubmit", "PreToolUse", "PostToolUse", "Stop"]
-    assert {call.payload["session_id"] for call in room.hooks.calls} == {room.session_id}
-    assert program.alive
-
-
 @fact
 def test_p35_session_start_runs_the_program_and_the_model_reads_the_brief(room: Room) -> None:
     room.fresh("Go.")
@@ -58,15 +46,6 @@ def test_p35_session_start_runs_the_program_and_the_model_reads_the_brief(room: 
 
     assert [(start["source"], start["session_id"]) for start in room.starts()] == [("startup", room.session_id)]
     assert BRIEF in request.whole_text
-
-
-def test_hooks_come_over_one_connection_with_the_literal_token(room: Room) -> None:
-    room.scenario.add(bash("true"), bash("true"))
-    room.fresh("Go.")
-    room.hooks.wait_for("Stop")
-
-    assert {call.headers["authorization"] for call in room.hooks.calls} == {f"Bearer {TOKEN}"}
-    assert len({call.connection for call in room.hooks.calls}) == 1
 
 
 @fact
@@ -94,12 +73,6 @@ def test_p34_killed_in_mid_turn_it_goes_on_with_the_same_session(room: Room) -> 
     assert "Work hard." in request.whole_text
     assert [start["source"] for start in room.starts()] == ["startup", "resume"]
     assert {start["session_id"] for start in room.starts()} == {room.session_id}
-
-
-def test_a_prompt_may_begin_with_a_dash(room: Room) -> None:
-    room.fresh("--resume what you did", "--add-dir", "/tmp")
-
-    assert room.hooks.wait_for("UserPromptSubmit").payload["prompt"] == "--resume what you did"
 
 
 @pytest.mark.parametrize(
@@ -341,16 +314,6 @@ def test_an_unseeded_home_asks_for_trust_and_key(room: Room) -> None:
     assert room.starts() == []
 
 
-def test_a_seeded_home_asks_nothing_even_after_a_refused_key(room: Room) -> None:
-    seed = room.home / ".claude.json"
-    tail = claude.api_key_tail(DUMMY_KEY)
-    existing = {"customApiKeyResponses": {"approved": [], "rejected": [tail]}}
-    seed.write_text(json.dumps(claude.trust_seed(existing, str(room.workspace), tail)))
-    room.fresh("Go.")
-
-    room.hooks.wait_for("Stop")
-
-
 @fact
 def test_an_unknown_hook_blocks_the_start(room: Room) -> None:
     room.extra_settings = {"hooks": {"Bogus": [{"hooks": [{"type": "command", "command": "true"}]}]}}
@@ -366,9 +329,7 @@ def test_of_two_settings_the_last_one_wins(room: Room) -> None:
     room.hooks.wait_for("Stop")
 
 
-@pytest.mark.parametrize(
-    "name", [pytest.param("a.b_c", marks=fact), pytest.param("über größe", marks=fact), "emoji😀z", "x" * 210]
-)
+@pytest.mark.parametrize("name", [pytest.param("a.b_c", marks=fact), pytest.param("über größe", marks=fact), "x" * 210])
 def test_the_transcript_is_where_it_is_looked_for(room: Room, name: str) -> None:
     room.workspace = room.workspace / name
     room.workspace.mkdir()

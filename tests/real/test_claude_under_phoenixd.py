@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.census import survivors
+from tests.real.agent_stage import PATIENCE
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
 from tests.real.claude_stage import GOAL, NAME, ClaudeStage
@@ -47,13 +48,20 @@ def in_mid_turn(stage: ClaudeStage, **declared: Any) -> tuple[int, str]:
     return request.number, request.session_id
 
 
-def test_it_starts_unattended_and_works_a_turn_that_its_hooks_tell(stage: ClaudeStage) -> None:
+def test_it_starts_unattended_works_a_turn_that_its_hooks_tell_and_reads_what_is_sent_busy_or_long(
+    stage: ClaudeStage,
+) -> None:
     stage.scenario.add(bash(COPY_BEAT), Step(hold="the end"))
     stage.up()
 
     first = stage.asked()
     stage.until("it works", lambda row: row["activity"] == "working")
+    eventually_sync((stage.workspace / "made.json").exists, PATIENCE, "its tool has run")
+    sent = stage.send("Close the till as well.")
     stage.stub.open_gate("the end")
+    assert sent.returncode == 0, sent.stderr
+    assert "queued" in sent.stdout
+    stage.asked("Close the till as well", after=first.number)
     row = stage.until_idle()
 
     assert first.text == GOAL
@@ -61,6 +69,12 @@ def test_it_starts_unattended_and_works_a_turn_that_its_hooks_tell(stage: Claude
     beat = json.loads((stage.workspace / "made.json").read_text())
     assert (beat["agent"], beat["pid"], beat["tool"]) == (NAME, row["pid"], "Bash")
     assert beat["timestamp"]
+
+    assert len(TEXT.encode()) > 20_000
+    sent = stage.send(TEXT)
+    assert sent.returncode == 0, sent.stderr
+    assert "delivered" in sent.stdout
+    assert stage.asked("line with").text == TEXT
 
 
 def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage: ClaudeStage) -> None:
@@ -123,16 +137,17 @@ def test_p53_after_exit_it_stays_down_also_over_kill_9_of_the_daemon(stage: Clau
 
 
 def asking(stage: ClaudeStage) -> dict[str, Any]:
-    """Bring the agent to a permission dialog."""
-    stage.settings = {}
-    stage.scenario.add(bash("touch made.txt"))
-    stage.up()
+    """The agent's row once it stands at a permission dialog."""
     row = stage.until("it asks", lambda row: row["activity"] == "waiting")
     stage.wait_screen("permission")
     return row
 
 
-def test_f_proc_16_a_permission_dialog_is_told_and_no_text_answers_it(stage: ClaudeStage) -> None:
+def test_f_proc_16_a_permission_dialog_is_told_no_text_answers_it_and_a_person_may_refuse(stage: ClaudeStage) -> None:
+    """No hook tells of a dialog that is answered by No."""
+    stage.settings = {}
+    stage.scenario.add(bash("touch made.txt"), Step(text="Done."), bash("touch refused.txt"))
+    stage.up()
     row = asking(stage)
 
     assert row["waiting_for"] == "permission (Bash touch made.txt)"
@@ -146,16 +161,13 @@ def test_f_proc_16_a_permission_dialog_is_told_and_no_text_answers_it(stage: Cla
     assert (stage.workspace / "made.txt").exists()
     assert stage.inbox() == []
 
-
-def test_a_permission_that_a_person_refuses_is_no_longer_asked_for(stage: ClaudeStage) -> None:
-    """No hook tells of a dialog that is answered by No."""
-    asking(stage)
-
+    assert stage.send("And the other one.").returncode == 0
+    assert asking(stage)["waiting_for"] == "permission (Bash touch refused.txt)"
     stage.type("Escape")
 
     stage.until_idle()
     assert stage.inbox() == []
-    assert not (stage.workspace / "made.txt").exists()
+    assert not (stage.workspace / "refused.txt").exists()
 
 
 def test_f_res_5_after_clear_the_new_session_has_the_brief_and_is_the_one_resumed(stage: ClaudeStage) -> None:
@@ -177,31 +189,6 @@ def test_f_res_5_after_clear_the_new_session_has_the_brief_and_is_the_one_resume
     assert f"The whole page: {stage.directory / 'brief.md'}\n" in request.whole_text
     assert (row["mode"], row["session_id"], resumed.session_id) == ("resume", new, new)
     assert "What now?" in resumed.whole_text
-
-
-def test_a_long_text_arrives_byte_for_byte(stage: ClaudeStage) -> None:
-    stage.up(prompt=None)
-    stage.until_idle()
-    assert len(TEXT.encode()) > 20_000
-
-    sent = stage.send(TEXT)
-
-    assert sent.returncode == 0, sent.stderr
-    assert "delivered" in sent.stdout
-    assert stage.asked("line with").text == TEXT
-
-
-def test_what_is_sent_to_a_busy_agent_is_delivered_and_read(stage: ClaudeStage) -> None:
-    stage.scenario.add(Step(hold="the end"))
-    stage.up()
-    number = stage.asked().number
-
-    sent = stage.send("Close the till as well.")
-    stage.stub.open_gate("the end")
-
-    assert sent.returncode == 0, sent.stderr
-    assert "queued" in sent.stdout
-    stage.asked("Close the till as well", after=number)
 
 
 def test_a_turn_that_a_person_broke_off_is_no_hang_and_is_not_gone_on_with(stage: ClaudeStage) -> None:
