@@ -231,7 +231,7 @@ async def test_what_happened_is_counted_from_looked_on_also_where_another_termin
             # A look of another terminal is not this one's.
             assert (await live.ask("GET", "/v1/since?look=1")).exit == 0
             daemon.happen(StopRequested("docs"))
-            await until(pilot, lambda text: "1 stopped since" in text, "the newest of what happened")
+            await until(pilot, lambda text: "1 stopped or removed" in text, "the newest of what happened")
             assert (await live.ask("POST", "/v1/looked")).exit == 0
             await until(pilot, lambda text: "no deaths" in text, "a count that begins anew")
 
