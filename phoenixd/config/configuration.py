@@ -14,7 +14,7 @@ from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
 from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
 from phoenixd.config.places import shared_projects, shared_work
-from phoenixd.config.problems import Problem, problems_of
+from phoenixd.config.problems import Problem, declared_twice, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
 from phoenixd.config.tables import ConfigurationTable
@@ -93,7 +93,7 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
     stack = lay_all(layers)
     problems = [Problem(layer.error, file=layer.file, line=layer.error_line) for layer in layers if layer.error]
     settings, found = _validate(stack)
-    problems += found
+    problems += [*found, *declared_twice(layers, state / "agents.d")]
     for name, table in settings.agent.items():
         problems += agent_problems(name, table, stack)
     problems += shared_heartbeats(settings.agent, state, stack)

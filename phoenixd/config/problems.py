@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import shlex
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
 
-from phoenixd.config.layers import KeyPath, Origin, Stack
+from phoenixd.config.layers import KeyPath, Layer, Origin, Stack
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.agent import AgentTable
 from phoenixd.core.nearest import nearest
@@ -27,6 +29,8 @@ class Problem:
     """The agent that it concerns."""
     is_conflict: bool = False
     """It is right by itself, and another declaration stands against it."""
+    is_twice: bool = False
+    """It is declared by `add` as well, which wins."""
     together: str = ""
     """The message in words that are the same of each agent that it concerns."""
 
@@ -49,6 +53,24 @@ def problem_at(stack: Stack, path: KeyPath, message: str, severity: Literal["err
     origin = stack.origin(path) or Origin("")
     agent = path[1] if path[:1] == ("agent",) and len(path) > 1 else None
     return Problem(message, ".".join(path), origin.file, origin.line, severity, agent)
+
+
+def declared_twice(layers: Iterable[Layer], declarations: Path) -> Iterator[Problem]:
+    """Agents that a file declares and `add` as well: the file of `add` lies above, and wins key by key."""
+    below: dict[str, Layer] = {}
+    for layer in layers:
+        agents = layer.tables.get("agent")
+        for name in agents if isinstance(agents, Mapping) else ():
+            if Path(layer.file).parent != declarations:
+                below.setdefault(name, layer)
+            elif (other := below.get(name)) is not None:
+                file = shlex.quote(layer.file)
+                message = (
+                    f"{name} was made by phoenixctl add as well: of what both say {file} wins. "
+                    f"To keep this one alone: rm {file}, then phoenixctl apply"
+                )
+                key = ("agent", name)
+                yield Problem(message, ".".join(key), other.file, other.lines.get(key), "warning", name, is_twice=True)
 
 
 def problems_of(error: ValidationError, stack: Stack) -> Iterator[Problem]:

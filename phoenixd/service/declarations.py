@@ -138,7 +138,8 @@ class Declarations:
 
     async def plan(self) -> tuple[Change, ...]:
         """What `apply` would do."""
-        return _changes(self._compare(await self._load()))
+        configuration = await self._load()
+        return _changes(self._compare(configuration), configuration)
 
     async def apply(self) -> tuple[Change, ...]:
         """Bring the fleet to what the configuration says."""
@@ -150,7 +151,7 @@ class Declarations:
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
-            return _changes(difference)
+            return _changes(difference, configuration)
 
     async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
         """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
@@ -186,7 +187,9 @@ class Declarations:
         await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
 
 
-def _changes(plan: config.Plan) -> tuple[Change, ...]:
+def _changes(plan: config.Plan, configuration: config.Configuration) -> tuple[Change, ...]:
+    """What is done of each agent. Who is declared twice says so, also where nothing changes."""
+    twice = {one.agent: str(one) for one in configuration.problems if one.is_twice}
     added = [
         Change(spec.name, "add", f"{spec.harness}, {'starts' if spec.autostart else 'does not start'}")
         for spec in plan.added
@@ -201,4 +204,10 @@ def _changes(plan: config.Plan) -> tuple[Change, ...]:
         for change in plan.changed
     ]
     removed = [Change(name, "remove", "its run is stopped, its files stay", restart=False) for name in plan.removed]
-    return (*added, *changed, *removed, *(Change(name, "keep") for name in plan.unchanged))
+    found = (*added, *changed, *removed, *(Change(name, "keep") for name in plan.unchanged))
+    return tuple(
+        replace(one, detail="; ".join(filter(None, (one.detail, f"warning: {twice[one.agent]}"))))
+        if one.agent in twice
+        else one
+        for one in found
+    )

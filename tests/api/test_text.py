@@ -221,6 +221,10 @@ def test_of_a_program_without_hooks_the_newest_sign_of_life_is_told() -> None:
 
 def test_a_plan_tells_all_of_each_change() -> None:
     change = Change("docs", "change", "restart.max_crashes: 5 -> 9; restart.period: 30m -> 1h30m; cwd: /a -> /b", True)
+    kept = text_agent.plan([Change("docs", "keep", "warning: twice"), Change("shop", "keep")], Page(NOW), done=False)
+    assert kept.splitlines() == [
+        "keep    docs         warning: twice", "1 agent stays as it is", "", "nothing to do; see: phoenixctl status",
+    ]  # fmt: skip
     shown = text_agent.plan([change, Change("shop", "keep")], Page(NOW, 40, UTC), done=False)
 
     assert columns(max(shown.splitlines(), key=columns)) <= 40

@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.config import forget_removed, load_configuration, remove_agent, restore_agent, write_agent
+from phoenixd.config import forget_removed, load_configuration, plan, remove_agent, restore_agent, write_agent
 from phoenixd.errors import ConfigurationError
+from phoenixd.service.declarations import _changes
 
 TABLE: dict[str, Any] = {"argv": ["sleep", "1"], "cwd": "/", "prompt": 'say "hi"\nand\tgo\u0001', "env": {"K": "v=é"}}
 
@@ -53,6 +54,26 @@ def test_an_agent_of_another_layer_is_neither_replaced_nor_removed(tmp_path: Pat
     with pytest.raises(ConfigurationError, match=r"declared in .*phoenixd\.toml"):
         remove_agent(tmp_path, "a", configuration)
     assert not (tmp_path / "agents.d").exists()
+
+
+def test_an_agent_that_a_file_and_add_declare_is_warned_of_with_the_one_that_wins(tmp_path: Path) -> None:
+    place = tmp_path / "etc"
+    place.mkdir()
+    path = write_agent(tmp_path, "a", TABLE)
+    write_agent(tmp_path, "b", TABLE)
+    assert load_configuration(place, tmp_path, {}).problems == ()
+    of_file = 'argv = ["x"]\ncwd = "/"\n'
+    (place / "phoenixd.toml").write_text(f"[fleet]\n\n[agent.a]\n{of_file}[agent.c]\n{of_file}")
+
+    configuration = load_configuration(place, tmp_path, {})
+
+    (twice,) = [one for one in configuration.problems if one.is_twice]
+    assert (twice.severity, twice.key, twice.place) == ("warning", "agent.a", f"{place}/phoenixd.toml:3")
+    assert f"of what both say {path} wins" in twice.message
+    assert f"rm {path}, then phoenixctl apply" in twice.message
+    assert configuration.agents["a"].argv == ("sleep", "1")
+    (change,) = [one for one in _changes(plan({}, configuration.agents), configuration) if one.agent == "a"]
+    assert f"{path} wins" in change.detail
 
 
 @pytest.mark.parametrize("name", ["", "A", "../a", "a/b", "a.b", "-a", "a" * 33, "a\n"])

@@ -132,7 +132,7 @@ def summary(row: Row) -> str:
 
 def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
     """What apply would do, or did."""
-    real = [change for change in changes if change.action != "keep"]
+    real = [change for change in changes if change.action != "keep" or change.detail]
     if not real:
         return page(["The configuration and the fleet agree; nothing to do. See: phoenixctl status"])
     width = name_column([change.agent for change in real], here)
@@ -149,6 +149,8 @@ def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
     kept = len(changes) - len(real)
     if kept:
         lines.append("1 agent stays as it is" if kept == 1 else f"{kept} agents stay as they are")
+    if all(change.action == "keep" for change in real):
+        return page([*lines, "", "nothing to do; see: phoenixctl status"])
     return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl apply"])
 
 
