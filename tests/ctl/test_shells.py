@@ -50,6 +50,15 @@ TYPED = [
     ("completion zs\t", ["completion", "zsh"]),
     ("help brea\t", ["help", "breaker"]),
     ("brief check --\t\b\b", ["brief", "check"]),
+    ("stop s:quar\t", ["stop", "s:quarantined"]),
+    ("stop docs s:stoppe\tsho\t", ["stop", "docs", "s:stopped", "shop-api"]),
+    ("status h:cl\t", ["status", "h:claude"]),
+    ("start k:ep\t", ["start", "k:ephemeral"]),
+    ("log needs:\t", ["log", "needs:you"]),
+    ("restart p:we\t", ["restart", "p:web"]),
+    ("mute l:pr\t--for 1h", ["mute", "l:prod", "--for", "1h"]),
+    ("events s:quar\t", ["events", "s:quarantined"]),
+    ("wait x:y --for wa\t", ["wait", "x:y", "--for", "waiting"]),
 ]
 each_shell = pytest.mark.parametrize("shell", sorted(SHELLS))
 
@@ -107,7 +116,7 @@ class Typist:
 @pytest.fixture
 async def typist(request: pytest.FixtureRequest, ctl: Ctl, daemon: FakeDaemon, home: Path) -> Iterator[Typist]:
     daemon.declare("docs")
-    daemon.declare("shop-api")
+    daemon.declare("shop-api", project="web", labels=("prod", "eu-1"))
     daemon.wait("docs", tool="Bash", text="make publish")
     (home / "bin").mkdir()
     (home / "status.json").write_text((await ctl("status", "--json")).out)

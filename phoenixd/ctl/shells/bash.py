@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phoenixd.ctl.shells.spoken import ASKED, Value, Verb, groups, spoken
+from phoenixd.ctl.shells.spoken import ASKED, GROUPED, SELECTORS, Value, Verb, groups, spoken
 
 SCRIPT = """\
 # phoenixctl for bash, made from its table of operations. Load it with: source <(phoenixctl completion bash)
@@ -30,19 +30,43 @@ _phoenixctl_offer() {{
 {asked}
         @files) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -f -- "$2") ;;
         @directories) compopt -o filenames 2>/dev/null; mapfile -t COMPREPLY < <(compgen -d -- "$2") ;;
+        @selectors)
+            if [[ $2 == *:* ]]; then
+                mapfile -t COMPREPLY < <(compgen -W "{selectors} $({grouped})" -- "$2")
+            else
+                _phoenixctl_offer @agents "$2"
+            fi
+            ;;
         @*) ;;
         *) mapfile -t COMPREPLY < <(compgen -W "$1" -- "$2") ;;
     esac
 }}
 
+# Sets `typed` to the words up to the cursor. Readline takes a colon for the end of a word; here it is a part of one.
+_phoenixctl_words() {{
+    local index word blanks rest=$COMP_LINE
+    typed=()
+    for ((index = 0; index <= COMP_CWORD; index++)); do
+        word=${{COMP_WORDS[index]}} blanks=${{rest%%[![:blank:]]*}}
+        rest=${{rest:${{#blanks}}}} rest=${{rest:${{#word}}}}
+        if ((index > 0)) && [[ -z $blanks && ( $word == *:* || ${{typed[-1]}} == *: ) ]]; then
+            typed[${{#typed[@]}} - 1]+=$word
+        else
+            typed+=("$word")
+        fi
+    done
+}}
+
 _phoenixctl() {{
-    local current=${{COMP_WORDS[COMP_CWORD]}} verb='' option='' place=0 index word options value places
+    local typed current verb='' option='' place=0 index last word options value places
+    _phoenixctl_words
+    last=$((${{#typed[@]}} - 1)) current=${{typed[-1]}}
     COMPREPLY=()
-    for ((index = 1; index < COMP_CWORD; index++)); do
-        word=${{COMP_WORDS[index]}}
+    for ((index = 1; index < last; index++)); do
+        word=${{typed[index]}}
         if [[ $word == -- ]]; then
             # The command of an agent: a program, then its arguments.
-            if ((index + 1 == COMP_CWORD)); then
+            if ((index + 1 == last)); then
                 mapfile -t COMPREPLY < <(compgen -c -- "$current")
             else
                 _phoenixctl_offer @files "$current"
@@ -79,6 +103,10 @@ _phoenixctl() {{
         fi
         [[ -n $value ]] && _phoenixctl_offer "${{value%+}}" "$current"
     fi
+    if [[ $current == *:* && $COMP_WORDBREAKS == *:* ]]; then
+        # What stands before the colon is no part of the word that Readline replaces.
+        COMPREPLY=("${{COMPREPLY[@]#"${{current%:*}}:"}}")
+    fi
     return 0
 }}
 complete -F _phoenixctl phoenixctl
@@ -105,7 +133,7 @@ def script() -> str:
     asked += f"\n        @verbs) mapfile -t COMPREPLY < <(compgen -W '{' '.join(found)}' -- \"$2\") ;;"
     return SCRIPT.format(
         common=_options(common), verbs="\n".join([first, *seconds, *verbs]), values="\n".join(values), asked=asked,
-        groups=" ".join(several),
+        groups=" ".join(several), selectors=SELECTORS, grouped=GROUPED,
     )  # fmt: skip
 
 
@@ -130,4 +158,5 @@ def _place(value: Value, repeats: bool) -> str:
 
 
 def _spelled(value: Value) -> str:
-    return " ".join(value.words) if value.words else f"@{value.kind or 'none'}"
+    kind = "selectors" if value.selects else value.kind or "none"
+    return " ".join(value.words) if value.words else f"@{kind}"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phoenixd.ctl.shells.spoken import ASKED, COMMON_OPTIONS, Option, Value, Verb, groups, summary
+from phoenixd.ctl.shells.spoken import ASKED, COMMON_OPTIONS, GROUPED, SELECTORS, Option, Value, Verb, groups, summary
 
 HEAD = """\
 # phoenixctl for fish, made from its table of operations. Load it with: phoenixctl completion fish | source
@@ -33,6 +33,16 @@ function __phoenixctl_at
     test (count $words) -eq (math (count (string split ' ' -- $argv[1])) + $argv[2])
 end
 
+# Words that choose agents: behind a colon all that it may stand for, else names.
+function __phoenixctl_selectors
+    if string match -q '*:*' -- (commandline -ct)
+        string split ' ' -- '{selectors}'
+        {grouped}
+    else
+        {agents}
+    end
+end
+
 complete -c phoenixctl -f
 """
 
@@ -50,7 +60,10 @@ def script() -> str:
             ]
         for verb in members:
             lines += _verb(verb)
-    return HEAD + "\n".join(lines) + "\n"
+    head = HEAD
+    for name, told in (("selectors", SELECTORS), ("grouped", GROUPED), ("agents", ASKED["agents"])):
+        head = head.replace(f"{{{name}}}", told)
+    return head + "\n".join(lines) + "\n"
 
 
 def _verb(verb: Verb) -> Iterator[str]:
@@ -83,6 +96,8 @@ def _option(one: Option) -> str:
 def _offered(value: Value) -> str | None:
     if value.words:
         return f"-a {_quoted(' '.join(value.words))}"
+    if value.selects:
+        return "-a '(__phoenixctl_selectors)'"
     match value.kind:
         case None:
             return None

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from phoenixd.api.operations import verbs
 from phoenixd.api.operations.operation import Named, Operation, Parameter
+from phoenixd.clis import NAMES as CLIS
+from phoenixd.core.selection import CLOSED
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import COLOURS, COMMON
 
@@ -17,12 +19,29 @@ ASKED: dict[Named, str] = {"agents": NAMES, "items": NUMBERS, "tasks": TASKS, "c
 """What a shell runs to learn what there is: each prints words of a-z, 0-9, _ and -, which need no quoting."""
 
 
+SELECTORS = " ".join(
+    [*(f"{key}:{value}" for key, values in CLOSED.items() for value in values), *(f"h:{name}" for name in CLIS)]
+)
+"""Words that choose agents, of the keys whose values are known beforehand."""
+GROUPED = (
+    "phoenixctl status --json 2>/dev/null | tr '{' '\\n' | sed -n"
+    ' -e h -e \'s/.*"project": "\\([A-Za-z0-9._-]*\\)".*/p:\\1/p\''
+    ' -e g -e \'s/.*"labels": \\[\\([A-Za-z0-9._", -]*\\)\\].*/\\1/p\''
+    " | tr -s ', ' '\\n' | sed -n -e '/^p:/p' -e 's/^\"\\(.*\\)\"$/l:\\1/p' | sort -u"
+)
+"""What a shell runs to learn the words for the projects and the labels of its agents."""
+
+
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What a shell offers for a value: the words of a closed set, or what is of a kind; else nothing."""
+    """What a shell offers for a value: the words of a closed set, or what is of a kind; else nothing.
+
+    selects: agents may be chosen by more than their names; that is offered behind a colon alone, so as to hide no name.
+    """
 
     words: tuple[str, ...] = ()
     kind: Named | None = None
+    selects: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,8 +118,11 @@ def _verb(words: tuple[str, ...], operations: tuple[Operation, ...]) -> Verb:
     options = tuple(_option(one) for one in plain if one.flag is not None)
     own = COMMON_OPTIONS if words[0] not in PASSED_ON else COMMON_OPTIONS[-1:]
     # What is a path parameter comes first on the command line, as in the grammar.
+    selects = any(one.names == "agents" and one.type == "words" for one in plain)
     places = tuple(
-        Place(one.name, one.help, _value(one), repeats=one.type == "words") for one in plain if one.flag is None
+        Place(one.name, one.help, _value(one, selects=selects), repeats=one.type == "words")
+        for one in plain
+        if one.flag is None
     )
     return Verb(words, operations[0].summary, (*options, *own), places, len(plain) < len(taken))
 
@@ -112,5 +134,5 @@ def _option(parameter: Parameter) -> Option:
     )
 
 
-def _value(parameter: Parameter) -> Value:
-    return Value(parameter.choices, parameter.names)
+def _value(parameter: Parameter, *, selects: bool = False) -> Value:
+    return Value(parameter.choices, parameter.names, selects and parameter.names == "agents")

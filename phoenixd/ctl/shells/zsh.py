@@ -4,13 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from phoenixd.ctl.shells.spoken import ASKED, COMMON_OPTIONS, Option, Place, Value, Verb, groups, summary
+from phoenixd.ctl.shells.spoken import (
+    ASKED,
+    COMMON_OPTIONS,
+    GROUPED,
+    SELECTORS,
+    Option,
+    Place,
+    Value,
+    Verb,
+    groups,
+    summary,
+)
 
 SCRIPT = """\
 #compdef phoenixctl
 # phoenixctl for zsh, made from its table of operations. Load it with: source <(phoenixctl completion zsh)
 
 {asked}
+_phoenixctl_selectors() {{
+  local -a found
+  [[ $PREFIX == *:* ]] || {{ _phoenixctl_agents "$@"; return }}
+  found=({selectors} ${{(f)"$({grouped})"}})
+  compadd "$@" -a found
+}}
+
 _phoenixctl_verbs() {{
   local -a verbs
   verbs=(
@@ -52,7 +70,7 @@ def script() -> str:
     verbs = "\n".join(f"    {_quoted(f'{word}:{summary(members)}')}" for word, members in found.items())
     common = "".join(f"    {_option(one)} \\\n" for one in COMMON_OPTIONS)
     cases = "\n".join(line for word, members in found.items() for line in _group(word, members))
-    return SCRIPT.format(asked=asked, verbs=verbs, common=common, cases=cases)
+    return SCRIPT.format(asked=asked, selectors=SELECTORS, grouped=GROUPED, verbs=verbs, common=common, cases=cases)
 
 
 def _group(word: str, members: tuple[Verb, ...]) -> Iterator[str]:
@@ -98,6 +116,8 @@ def _action(value: Value) -> str:
         return f"({' '.join(value.words)})"
     if value.kind is None:
         return " "
+    if value.selects:
+        return "_phoenixctl_selectors"
     return ACTIONS.get(value.kind, f"_phoenixctl_{value.kind}")
 
 
