@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
@@ -76,7 +77,7 @@ def pages(daemon: FakeDaemon, here: Page = HERE) -> dict[str, str]:
         found["inbox"] = text_inbox.inbox(items, here)
     if len(rows) <= MANY:
         found["status --all"] = text.status(rows, daemon.facts(), None, here, everyone=True)
-        found["events"] = text_history.events(daemon.journal.rows, here)
+        found["events"] = text_events.events(daemon.journal.rows, here)
     for row in sorted(rows, key=lambda row: (text.ORDER.index(row.group), row.name))[:1]:
         decisions = [stored for stored in daemon.journal.rows if stored.entry.agent == row.name and stored.entry.reason]
         found[f"status {row.name}"] = text_agent.agent(row, here)
@@ -244,7 +245,7 @@ def test_a_name_takes_a_third_of_the_line_at_most_and_an_items_number_is_never_c
     table = text.status(rows, daemon.facts(), None, here, everyone=True)
 
     assert {f"#{item.id} " in table.replace("\n", " ") for item in items} == {True}
-    for shown in (table, text_inbox.inbox(items, here), text_history.events(daemon.journal.rows, here)):
+    for shown in (table, text_inbox.inbox(items, here), text_events.events(daemon.journal.rows, here)):
         assert not any(LONGEST in line and "phoenixctl" not in line for line in shown.splitlines()) or width >= 96
 
 

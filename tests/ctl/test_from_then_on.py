@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 import pytest
 
 from phoenixd.api.history import Digest, Stretch
-from phoenixd.api.pages import history
+from phoenixd.api.pages import events, history
 from phoenixd.api.pages.layout import Page, of_yesterday
 from phoenixd.core.events.orders import StartRequested, StopRequested
 from tests.api.daemon import FakeDaemon
@@ -78,8 +78,8 @@ async def test_events_say_which_are_left_out_and_how_to_see_them(ctl: Ctl, daemo
 
 
 def test_where_the_newest_are_left_out_the_next_page_begins_at_the_last_one() -> None:
-    later = history.LeftOut("phoenixctl events", history.MOST_SHOWN, is_older=False)
-    earlier = history.LeftOut("phoenixctl events", history.MOST_SHOWN, is_older=True)
+    later = events.LeftOut("phoenixctl events", events.MOST_SHOWN, is_older=False)
+    earlier = events.LeftOut("phoenixctl events", events.MOST_SHOWN, is_older=True)
 
     assert later.command(NOW - 60, NOW, HERE) == "phoenixctl events --since 2026-11-28T17:48:00+0000"
     assert earlier.command(NOW, NOW + 60, HERE) == "phoenixctl events --since 2026-11-27T17:48:00+0000"

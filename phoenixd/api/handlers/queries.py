@@ -11,6 +11,7 @@ from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import chosen, not_waiting, open_items, written_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import findings as text_findings
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
@@ -125,7 +126,7 @@ async def list_events(ask: Ask) -> Reply:
     words = arguments["since"]
     start = await _start(ask, words, "phoenixctl events --since 8h") if words is not None else None
     after, before = arguments["after"], arguments["before"]
-    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else text_history.MOST_SHOWN)
+    lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else text_events.MOST_SHOWN)
     # A page after a row begins there; any other is the newest one, or the one that ends before a row.
     newest = (start is None and after is None) or arguments["lines"] is not None or before is not None
     # One row more than is shown tells whether any was left out.
@@ -143,8 +144,8 @@ async def list_events(ask: Ask) -> Reply:
     told = [representation.event(row) for row in rows]
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     asked = _asked(ask, since=words if newest else None)
-    left_out = text_history.LeftOut(asked, lines, is_older=newest) if is_cut else None
-    return Reply(body, lambda here: text_history.events(rows, here, agent=agent, left_out=left_out))
+    left_out = text_events.LeftOut(asked, lines, is_older=newest) if is_cut else None
+    return Reply(body, lambda here: text_events.events(rows, here, agent=agent, left_out=left_out))
 
 
 def _asked(ask: Ask, since: str | None) -> str:

@@ -1,9 +1,8 @@
-"""What `since`, `explain` and `events` print: the past, sorted, with its period and its reasons."""
+"""What `since` and `explain` print, and a line of `events`: the past, sorted, with its period and its reasons."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
@@ -45,9 +44,6 @@ ORDERED: dict[Verb, str] = {
 """Every order of a person, as it is counted."""
 REPEATS_SHOWN = 1
 NAMES_SHOWN = 5
-MOST_SHOWN = 10_000
-"""Events that one question is told at most."""
-DAY = 86_400.0
 
 
 def since(stretch: Stretch, here: Page, words: str = "") -> str:
@@ -157,44 +153,6 @@ def explain(
     if row.activity == "waiting":
         return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])
     return page([*lines, "", each])
-
-
-@dataclass(frozen=True, slots=True)
-class LeftOut:
-    """Rows beyond those that are shown. asked: the command that shows these, without a number; lines: how
-    many it showed; is_older: whether the others are older, not newer."""
-
-    asked: str
-    lines: int
-    is_older: bool
-
-    def command(self, first: float, last: float, here: Page) -> str:
-        """What shows more of them. first, last: when the oldest and the newest shown row were written."""
-        if not self.is_older:
-            return f"{self.asked} --since {here.exact(last)}"
-        if self.lines < MOST_SHOWN:
-            return f"{self.asked} --lines {min(MOST_SHOWN, 10 * self.lines)}"
-        return f"{self.asked} --since {here.exact(first - DAY)}"
-
-
-def events(
-    rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None, left_out: LeftOut | None = None
-) -> str:
-    """One line for each event; says its period, why it is empty, and how those that are left out are seen."""
-    if not rows:
-        about = f" about {agent}" if agent else ""
-        further = "further back: phoenixctl events --since yesterday"
-        return page([f"Nothing{about} stands in the journal for that time; {further}"])
-    first, last = rows[0].entry.wall, rows[-1].entry.wall
-    width = name_column([stored.entry.agent or FLEET for stored in rows], here)
-    lines = [event(stored, here, width) for stored in rows]
-    counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
-    why = f"why: phoenixctl explain {agent}" if agent else "why: phoenixctl explain NAME"
-    told = [*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"]
-    if left_out is not None:
-        others = "Older" if left_out.is_older else "Newer"
-        told += with_command(f"{others} events are left out. More:", left_out.command(first, last, here), here.width)
-    return page(told)
 
 
 def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:
