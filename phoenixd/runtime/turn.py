@@ -10,14 +10,20 @@ import structlog
 
 from phoenixd.core.actions import Action, Alert, Reassure
 from phoenixd.core.agent import Agent
+from phoenixd.core.behind.epochs import ORDERS
+from phoenixd.core.behind.plan import first_row_after
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event, is_journaled
 from phoenixd.core.events.evidence import IncidentRecorded
+from phoenixd.core.events.fleet import JournalBehind
+from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
 from phoenixd.core.facts import StateOpened
-from phoenixd.core.fleet import Fleet
+from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Moment
 from phoenixd.ports.journal import Batch, Entry, KeptIncident, KeptTreatment
+from phoenixd.runtime import cases
+from phoenixd.runtime.arrivals import Waiting
 from phoenixd.runtime.cleaning import Clean, kept
 from phoenixd.runtime.describe import describe_actions, describe_event, describe_texts
 
@@ -51,6 +57,24 @@ class Turn:
         """Whether anything of it has to be durable."""
         rows = self.entries or self.incidents or self.treatments or self.usage
         return bool(rows or self.changed or self.removed)
+
+    def take(self, waiting: Waiting, heard: Event, found: Step, epoch: int, now: Moment, clean: Clean) -> None:
+        """Take in what became of an event that waited. epoch: the fleet's before it."""
+        event = waiting.event
+        self.orders = self.orders or (isinstance(event, ORDERS) and found.fleet.epoch != epoch)
+        if isinstance(event, JournalBehind):
+            self.after_row = first_row_after(found.fleet.epoch)
+        if found.kept:
+            self.incidents.extend(cases.incidents(found.kept, clean))
+            self.treatments.extend(cases.treatments(found.kept))
+            # Before what is ordered: the terminal is seen as the failure left it, and not as the next run fills it.
+            self.actions.extend(cases.copies(found.kept))
+        self.note(heard, found.decisions, now, clean)
+        if waiting.done is not None:
+            self.answers.append((waiting.done, found.refusal))
+            self.ends |= isinstance(event, StopRequested | AgentWithdrawn) and found.refusal is None
+        if waiting.saved is not None:
+            self.receipts.append(waiting.saved)
 
     def note(self, event: Event, decisions: Sequence[Decision], now: Moment, clean: Clean) -> None:
         """Take in what was decided on an event: the rows that it is worth, and the agents as they are now."""

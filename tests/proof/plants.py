@@ -24,7 +24,7 @@ NOT_COPIED = shutil.ignore_patterns(".git", ".venv", ".*_cache", "__pycache__", 
 SEAM = "tests/runtime/test_seam.py"
 
 
-SUPERVISOR, DUES = "phoenixd/runtime/supervisor.py", "phoenixd/runtime/dues.py"
+COMMITS, DUES = "phoenixd/runtime/commits.py", "phoenixd/runtime/dues.py"
 TREATMENT = "phoenixd/core/treatment"
 TYPING, TYPES = "phoenixd/core/typing", "tests/core/test_typing.py"
 ESCAPING, ESCAPES = f"{TYPING}/escaping.py", ("tests/core/test_escaping.py",)
@@ -39,7 +39,7 @@ PLANTS = (
         "acts before the save",
         (
             (
-                SUPERVISOR,
+                COMMITS,
                 "        ticket, keep = None, None\n",
                 "        ticket, keep = None, None\n        self._dues.add(Due(None, turn.actions, []))\n"
                 "        turn.actions = []\n",
@@ -54,7 +54,7 @@ PLANTS = (
     ),
     Plant(
         "acknowledges what failed to commit",
-        ((SUPERVISOR, "                due.answers.append(done)\n", "                done(None)\n"),),
+        ((COMMITS, "                due.answers.append(done)\n", "                done(None)\n"),),
         (SEAM,),
     ),
     Plant(
@@ -87,9 +87,9 @@ PLANTS = (
         "never hears that what was late has landed",
         (
             (
-                SUPERVISOR,
-                "        self._dues.settle()\n        self._on_saved(newest)\n",
-                "        self._on_saved(newest)\n",
+                COMMITS,
+                "        self._dues.settle()\n        self.on_saved(newest)\n",
+                "        self.on_saved(newest)\n",
             ),
         ),
         (SEAM, "tests/runtime/test_slow_journal.py"),

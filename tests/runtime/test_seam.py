@@ -168,7 +168,7 @@ def acts_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
     async def step(desk: Supervisor) -> Stepped:
         turn, now = await real(desk)
         for action in turn.actions:
-            desk._dues._dispatch(action)
+            desk.commits._dues._dispatch(action)
         turn.actions.clear()
         return turn, now
 
@@ -181,7 +181,7 @@ def ends_before_the_save_where_there_was_trouble_lately(planted: pytest.MonkeyPa
         if desk.degraded is not None:
             for action in turn.actions:
                 if isinstance(action, OF_NO_DELAY):
-                    desk._dues._dispatch(action)
+                    desk.commits._dues._dispatch(action)
             turn.actions[:] = [action for action in turn.actions if not isinstance(action, OF_NO_DELAY)]
         return turn, now
 

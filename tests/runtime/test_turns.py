@@ -20,8 +20,9 @@ from phoenixd.core.hooks import ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
+from phoenixd.runtime.arrivals import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Waiting
 from phoenixd.runtime.describe import describe_event
-from phoenixd.runtime.supervisor import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Supervisor, _Waiting
+from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.turn import Turn
 from tests.agents import an_agent
 from tests.runtime.test_messages import FastClock
@@ -104,12 +105,12 @@ async def test_of_what_piles_up_evidence_alone_is_dropped() -> None:
     alive, ended = EvidenceSeen("a", 1, "transcript"), AgentExited("a", 1, "r", 0, None)
     for _ in range(EVIDENCE_LIMIT + 10):
         supervisor.tell(alive)
-    assert len(supervisor._queue) == EVIDENCE_LIMIT + 1, "beyond so many that wait no more are taken in"
+    assert len(supervisor.arrivals.queue) == EVIDENCE_LIMIT + 1, "beyond so many that wait no more are taken in"
 
     supervisor.tell(ended)
     supervisor.tell(alive, lambda: None)
     supervisor.tell(alive)
-    assert [one.event for one in supervisor._queue][EVIDENCE_LIMIT:] == [alive, ended, alive]
+    assert [one.event for one in supervisor.arrivals.queue][EVIDENCE_LIMIT:] == [alive, ended, alive]
 
 
 async def test_an_order_is_decided_and_saved_before_the_hooks_that_wait() -> None:
@@ -128,7 +129,7 @@ async def test_an_order_is_decided_and_saved_before_the_hooks_that_wait() -> Non
             tasks.cancel_scope.cancel()
 
     assert supervisor.fleet.agents["b"].name in supervisor.fleet.mutes, "in the order in which they were given"
-    assert len(supervisor._queue) == 100, "their answer waits for nothing that stood behind them"
+    assert len(supervisor.arrivals.queue) == 100, "their answer waits for nothing that stood behind them"
     assert told.order == [("commit", 1)]
 
 
@@ -144,9 +145,9 @@ async def test_a_start_overtakes_hooks_and_no_end() -> None:
                 supervisor.tell(event)
             tasks.start_soon(supervisor.ask, StartRequested("a"))
             await checkpoint()
-            stood = [one.event for one in supervisor._queue]
+            stood = [one.event for one in supervisor.arrivals.queue]
             await supervisor.turn()
-            left = len(supervisor._queue)
+            left = len(supervisor.arrivals.queue)
             tasks.start_soon(supervisor.ask, StartRequested("a"))
             await checkpoint()
             await supervisor.turn()
@@ -154,7 +155,7 @@ async def test_a_start_overtakes_hooks_and_no_end() -> None:
 
     assert stood[:3] == [hook, ended, StartRequested("a")]
     assert left == 3
-    assert len(supervisor._queue) < 3, "a start right behind another keeps out nothing that waits"
+    assert len(supervisor.arrivals.queue) < 3, "a start right behind another keeps out nothing that waits"
 
 
 async def test_orders_without_a_pause_keep_nothing_out_that_waits() -> None:
@@ -163,7 +164,7 @@ async def test_orders_without_a_pause_keep_nothing_out_that_waits() -> None:
     order = MuteRequested("b", 60.0)
 
     def give() -> None:
-        supervisor._put(_Waiting(order, lambda refusal: None), first=True)
+        supervisor.arrivals.put(Waiting(order, lambda refusal: None), first=True)
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(supervisor.saver.run)
@@ -172,14 +173,16 @@ async def test_orders_without_a_pause_keep_nothing_out_that_waits() -> None:
         for _ in range(3):
             give()
             await supervisor.turn()
-            left.append((len(supervisor._first), len(supervisor._queue)))
+            left.append((len(supervisor.arrivals.first), len(supervisor.arrivals.queue)))
         supervisor.tell(AgentExited("a", 1, "r", 0, None))
         give()
         supervisor.begin_with(EpochBegun(3))
         await supervisor.turn()
         tasks.cancel_scope.cancel()
     assert left == [(0, 1), (1, 0), (0, 0)], "an order, what waited, and the orders again"
-    assert (len(supervisor._first), len(supervisor._queue)) == (0, 1), "what comes before all others always does"
+    assert (len(supervisor.arrivals.first), len(supervisor.arrivals.queue)) == (0, 1), (
+        "what comes before all others always does"
+    )
 
 
 async def test_what_came_before_all_others_comes_before_an_order_too() -> None:
@@ -190,7 +193,7 @@ async def test_what_came_before_all_others_comes_before_an_order_too() -> None:
         tasks.start_soon(supervisor.order, StartRequested("a"))
         await checkpoint()
         supervisor.begin_with(EpochBegun(3))
-        heard = [one.event for one in supervisor._first]
+        heard = [one.event for one in supervisor.arrivals.first]
         tasks.cancel_scope.cancel()
     assert heard == [EpochBegun(3), StartRequested("a")]
 
@@ -230,8 +233,8 @@ def crowding(supervisor: Supervisor) -> list[bool | str]:
 async def test_the_shims_are_left_alone_while_much_waits_and_read_again_when_little_does(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("phoenixd.runtime.supervisor.CROWDED", 20)
-    monkeypatch.setattr("phoenixd.runtime.supervisor.ROOMY", 10)
+    monkeypatch.setattr("phoenixd.runtime.arrivals.CROWDED", 20)
+    monkeypatch.setattr("phoenixd.runtime.arrivals.ROOMY", 10)
     supervisor = Supervisor(Fleet(), SlowClock(), Told())  # type: ignore[arg-type]
     said = crowding(supervisor)
     for number in range(21):
@@ -239,9 +242,9 @@ async def test_the_shims_are_left_alone_while_much_waits_and_read_again_when_lit
         supervisor.tell(EvidenceSeen("a", 1, "transcript"))
     assert said == [True]
 
-    while supervisor._queue:
+    while supervisor.arrivals.queue:
         await supervisor.turn()
-        assert said[-1] == (len(supervisor._queue) > 10)
+        assert said[-1] == (len(supervisor.arrivals.queue) > 10)
     assert said == [True, False]
 
 
@@ -256,13 +259,13 @@ async def test_however_much_waits_the_shims_are_read_now_and_then() -> None:
     while said == [True]:
         # As much comes as is decided: no turn sees little wait.
         supervisor.tell(EvidenceSeen("a", 1, "transcript"))
-        waiting = len(supervisor._queue)
+        waiting = len(supervisor.arrivals.queue)
         await supervisor.turn()
-        for _ in range(waiting - len(supervisor._queue)):
+        for _ in range(waiting - len(supervisor.arrivals.queue)):
             supervisor.tell(EvidenceSeen("a", 1, "transcript"))
 
     assert said == [True, "each"]
-    assert len(supervisor._queue) > CROWDED, "and much waits still"
+    assert len(supervisor.arrivals.queue) > CROWDED, "and much waits still"
     assert clock.reading - began < LONGEST_HOLD + 0.2
     supervisor.tell(EvidenceSeen("a", 1, "transcript"))
     assert said == [True, "each"], "each shim is read once, and no more"
@@ -279,13 +282,13 @@ async def test_an_order_that_comes_while_much_is_stepped_ends_that_turn() -> Non
                 supervisor.tell(EvidenceSeen("a", 1, "transcript"))
             tasks.start_soon(supervisor.order, MuteRequested("b", 60.0))
             await supervisor.turn()
-            left = len(supervisor._queue)
+            left = len(supervisor.arrivals.queue)
             await supervisor.turn()
             tasks.cancel_scope.cancel()
 
     assert left == 2, "it came when the first was stepped"
-    assert len(supervisor._queue) == 2
-    assert not supervisor._first
+    assert len(supervisor.arrivals.queue) == 2
+    assert not supervisor.arrivals.first
 
 
 async def test_what_is_saved_to_see_how_the_disk_is_holds_no_half_of_a_turn() -> None:
@@ -295,7 +298,7 @@ async def test_what_is_saved_to_see_how_the_disk_is_holds_no_half_of_a_turn() ->
 
     async def look() -> None:
         assert supervisor.fleet.mutes, "the turn is in its middle"
-        seen.append(dict(supervisor._probe().mutes))
+        seen.append(dict(supervisor.commits.probe().mutes))
 
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(supervisor.saver.run)
@@ -308,18 +311,18 @@ async def test_what_is_saved_to_see_how_the_disk_is_holds_no_half_of_a_turn() ->
         tasks.cancel_scope.cancel()
 
     assert seen == [{}]
-    assert supervisor._probe().mutes == supervisor.fleet.mutes
+    assert supervisor.commits.probe().mutes == supervisor.fleet.mutes
 
 
 async def test_in_a_flood_hooks_come_together_until_anything_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("phoenixd.runtime.supervisor.SPACING", 3600.0)
-    monkeypatch.setattr("phoenixd.runtime.supervisor.MANY", 2)
+    monkeypatch.setattr("phoenixd.runtime.arrivals.SPACING", 3600.0)
+    monkeypatch.setattr("phoenixd.runtime.arrivals.MANY", 2)
     supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
     hook, turned = ToolStarted("a", 1), list[int]()
 
     async def turn() -> None:
-        await supervisor._gather()
-        turned.append(len(supervisor._queue))
+        await supervisor.arrivals.gather()
+        turned.append(len(supervisor.arrivals.queue))
         await supervisor.turn()
 
     with anyio.fail_after(60):
@@ -342,8 +345,8 @@ async def test_while_an_operator_is_answered_what_agents_tell_by_the_thousand_wa
     turned = list[int]()
 
     async def turn() -> None:
-        await supervisor._gather()
-        turned.append(len(supervisor._queue))
+        await supervisor.arrivals.gather()
+        turned.append(len(supervisor.arrivals.queue))
         await supervisor.turn()
 
     async def settled() -> list[int]:
@@ -361,12 +364,12 @@ async def test_while_an_operator_is_answered_what_agents_tell_by_the_thousand_wa
             assert await settled() == [], "however many they are"
             supervisor.tell(AgentExited("a", 1, "r", 0, None))
             assert await settled() == [3 * CROWDED + 1]
-            assert not supervisor._queue
+            assert not supervisor.arrivals.queue
             supervisor.tell(ToolStarted("a", 1))
             tasks.start_soon(turn)
             tasks.start_soon(supervisor.order, MuteRequested("b", 60.0))
             assert (await settled())[1:] == [1], "nor does the order"
-            assert len(supervisor._queue) == 1, "which leaves them alone"
+            assert len(supervisor.arrivals.queue) == 1, "which leaves them alone"
             tasks.start_soon(turn)
             assert (await settled())[2:] == []
             supervisor.leave_floods(False)
@@ -388,7 +391,7 @@ async def test_a_turn_of_a_flood_ends_once_an_operator_is_on_the_way() -> None:
                 supervisor.tell(EvidenceSeen("a", 1, "transcript"))
             tasks.start_soon(ask)
             await supervisor.turn()
-            left = len(supervisor._queue)
+            left = len(supervisor.arrivals.queue)
             tasks.cancel_scope.cancel()
 
     assert left == 2, "it came when the first was stepped"
@@ -401,7 +404,7 @@ async def test_a_daemon_that_ends_while_an_operator_is_answered_waits_for_no_flo
         async with anyio.create_task_group() as tasks:
             supervisor.leave_floods(True)
             supervisor.tell(EvidenceSeen("a", 1, "transcript"))
-            tasks.start_soon(supervisor._gather)
+            tasks.start_soon(supervisor.arrivals.gather)
             await checkpoint()
             await supervisor.finish(1.0)
 

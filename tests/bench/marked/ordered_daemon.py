@@ -14,6 +14,7 @@ import phoenixd.__main__ as program
 from phoenixd.api.connection import Connection
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.writer import Writer
+from phoenixd.runtime.arrivals import Arrivals
 from phoenixd.runtime.dues import Dues
 from phoenixd.runtime.supervisor import Supervisor
 from tests.bench.marked.pen import Pen
@@ -40,15 +41,15 @@ class Orders:
         self.pen.at_begin(Dues, "add", "saved", counts)
 
     def _mark_queue(self) -> None:
-        put = Supervisor._put
+        put = Arrivals.put
 
-        def marked(supervisor: Supervisor, waiting: Any, **named: Any) -> None:
+        def marked(arrivals: Arrivals, waiting: Any, **named: Any) -> None:
             if waiting.done is not None:
                 waiting.done = self._marked_answer(waiting.done)
                 self.pen.mark("queued")
-            put(supervisor, waiting, **named)
+            put(arrivals, waiting, **named)
 
-        Supervisor._put = marked  # type: ignore[method-assign]
+        Arrivals.put = marked  # type: ignore[method-assign]
 
     def _marked_answer(self, done: Callable[[Any], None]) -> Callable[[Any], None]:
         def marked(refusal: Any) -> None:
