@@ -78,8 +78,10 @@ def test_a_metered_idle_agent_adds_no_wake_up(stage: Stage, short_tmp: Path) -> 
     assert stage.ctl("start", *names, "--yes").returncode == 0
 
     def are_idle() -> bool:
-        rows = [stage.row(name) for name in names]
-        return all((one["activity"], (one["context"] or {}).get("tokens")) == ("idle", 100_000) for one in rows)
+        rows = stage.rows()
+        return all(
+            (rows[name]["activity"], (rows[name]["context"] or {}).get("tokens")) == ("idle", 100_000) for name in names
+        )
 
     stage.until("all rest, and their contexts are known", are_idle, 300)
     together = least(pid)
