@@ -31,16 +31,18 @@ async def eventually(condition: Callable[[], T | Awaitable[T]], timeout: float =
         await asyncio.sleep(pause_after(waited))
 
 
-def eventually_sync(condition: Callable[[], T], timeout: float = PATIENCE, what: str = "") -> T:
-    """The same without an event loop."""
+def eventually_sync(
+    condition: Callable[[], T], timeout: float = PATIENCE, what: str = "", longest_pause: float = LONGEST_PAUSE
+) -> T:
+    """The same without an event loop. longest_pause: more where each look starts processes."""
     began = time.monotonic()
     while not (value := condition()):
         waited = time.monotonic() - began
         if waited > timeout:
             raise TimeoutError(f"not within {timeout} s: {what or inspect.getsource(condition).strip()}")
-        time.sleep(pause_after(waited))
+        time.sleep(pause_after(waited, longest_pause))
     return value
 
 
-def pause_after(waited: float) -> float:
-    return min(max(waited / 4, PAUSE), LONGEST_PAUSE)
+def pause_after(waited: float, longest: float = LONGEST_PAUSE) -> float:
+    return min(max(waited / 4, PAUSE), longest)

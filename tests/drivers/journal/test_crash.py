@@ -19,6 +19,7 @@ import pytest
 
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.errors import JournalFailed
+from tests import warm
 from tests.drivers.journal.journal_script import last_whole_batch, numbered_batch
 
 ROOT = Path(__file__).resolve().parents[3]
@@ -49,13 +50,19 @@ def acknowledged_in(output: str) -> int:
 
 def kill_at_random(path: Path, dice: random.Random) -> None:
     """One life: write as fast as possible, die after some milliseconds from the first acknowledgement on."""
-    writer = subprocess.Popen(command(path, 10_000), cwd=ROOT, stdout=subprocess.PIPE, text=True)
-    assert writer.stdout is not None
-    assert writer.stdout.readline() == "open\n"
-    threading.Timer(dice.uniform(0, 0.15), writer.kill).start()
-    output = writer.stdout.read()  # Until the end: what was written before the kill is still in the pipe.
+    reading, writing = os.pipe()
+    with open(reading) as told, open(writing, "wb") as out:
+        writer = warm.popen(
+            command(path, 10_000), stdin=subprocess.DEVNULL, stdout=out, stderr=out, start_new_session=True,
+            env=os.environ, cwd=ROOT,
+        )  # fmt: skip
+        out.close()
+        assert told.readline() == "open\n"
+        timer = threading.Timer(dice.uniform(0, 0.15), os.kill, (writer.pid, signal.SIGKILL))
+        timer.start()
+        output = told.read()  # Until the end: what was written before the kill is still in the pipe.
+        timer.join()
     assert writer.wait() == -signal.SIGKILL
-    writer.stdout.close()
     check(path, acknowledged_in(output))
 
 

@@ -37,7 +37,7 @@ PEAK = 64 * MEGABYTE
 CONTENTS: dict[str, Callable[[], bytes]] = {
     "empty": lambda: b"",
     "one newline": lambda: b"\n",
-    "newlines": lambda: b"\n" * 200_000,
+    "newlines": lambda: b"\n" * 50_000,
     "NULs": lambda: b"\0" * MEGABYTE,
     "NULs at the end": lambda: prompt("Go.") + b"\0" * 4096,
     "noise": lambda: random.Random(1).randbytes(MEGABYTE),
@@ -62,7 +62,7 @@ CONTENTS: dict[str, Callable[[], bytes]] = {
         answer(message={"content": [{"type": "tool_use", "id": f"{n}", "name": "n" * 1000}]}) for n in range(2000)
     ),
     "long names": lambda: answer(sessionId="s" * MEGABYTE, request="r" * MEGABYTE),
-    "short lines": lambda: b"{}\n" * 60_000,
+    "short lines": lambda: b"{}\n" * 20_000,
     "carriage returns": lambda: prompt("Go.").replace(b"\n", b"\r\n") * 10 + b"\r" * MEGABYTE,
 }
 
