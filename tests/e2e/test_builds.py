@@ -19,11 +19,10 @@ KEYS = 'liveness = { stale = "6s", check_interval = "5s" }\nstop = { grace = "0.
 ONCE = 'restart = { policy = "never" }\n'
 SECRET = "sk-ant-0123456789abcdefghijkl"
 SHORT_LIVED = "awk 'BEGIN { for (i = 0; i < 200000; i++) x += i }'"
-PAUSE = "sleep 0.1"
 WRITES = "head -c 2000000 /dev/zero >OVER.o"
 BUILD = (
-    f"for job in 1 2 3; do (until [ -e OVER ]; do {SHORT_LIVED}; {PAUSE}; done) & done; "
-    f"until [ -e OVER ]; do {WRITES}; {SHORT_LIVED}; {PAUSE}; done; wait"
+    f"for job in 1 2 3; do (until [ -e OVER ]; do {SHORT_LIVED}; done) & done; "
+    f"until [ -e OVER ]; do {WRITES}; {SHORT_LIVED}; done; wait"
 )
 """Compilers that live for a moment: no look at the processes meets most of them."""
 SPINNER = "import time\nwhile True:\n  print(end=chr(13) + 'collecting', flush=True)\n  time.sleep(0.1)"
