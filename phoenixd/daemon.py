@@ -155,7 +155,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody, lambda: supervisor.fleet.retired)
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
-    daemon.publisher.hear((), supervisor.everybody())
+    daemon.publisher.hear_rest(supervisor.everybody())
     tasks.start_soon(recall, ground.journal, supervisor.everybody(), hands.sights.opens)
     await tasks.start(serve_api, daemon)
     agents = len(supervisor.fleet.agents)

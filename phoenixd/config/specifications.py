@@ -138,6 +138,8 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
 
 def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stack) -> Iterator[Problem]:
     """Two agents must not feed on one file (F-HB-6): each one's own heartbeat counts too."""
+    if all(table.heartbeat_file is None for table in agents.values()):
+        return
     owners = {os.path.realpath(state / "agents" / name / "heartbeat.json"): name for name in agents}
     for name, table in sorted(agents.items()):
         if table.heartbeat_file is None:

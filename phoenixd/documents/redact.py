@@ -111,7 +111,18 @@ def _redacted(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
 def secret_values(environment: Mapping[str, str], certain: Iterable[str] = ()) -> tuple[str, ...]:
     """The values to look for: those of variables with a secret's name, and of the names in `certain`; longest first."""
     names = set(certain)
-    found = {value for name, value in environment.items() if name in names or _SECRET_NAME.search(name)}
+    return _looked_for(frozenset(value for name, value in environment.items() if name in names or _is_secrets(name)))
+
+
+@lru_cache(4096)
+def _is_secrets(name: str) -> bool:
+    """Whether a variable of this name holds a secret."""
+    return _SECRET_NAME.search(name) is not None
+
+
+@lru_cache(64)
+def _looked_for(found: frozenset[str]) -> tuple[str, ...]:
+    """Those values in each way in which they may be written; agents have most of their variables in common."""
     # Of a value of several lines each may turn up alone: a key in a file, say, told as JSON.
     lines = {line.strip() for value in found if "\n" in value for line in value.split("\n")}
     escaped = {json.dumps(value, ensure_ascii=plain)[1:-1] for value in found | lines for plain in (True, False)}

@@ -6,6 +6,7 @@ import contextlib
 import os
 import re
 from dataclasses import dataclass, field
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 from phoenixd.documents.heartbeat import SIZE_LIMIT as HEARTBEAT_LIMIT
@@ -79,14 +80,17 @@ class AgentFiles:
     def make_directory(self, name: str) -> None:
         """Make sure of a directory of ours below the agent's; a link in its place, which could lead anywhere, goes."""
         path = self.place(name)
-        if path.is_symlink():
-            path.unlink()
+        if os.path.islink(path):
+            os.unlink(path)
             self.notes.append(f"{name} was a link, and was made anew as a directory")
         self.files.ensure_private_dir(path)
 
-    def place(self, name: str) -> Path:
-        """Where a file of this name stands: the papers of a seat are its own, and a run's files its generation's."""
-        return (self.own if self.own is not None and name.startswith(RUN_FILES) else self.directory) / name
+    def place(self, name: str) -> str:
+        """Where a file of this name stands: the papers of a seat are its own, and a run's files its generation's.
+
+        A string, for each writing asks for twenty places, and a Path takes longer to make than the file to look at.
+        """
+        return f"{self.own if self.own is not None and name.startswith(RUN_FILES) else self.directory}/{name}"
 
     def holds(self, name: str) -> bool:
         """Whether anything stands under that name."""
@@ -128,19 +132,17 @@ class AgentFiles:
             self.notes.append(error.message)
             return None
 
-    def clear_away(self) -> None:
-        """Remove what daemons that were killed in the middle of a write left beside the documents."""
-        for entry in os.scandir(self.directory):
-            if LEFT_BEHIND.fullmatch(entry.name):
-                with contextlib.suppress(OSError):
-                    os.unlink(entry.path)
-
-    def gather_incidents(self) -> None:
-        """Move what an older version left beside the other documents to where incidents stand (requirements 4.3)."""
-        older = sorted(self.directory.glob(OLDER_INCIDENTS))
+    def tidy(self) -> None:
+        """Remove what daemons that were killed in the middle of a write left beside the documents, and move what an
+        older version left there to where incidents stand (requirements 4.3)."""
+        names = os.listdir(self.directory)
+        for name in filter(LEFT_BEHIND.fullmatch, names):
+            with contextlib.suppress(OSError):
+                os.unlink(f"{self.directory}/{name}")
+        older = sorted(name for name in names if fnmatchcase(name, OLDER_INCIDENTS))
         if not older:
             return
         self.make_directory(INCIDENTS)
-        for path in older:
+        for name in older:
             with contextlib.suppress(OSError):
-                path.rename(self.directory / INCIDENTS / path.name.removeprefix("incident-"))
+                os.rename(f"{self.directory}/{name}", self.directory / INCIDENTS / name.removeprefix("incident-"))

@@ -369,6 +369,6 @@ class Desk:
         return timestamp(max(known)) if known else None
 
 
-def _written(path: Path) -> float:
+def _written(path: str | Path) -> float:
     found = signature(path)
     return found[0] / 1e9 if found else 0.0

@@ -7,7 +7,7 @@ import stat
 from pathlib import Path
 
 
-def signature(path: Path) -> tuple[int, ...]:
+def signature(path: str | Path) -> tuple[int, ...]:
     """What changes whenever a file is written or replaced; empty when there is none. See `size_of`."""
     try:
         found = os.stat(path, follow_symlinks=False)
@@ -16,7 +16,7 @@ def signature(path: Path) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_ino, found.st_size, found.st_ctime_ns
 
 
-def size_of(path: Path) -> int:
+def size_of(path: str | Path) -> int:
     """A file's size in bytes; 0 when there is none."""
     found = signature(path)
     return found[2] if found else 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import os
 from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
@@ -100,12 +101,9 @@ class Publication:
 
     async def _make_directory(self, desk: Desk) -> None:
         """Have the directory of a desk be there; whoever writes into it sees to its rights."""
-
-        def make() -> None:
-            if not desk.shelf.directory.is_dir():
-                desk.aside.ensure_private_dir(desk.shelf.directory)
-
-        await self.threads.run(make)
+        # The kernel is asked for its name in this thread anyway, to watch it.
+        if not os.path.isdir(desk.shelf.directory):
+            await self.threads.run(lambda: desk.aside.ensure_private_dir(desk.shelf.directory))
 
     def require_papers(self, agent: Agent) -> None:
         """Raise PhoenixdError where an agent has no papers to write: a generation that does not hold its seat."""

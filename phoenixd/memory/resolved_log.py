@@ -31,12 +31,12 @@ class ResolvedLog:
     @property
     def size(self) -> int:
         """The place at the end of the log."""
-        return self._begin + size_of(self.directory / LOG)
+        return self._begin + size_of(self._place(LOG))
 
     def after(self, consumed: int) -> tuple[bytes, int]:
         """The whole lines of the log behind a place, and the place where they end."""
         begin = self._begin
-        size = begin + size_of(self.directory / LOG)
+        size = begin + size_of(self._place(LOG))
         if size <= consumed:
             return b"", size
         held = max(0, consumed - begin)
@@ -73,7 +73,7 @@ class ResolvedLog:
 
     def finish(self) -> None:
         """Bring to its end what a crash interrupted: the archive takes the lines of a log that was renamed for it."""
-        if not os.path.lexists(self.directory / ASIDE):
+        if not os.path.lexists(self._place(ASIDE)):
             return
         lines = [line for line in (self.read(ASIDE) or b"").split(b"\n") if line]
         # What a crash came after stands there already.
@@ -87,13 +87,16 @@ class ResolvedLog:
     @property
     def _begin(self) -> int:
         """The place at the beginning of the log."""
-        return _size_of(self.directory / ARCHIVE) + _size_of(self.directory / ASIDE)
+        return _size_of(self._place(ARCHIVE)) + _size_of(self._place(ASIDE))
+
+    def _place(self, name: str) -> str:
+        return f"{self.directory}/{name}"
 
     def _of(self, name: str) -> list[Resolution]:
         return list(read_resolutions(self.read(name) or b""))
 
 
-def _size_of(path: Path) -> int:
+def _size_of(path: str) -> int:
     """The bytes of a plain file; what stands in its place has none that count."""
     try:
         found = os.lstat(path)

@@ -36,6 +36,7 @@ from phoenixd.memory.resolved_log import LIMIT as RESOLVED_LIMIT
 from phoenixd.memory.resolved_log import ResolvedLog
 
 BRIEF_LIMIT = 4 << 20
+STATE = "state.json"
 
 
 @dataclass(slots=True, kw_only=True)
@@ -69,8 +70,7 @@ class Shelf(AgentFiles):
             self.files.ensure_private_dir(self.own)
         if self._kept is not None:
             return
-        self.clear_away()
-        self.gather_incidents()
+        self.tidy()
         self._resolved.finish()
         self._kept = read_bookkeeping(self.content("session.json", SESSION_LIMIT) or b"") or Bookkeeping()
         self.ops.open()
@@ -85,7 +85,7 @@ class Shelf(AgentFiles):
         return broken
 
     def _look(self, today: date) -> str | None:
-        found = signature(self.directory / "state.json")
+        found = signature(self.place(STATE))
         if found and found == self._seen and self.state is not None:
             return None
         content = self.content("state.json", STATE_LIMIT)
@@ -132,7 +132,7 @@ class Shelf(AgentFiles):
 
     def was_touched(self) -> bool:
         """Whether another hand wrote or removed state.json since it was last written or read here."""
-        return signature(self.directory / "state.json") != self._seen
+        return signature(self.place(STATE)) != self._seen
 
     def repair(self, why: str) -> None:
         """Give up on a broken state.json: keep a copy, and rebuild it from memory or from the brief (P78)."""
@@ -272,7 +272,7 @@ class Shelf(AgentFiles):
 
         Its look is taken before its content: an edit of the moment in between must not pass for ours.
         """
-        seen = signature(self.directory / "state.json")
+        seen = signature(self.place(STATE))
         try:
             return seen if self._holds(written) else ()
         except FileUnreadable:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import anyio
 import structlog
@@ -28,6 +29,10 @@ waits 2 s for its brief."""
 
 AT_ONCE = 4
 """Agents whose documents are written at once: writing waits for the disk, and now and then for git."""
+
+ADOPTED, SLOW = "run_adopted", 1.0
+"""Of agents that were taken over one is written at a time: a daemon that begins has a thousand, and threads that take
+the interpreter from each other cost much. Once one takes so many seconds, there are as many as ever."""
 
 BURST, RATE = 100, 20.0
 """Writings that may come at once, and each second from then on: in a flood of hooks all agents' documents change all
@@ -62,10 +67,14 @@ class Publisher:
         self._waiting: dict[str, tuple[Agent, list[Entry]]] = {}
         """What goes with the agent's next news, for it is worth no writing of its own."""
         self._under_way: set[str] = set()
+        self._is_begun = False
         self._urgent: set[str] = set()
         """Those whose run began or ended since they were written last."""
+        self._noted: set[str] = set()
+        """Until `hear_rest`: those that are written, or were."""
         self._tokens, self._counted_at = float(BURST), clock.now().at
         self._places = anyio.CapacityLimiter(AT_ONCE)
+        self._adopting = anyio.CapacityLimiter(1)
         self._arrived = anyio.Event()
         self._followed: dict[str, str] = {}
         self._may_begin = anyio.Event()
@@ -86,6 +95,14 @@ class Publisher:
             place[agent.name] = (agent, [*noted, *new][-MAX_PENDING:])
         if self._pending:
             self._arrived.set()
+        if not self._is_begun:
+            self._noted.update(self._pending)
+
+    def hear_rest(self, agents: Iterable[Agent]) -> None:
+        """A daemon has begun: have those written, too, to which nothing happened meanwhile, each agent once."""
+        self.hear((), [agent for agent in agents if agent.name not in self._noted])
+        self._is_begun = True
+        self._noted.clear()
 
     def pause(self, paused: bool) -> None:
         """Begin with no documents for a moment, or go on; those of runs that begin or end are written at once."""
@@ -122,16 +139,32 @@ class Publisher:
         try:
             if name not in self._urgent:
                 await self._may_begin.wait()
-            async with self._places:
-                is_allowed = True
-                while name in self._pending and (is_allowed or name in self._urgent):
-                    is_allowed = False
-                    self._urgent.discard(name)
-                    await self._publish(*self._pending.pop(name))
+            _, entries = self._pending.get(name, (None, []))
+            if any(entry.event != ADOPTED for entry in entries):
+                await self._publish_in_place(name)
+                return
+            async with self._adopting:
+                late = asyncio.get_running_loop().call_later(SLOW, self._adopt_more)
+                try:
+                    await self._publish_in_place(name)
+                finally:
+                    late.cancel()
         finally:
             self._under_way.discard(name)
             if name in self._pending:
                 self._arrived.set()
+
+    async def _publish_in_place(self, name: str) -> None:
+        async with self._places:
+            is_allowed = True
+            while name in self._pending and (is_allowed or name in self._urgent):
+                is_allowed = False
+                self._urgent.discard(name)
+                await self._publish(*self._pending.pop(name))
+
+    def _adopt_more(self) -> None:
+        """One agent's disk is slow: it holds up none of the others."""
+        self._adopting.total_tokens = AT_ONCE
 
     def _may_write(self, name: str) -> bool:
         """Whether this agent's documents are written now; else they wait, and the next writing has all of it."""

@@ -111,6 +111,61 @@ async def test_in_a_flood_documents_are_spaced_out_and_those_of_a_run_that_begin
     assert waiting == ["a2"], "its news is kept for a later writing"
 
 
+async def test_a_daemon_that_begins_writes_each_agents_documents_once_and_those_to_which_nothing_happened_too() -> None:
+    written = Able()
+    news = Publisher(written, Nobody(), FastClock())  # type: ignore[arg-type]
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.NONE, 0.0, 0.0)
+    adopted, silent, beating = (
+        an_agent(name, state=Running(run, Activity(False, 0.0, 0.0))) for name in ("adopted", "silent", "beating")
+    )
+    task = asyncio.create_task(news.run())
+    news.hear([], [adopted])
+    await eventually(lambda: written.names == ["adopted"])
+    news.hear([row(publisher.EVIDENCE, "beating")], [beating])
+    news.hear_rest([adopted, silent, beating])
+    await eventually(lambda: len(written.names) == 3)
+    news.hear([], [adopted])
+    await eventually(lambda: len(written.names) == 4)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert written.names[::3] == ["adopted", "adopted"]
+    assert sorted(written.names[1:3]) == ["beating", "silent"]
+
+
+@dataclass
+class Stuck:
+    """A launcher whose disk hangs for one agent."""
+
+    begun: list[str] = field(default_factory=list)
+    at_once: int = 0
+    most: int = 0
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        self.begun.append(agent.name)
+        self.at_once += 1
+        self.most = max(self.most, self.at_once)
+        await asyncio.sleep(3600 if agent.name == "a0" else 0)
+        self.at_once -= 1
+
+
+@pytest.mark.parametrize("first", [0, 1])
+async def test_agents_that_were_taken_over_are_written_one_at_a_time_until_one_of_them_hangs(
+    monkeypatch: pytest.MonkeyPatch, first: int
+) -> None:
+    monkeypatch.setattr(publisher, "SLOW", 3600.0 if first else 0.01)
+    disk = Stuck()
+    news = Publisher(disk, Nobody(), FastClock())  # type: ignore[arg-type]
+    names = [f"a{number}" for number in range(first, 6)]
+    task = asyncio.create_task(news.run())
+    news.hear([row(publisher.ADOPTED, name) for name in names], [an_agent(name) for name in names])
+    await eventually(lambda: sorted(disk.begun) == names)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert (disk.most == 1) == (first == 1)
+
+
 async def test_while_an_operator_is_answered_no_documents_are_begun_but_those_of_a_run_that_is_new() -> None:
     written = Able()
     news = Publisher(written, Nobody(), FastClock())  # type: ignore[arg-type]

@@ -42,6 +42,7 @@ class CgroupTree:
         self.root = root
         self._mount = mount
         self._agents = root / "agents"
+        self._below_mount = os.path.relpath(self._agents, mount)
         self._jobs: set[Path] = set()
 
     @classmethod
@@ -146,10 +147,10 @@ class CgroupTree:
 
     def owner_of(self, pid: int) -> tuple[str, int] | None:
         """Agent and incarnation whose leaf a process is in, as the kernel attests it."""
-        at = _cgroup_of(pid, self._mount)
-        if at is None or not at.is_relative_to(self._agents):
+        path, above = _path_of(pid), f"{self._below_mount}/"
+        if path is None or not path.startswith(above):
             return None
-        agent, incarnation, *_ = (*at.relative_to(self._agents).parts, "", "")
+        agent, incarnation, *_ = (*path.removeprefix(above).split("/"), "", "")
         return (agent, int(incarnation)) if NAME.fullmatch(agent) and incarnation.isdigit() else None
 
     def leaf_of(self, agent: str, incarnation: int) -> Path:
@@ -207,12 +208,19 @@ def _candidates(mount: Path, state_dir: Path, explicit: Path | None, server_pid:
 
 
 def _cgroup_of(pid: int, mount: Path) -> Path | None:
+    path = _path_of(pid)
+    return None if path is None else mount / path
+
+
+def _path_of(pid: int) -> str | None:
+    """Where a process is, below the mount."""
     try:
-        lines = Path(f"/proc/{pid}/cgroup").read_text(encoding="utf-8", errors="surrogateescape").splitlines()
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8", errors="surrogateescape") as file:
+            lines = file.read().splitlines()
     except OSError:
         return None
     path = next((line.removeprefix("0::/") for line in lines if line.startswith("0::/")), None)
-    return None if path is None or ".." in Path(path).parts else mount / path
+    return None if path is None or ".." in path.split("/") else path
 
 
 def _below(top: Path) -> Iterator[Path]:
