@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 from phoenixd.core import alerts, marks, weights
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.facts import Weight
