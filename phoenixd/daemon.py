@@ -165,12 +165,15 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
 
 async def _end(daemon: Daemon) -> None:
     """Save what was decided; the agents live on."""
-    manager, world = daemon.ground.manager, daemon.world
+    manager, world, supervisor = daemon.ground.manager, daemon.world, daemon.ground.supervisor
     manager.stopping("the agents live on")
-    if daemon.ending.dismiss != "none":
-        await dismiss(world.shims, world.terminal, world.cgroups, daemon.ending.dismiss)
+    if daemon.ending.dismiss == "all":
+        await dismiss(world.shims, world.terminal, world.cgroups, "all")
     manager.extend_timeout(2 * LAST_COMMITS)  # Closing waits for the commit that is under way.
-    await finish(daemon.ground.supervisor)
+    await finish(supervisor)
+    # Orders were taken until now: what somebody started meanwhile lives on.
+    if daemon.ending.dismiss == "idle" and supervisor.fleet.is_at_rest:
+        await dismiss(world.shims, world.terminal, world.cgroups, "idle")
 
 
 def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None:

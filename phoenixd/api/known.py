@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import os
 import select
-from collections.abc import Callable
+from collections.abc import Callable, Set
 
 MOST = 64
 """Processes held. Each is a descriptor."""
@@ -47,12 +47,14 @@ def hold(pid: int, is_the_one: Callable[[], bool]) -> Held | None:
 
 class Known:
     """Outsiders lie below no shim, and bear no mark of an agent's. They never will: new parents come only from above,
-    and a mark is borne from the start. server: the parent of all shims."""
+    and a mark is borne from the start. Servers are parents of shims: an agent can have one replaced, and keep the one
+    before alive."""
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._outsiders: dict[int, Held] = {}
-        self._server: Held | None = None
+        self._servers: dict[int, Held] = {}
+        self._placed: set[int] = set()
 
     def is_outside(self, pid: int) -> bool:
         """Whether it was found to lie outside, and is still the same process."""
@@ -73,18 +75,27 @@ class Known:
         self._outsiders[held.pid] = held
 
     @property
-    def server(self) -> int | None:
-        """The terminal server's pid, where it was found and lives."""
-        if self._server is not None and not self._server.lives():
-            self._server.close()
-            self._server = None
-        return self._server.pid if self._server is not None else None
+    def servers(self) -> frozenset[int]:
+        """The terminal servers that were found and live, by pid."""
+        for ended in [pid for pid, held in self._servers.items() if not held.lives()]:
+            self._servers.pop(ended).close()
+        return frozenset(self._servers)
 
-    @server.setter
-    def server(self, held: Held | None) -> None:
-        if self._server is not None:
-            self._server.close()
-        self._server = held
+    def add_server(self, held: Held) -> None:
+        """Remember a terminal server for as long as it lives, whichever shims it has left."""
+        if (before := self._servers.pop(held.pid, None)) is not None:
+            before.close()
+        self._servers[held.pid] = held
+
+    def unplaced(self, shims: Set[int]) -> Set[int]:
+        """Those of these shims, which are all that live, whose parent is not known yet."""
+        if len(self._placed) > len(shims):
+            self._placed &= shims
+        return shims - self._placed
+
+    def place(self, shim: int) -> None:
+        """Note that a shim's parent is known: it is one of the servers, or none of them was."""
+        self._placed.add(shim)
 
 
 KNOWN = Known()

@@ -114,14 +114,14 @@ def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None, abov
     agent = agent_of_cgroup(read(pid, "cgroup"), agents_cgroup)
     if agent is not None:
         return Lineage(agent)
-    server = _terminal_server(shims)
+    servers = _terminal_servers(shims)
     for _ in range(TRIES):
         ancestor, highest = pid, None
         above.clear()
         for _ in range(DEPTH):
             if ancestor in shims:
                 return Lineage(shims[ancestor])
-            if ancestor == server:
+            if ancestor in servers:
                 # An agent can have the terminal server start a program; operators' programs are never below it.
                 return Lineage(None, OF_THE_TERMINAL, Lack.WITHIN_REACH)
             if highest is not None and KNOWN.is_outside(ancestor):
@@ -291,20 +291,29 @@ def _members(path: str) -> frozenset[int]:
         return frozenset()
 
 
-def _terminal_server(shims: Mapping[int, str]) -> int | None:
-    """The tmux server of ours, which is the parent of every shim. One that was found is one as long as it lives."""
-    if (known := KNOWN.server) is not None:
-        return known
-    for shim in shims:
-        stat = stat_of(shim)
-        if stat is None or stat.parent <= 1:
-            continue
-        if read(stat.parent, "comm").startswith("tmux: server"):
-            KNOWN.server = hold(stat.parent, partial(_is_still, shim, stat))
+def _terminal_servers(shims: Mapping[int, str]) -> frozenset[int]:
+    """The tmux servers of ours, which are the parents of all shims. One that was found is one as long as it lives."""
+    hidden_ones = [parent for shim in KNOWN.unplaced(shims.keys()) if (parent := _place(shim)) is not None]
+    return KNOWN.servers.union(hidden_ones)
+
+
+def _place(shim: int) -> int | None:
+    """Find a shim's server, once; the server where it has to be found again, as it cannot be held."""
+    stat = stat_of(shim)
+    if stat is None:
+        return None
+    if stat.parent <= 1:
+        KNOWN.place(shim)
+        return None
+    if read(stat.parent, "comm").startswith("tmux: server"):
+        held = hold(stat.parent, partial(_is_still, shim, stat))
+        if held is None:
             return stat.parent
+        KNOWN.add_server(held)
+    elif stat_of(stat.parent) is None:
         # One that is hidden cannot be asked for its name; nothing else that is hidden starts shims.
-        if stat_of(stat.parent) is None:
-            return stat.parent
+        return stat.parent
+    KNOWN.place(shim)
     return None
 
 
@@ -315,7 +324,7 @@ def remember_parent(pid: int, above: Mapping[int, Stat]) -> None:
     """
     parent = above[pid].parent if pid in above else 0
     found = above.get(parent)
-    if found is None or KNOWN.server is None or KNOWN.is_outside(parent):
+    if found is None or not KNOWN.servers or KNOWN.is_outside(parent):
         return
     held = hold(parent, partial(_is_still, parent, found))
     if held is not None:

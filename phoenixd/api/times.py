@@ -23,7 +23,8 @@ def rfc3339(wall: float | None) -> str | None:
 def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
     """Unix seconds of a point in the past: a duration ago, a clock time, today, yesterday, a date or RFC 3339."""
     text = text.strip()
-    local = datetime.fromtimestamp(now, zone) if zone else datetime.fromtimestamp(now).astimezone()
+    # Without a zone it bears none: the offset of now is not that of each other day.
+    local = datetime.fromtimestamp(now, zone)
     midnight = local.replace(hour=0, minute=0, second=0, microsecond=0)
     if text == "today":
         return midnight.timestamp()

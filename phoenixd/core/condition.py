@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, assert_never
 
-from phoenixd.core import alerts, restart
+from phoenixd.core import alerts, progress, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.moment import Moment
@@ -89,7 +89,7 @@ def stays_down(agent: Agent | None) -> bool:
     if agent is None or (agent.spec.turn_of is not None and not agent.left_out):
         return False
     is_stopped = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
-    return is_stopped or isinstance(agent.state, Quarantined)
+    return is_stopped or (isinstance(agent.state, Quarantined) and progress.retry_at(agent) is None)
 
 
 def is_between_iterations(agent: Agent) -> bool:

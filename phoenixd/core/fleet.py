@@ -9,6 +9,7 @@ from phoenixd.core import alerts, marks, weights
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.facts import Weight
@@ -70,6 +71,12 @@ class Fleet:
         if not isinstance(self.agents, Roster):
             object.__setattr__(self, "agents", Roster.of(marks.MARKER, self.agents.values()))
         object.__setattr__(self, "roster", self.agents)
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing runs, or is to: no agent, and no task. Of who has to be confirmed first that is not known."""
+        down = (isinstance(one.state, Stopped | Quarantined) and one.found is None for one in self.agents.values())
+        return all(down) and all(task.has_ended for task in self.tasks.open)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from order import Order
 
 EXECUTING = b"x"
+MAX_SHOWN = 512
 PR_SET_PDEATHSIG = 1
 PR_SET_NAME = 15
 PR_SET_CHILD_SUBREAPER = 36
@@ -253,8 +254,10 @@ def _in_the_way(cwd: bytes, code: int) -> str:
     while at.strip(b"/") and not os.path.lexists(at):
         at = os.path.dirname(at.rstrip(b"/"))
     is_closed = code in (errno.EACCES, errno.EPERM)
-    return "" if os.path.isdir(at) and not is_closed else _shown(at)
+    if len(at) > MAX_SHOWN or (os.path.isdir(at) and not is_closed):
+        return ""  # The first half of a long path is another path, and may be there.
+    return _shown(at)
 
 
 def _shown(text: bytes) -> str:
-    return text[:512].decode("utf-8", "replace")
+    return text[:MAX_SHOWN].decode("utf-8", "replace")

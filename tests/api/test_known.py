@@ -124,7 +124,28 @@ def test_what_the_terminal_server_starts_is_nobodys_and_is_not_remembered(
         assert found.unknown == (lineages.OF_THE_TERMINAL if shims else "")
         assert not known.is_outside(process.pid)
 
-    assert known.server == process.pid
+    assert known.servers == {process.pid}
+
+
+def test_a_second_terminal_server_is_one_beside_a_first_that_was_kept_alive(
+    known: Known, door: socket.socket, server: tuple[Any, int], tmp_path: Path
+) -> None:
+    """An agent can take the server's socket away, and keep a pane in the server that is replaced."""
+    ask(door, tmp_path, {server[1]: "docs"})
+    argv = [sys.executable, "-c", SERVER, ASKS, str(tmp_path / "api.sock")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as second:
+        assert second.stdin is not None
+        assert second.stdout is not None
+        shim = int(second.stdout.readline())
+        for shims in ({server[1]: "docs", shim: "api"}, {shim: "docs"}):
+            second.stdin.write("ask\n")
+            second.stdin.flush()
+            connection, _ = door.accept()
+            with connection:
+                found = identify(connection, shims, None, str(tmp_path / "agents"))
+            assert found.unknown == lineages.OF_THE_TERMINAL
+
+        assert known.servers == {server[0].pid, second.pid}
 
 
 def test_without_a_terminal_server_nobody_is_remembered(known: Known, door: socket.socket, tmp_path: Path) -> None:
@@ -139,12 +160,13 @@ def test_what_was_remembered_ends_with_its_process(known: Known) -> None:
         assert held is not None
         known.add_outsider(held)
         server = hold(shell.pid, lambda: True)
-        known.server = server
-        assert (known.is_outside(shell.pid), known.server) == (True, shell.pid)
+        assert server is not None
+        known.add_server(server)
+        assert (known.is_outside(shell.pid), known.servers) == (True, {shell.pid})
         shell.kill()
         eventually_sync(lambda: not known.is_outside(shell.pid), 60, "it is forgotten")
 
-    assert known.server is None
+    assert not known.servers
 
 
 def test_who_is_another_by_the_time_it_is_held_is_not_held() -> None:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import asyncio
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from signal import SIGINT
+from zoneinfo import ZoneInfo
 
 import pytest
 from hypothesis import example, given
@@ -331,6 +333,23 @@ def test_durations(text: str, seconds: float) -> None:
 )  # fmt: skip
 def test_points_in_the_past(text: str, expected: str) -> None:
     assert rfc3339(parse_past(text, NOON, UTC)) == expected
+
+
+@pytest.mark.parametrize("day", ["2026-03-29", "2026-03-30", "2026-10-25"])
+@pytest.mark.parametrize("text", ["today", "yesterday", "00:30", "18:00", "2026-03-01"])
+def test_a_day_begins_at_its_own_midnight_also_where_the_clocks_were_changed_since(
+    text: str, day: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The daemon reads times without a zone: in its own."""
+    berlin = ZoneInfo("Europe/Berlin")
+    wall = datetime.fromisoformat(day).replace(hour=12, tzinfo=berlin).timestamp()
+    monkeypatch.setenv("TZ", "Europe/Berlin")
+    time.tzset()
+    try:
+        assert parse_past(text, wall, None) == parse_past(text, wall, berlin)
+    finally:
+        monkeypatch.undo()
+        time.tzset()
 
 
 @given(st.text(max_size=30))

@@ -9,7 +9,8 @@ import pytest
 
 from phoenixd.api.operations import BY_NAME
 from phoenixd.api.waiting import LONGEST, patience
-from phoenixd.core.agent.state import Running
+from phoenixd.core.agent.state import Quarantined, Running
+from phoenixd.core.breaker import Open, Tally
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentWithdrawn, StopRequested
@@ -99,6 +100,17 @@ async def test_a_wait_ends_when_its_agent_is_stopped_or_removed_meanwhile(live: 
         daemon.happen(event)
         answer = await asking
         assert (answer.exit, answer.json["detail"]) == (code, why)
+
+
+async def test_a_quarantine_that_ends_by_itself_is_waited_out(live: Live, daemon: FakeDaemon) -> None:
+    """A breaker may be told to let one iteration pass after a while."""
+    daemon.declare("docs")
+    spec = daemon.state.agents["docs"].spec
+    opened = Open(Tally(), "no progress", daemon.now().at, daemon.now().wall)
+    for cooldown, code in ((0.0, 6), (600.0, 8)):
+        rules = replace(spec.breaker, cooldown=cooldown)
+        daemon.change("docs", spec=replace(spec, breaker=rules), state=Quarantined("no progress"), breaker=opened)
+        assert (await live.ask("GET", "/v1/agents/docs/wait?for=running&timeout=0")).exit == code
 
 
 async def test_a_member_of_a_sequence_is_waited_for_between_its_turns(live: Live, daemon: FakeDaemon) -> None:

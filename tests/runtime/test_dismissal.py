@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from phoenixd.core.events.orders import StartRequested
+from phoenixd.daemon import _end
 from phoenixd.errors import ShimFailed
 from phoenixd.wiring.closing import dismiss
+from tests.core.story import Story, spec
 
 
 class Shims:
@@ -57,3 +61,25 @@ async def test_a_server_in_which_no_agent_runs_ends_unless_somebody_works_in_it(
 
         assert shims.told == ["other"]
         assert terminal.is_ended is ends
+
+
+@pytest.mark.parametrize("starts", [False, True])
+async def test_what_is_started_while_the_daemon_ends_lives_on(starts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """`down` had found that no agent runs; the shim of the run that was begun then was told to go."""
+    shims, terminal, story = Shims(), Terminal(), Story(spec(autostart=False))
+    assert story.fleet.is_at_rest
+    supervisor = SimpleNamespace(fleet=story.fleet)
+
+    async def finish(ended: Any) -> None:
+        if starts:
+            assert story.tell(StartRequested("a")) is None
+            ended.fleet = story.fleet
+
+    monkeypatch.setattr("phoenixd.daemon.finish", finish)
+    manager = SimpleNamespace(stopping=lambda why: None, extend_timeout=lambda seconds: None)
+    world = SimpleNamespace(shims=shims, terminal=terminal, cgroups=None)
+    ground = SimpleNamespace(manager=manager, supervisor=supervisor)
+    await _end(cast(Any, SimpleNamespace(ground=ground, world=world, ending=SimpleNamespace(dismiss="idle"))))
+
+    assert terminal.is_ended is not starts
+    assert bool(shims.told) is not starts

@@ -190,6 +190,20 @@ def test_f_res_8_what_stands_in_the_way_of_a_directory_is_named(
     assert failure["message"] == f"the directory {path}{below} {said.format(path=path)}"
 
 
+def test_what_stands_in_the_way_is_not_named_where_its_path_is_too_long_to_show(daemon: Daemon) -> None:
+    """Its first half is another path, which may be there: who moves that aside moves a directory that is sound."""
+    above = daemon.pane.room
+    while len(f"{above}/") + 100 < 512:
+        above /= "d" * 99
+    above /= "e" * (512 - len(f"{above}/"))
+    above.mkdir(parents=True)
+    assert len(str(above)) == 512
+    (above / "file").write_text("")
+    failure = daemon.start_failure(["true"], cwd=f"{above}/file")
+
+    assert (failure["errno"], failure["way"]) == ("ENOTDIR", "")
+
+
 def test_the_path_of_the_order_finds_the_program_and_not_the_shims_own(daemon: Daemon) -> None:
     directory = daemon.pane.room / "bin"
     directory.mkdir()

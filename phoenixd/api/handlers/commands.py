@@ -124,7 +124,7 @@ async def down(ask: Ask) -> Reply:
             return _message(words, done=False)
         return Reply({"message": ALL_DOWN, "done": True}, said(ALL_DOWN), afterwards=lambda: service.shut_down("all"))
     fleet, again = service.fleet(), f"Start it again: {service.facts().again}"
-    if not any(not isinstance(one.state, Stopped | Quarantined) for one in fleet.agents.values()) and not _tasks(fleet):
+    if fleet.is_at_rest:
         words = f"phoenixd ends; no agent runs. {again}"
         return Reply({"message": words, "done": True}, said(words), afterwards=lambda: service.shut_down("idle"))
     alive = sum(agent.run is not None for agent in fleet.agents.values())
