@@ -3,10 +3,13 @@
 # halves what a status costs; the shell itself costs less than a millisecond. phoenixctl imports `site` when it needs it.
 me=$0
 if [ -h "$me" ]; then
-    # A link from where the installers for tools put it: to read one costs a process, and more than all else here.
+    # A link from where the installers for tools put it: to read one costs a process, and more than all else here. A
+    # directory of somebody else's, as HOME may lead to below sudo, may hold the same file beside another python.
     for tools in "${UV_TOOL_DIR:-${XDG_DATA_HOME:-$HOME/.local/share}/uv/tools}" \
         "${PIPX_HOME:-$HOME/.local/share/pipx}/venvs" "$HOME/.local/pipx/venvs"; do
-        [ "$tools/phoenixd/bin/phoenixctl" -ef "$me" ] && me=$tools/phoenixd/bin/phoenixctl && break
+        [ -O "$tools/phoenixd/bin" ] && [ "$tools/phoenixd/bin/phoenixctl" -ef "$me" ] || continue
+        me=$tools/phoenixd/bin/phoenixctl
+        break
     done
 fi
 while [ -h "$me" ]; do

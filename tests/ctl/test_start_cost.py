@@ -124,6 +124,18 @@ def test_the_launcher_reads_a_link_that_leads_elsewhere(tmp_path: Path) -> None:
     assert ran.stdout == f"{tmp_path}/own/phoenixd/bin/python\n"
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a directory to another user")
+def test_the_launcher_runs_no_python_that_lies_beside_it_in_somebody_elses_directory(tmp_path: Path) -> None:
+    """Below sudo HOME may be a user's, whose hard link to the launcher is the same file."""
+    link, environ = _installed_as_a_tool(tmp_path, "home/.local/share/uv/tools")
+    os.chown(tmp_path / "home/.local/share/uv/tools/phoenixd/bin", 65534, 65534)
+
+    ran = subprocess.run([link, "version"], env=environ, capture_output=True, text=True, check=False)
+
+    assert "readlink" in ran.stderr
+    assert "phoenixd/bin/python" not in ran.stdout
+
+
 def _installed_as_a_tool(tmp_path: Path, tools: str) -> tuple[Path, dict[str, str]]:
     """The launcher in a virtualenv below a directory of tools, whose python says where it is, and the link to it."""
     venv = tmp_path / tools / "phoenixd"
