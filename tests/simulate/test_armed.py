@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 
 import pytest
 
@@ -17,7 +18,7 @@ from tests.simulate.simulation import Broke, Simulation, simulate
 from tests.simulate.storm import STORM
 
 AWAY = 60.0
-"""Seconds for which no daemon lives at least, in every second storm."""
+"""Seconds for which no daemon lives at least, where turns are to end meanwhile."""
 
 
 def freeze(agent: Agent, event: PromptSubmitted, seen: Seen, now: Moment) -> Decision:
@@ -37,21 +38,27 @@ def every_turn_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(hearing.TABLE, PromptSubmitted, heard)
 
 
+@pytest.fixture
+def away(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
+    """How long no daemon lives at least, each time: turns that end meanwhile are rare where the next one begins soon."""
+    kill = Simulation.kill_daemon
+
+    def for_at_least(least: float) -> None:
+        monkeypatch.setattr(Simulation, "kill_daemon", lambda self, down_for: kill(self, max(down_for, least)))
+
+    return for_at_least
+
+
 def storms() -> None:
     for seed in range(20):
         simulate(f"planted {seed}", agents=6, hours=0.5, weather=STORM)
 
 
 @pytest.mark.slow
-def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths(monkeypatch: pytest.MonkeyPatch) -> None:
-    kill = Simulation.kill_daemon
+def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths(away: Callable[[float], None]) -> None:
     wanted, seen = {"armed", "armed again", "disarmed", "answered", "answered while no daemon lived"}, Counter[str]()
     for seed in range(20, 80):
-        # Turns that end while no daemon lives are rare where the next one begins within seconds.
-        away = 0.0 if seed % 2 else AWAY
-        monkeypatch.setattr(
-            Simulation, "kill_daemon", lambda self, down_for, away=away: kill(self, max(down_for, away))
-        )
+        away(0.0 if seed % 2 else AWAY)
         seen += simulate(f"armed {seed}", agents=12, hours=0.5, weather=STORM).seen
         # What a storm meets hangs on dice, which any change throws anew.
         if seed > 20 and wanted <= seen.keys():
@@ -59,8 +66,11 @@ def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths(monk
     assert wanted <= seen.keys(), seen
 
 
-def test_promise_1_a_daemon_that_arms_all_it_ever_armed_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_promise_1_a_daemon_that_arms_all_it_ever_armed_is_caught(
+    monkeypatch: pytest.MonkeyPatch, away: Callable[[float], None]
+) -> None:
     """Planted: adoption that does not look at what the shim says was given."""
+    away(AWAY)
     real = armed.meet
 
     def careless(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
