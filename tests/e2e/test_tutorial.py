@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import os
 import re
@@ -23,7 +24,7 @@ ROOT = Path(__file__).parents[2]
 ASKED = "let it write? [y/N] "
 ATTACHED = "detach: C-b d"
 LEFT = "[detached (from session "
-PREFIX, DETACH = b"\x02", b"d"
+PREFIX, DETACH, TRIES = b"\x02", b"d", 6
 PATIENCE = 600.0
 """Seconds for a whole page of commands: what takes one when the machine is idle takes many when it is not."""
 PID_OF_SHOP = "$(phoenixctl status shop --json | tr -d ' ' | grep -o '\"pid\":[0-9]*' | head -1 | cut -d: -f2)"
@@ -65,14 +66,18 @@ class Newcomer:
 
     def _detach(self, terminal: int) -> None:
         """Press the keys of a person. Two that tmux reads at once are a paste to it, however far apart they came."""
-        os.write(terminal, PREFIX)
         server = ["tmux", "-N", "-S", str(self.home / ".local/state/phoenixd/run/tmux.sock")]
         asked = [*server, "list-clients", "-F", "#{client_prefix}"]
-        eventually_sync(
-            lambda: "1" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split(),
-            60,
-            "tmux has taken the prefix",
-        )
+
+        def is_taken() -> bool:
+            return "1" in subprocess.run(asked, capture_output=True, text=True, check=False).stdout.split()
+
+        # What came together with the terminal's answer to a question of tmux's was taken for a part of that.
+        for _ in range(TRIES):
+            os.write(terminal, PREFIX)
+            with contextlib.suppress(TimeoutError):
+                eventually_sync(is_taken, 10, "tmux has taken the prefix")
+                break
         os.write(terminal, DETACH)
 
     def _executable(self, name: str, text: str) -> None:
