@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core.agent.activity import Activity, Doubted, PromptKind, Waiting
-from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.run import Mode, Run
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, KeysRead
@@ -33,15 +33,22 @@ DRAWN_WITHIN = 1.0
 
 
 def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
-    """A run that was told something, or exists to do one thing, begins with an open turn (G50)."""
-    turn_open = was_told(run, spec) or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
+    """A run that was told something, or exists to do one thing, begins with an open turn (G50).
+
+    Where nobody prompts it, and it has no goal to read, a turn that was open before is not gone on with.
+    """
+    is_told = was_told(run, spec) and (_has_goal(spec) or spec.is_prompted(resumes=run.mode is Mode.RESUME))
+    turn_open = is_told or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
     return Activity(turn_open, evidence_at=now.at, evidence_wall=now.wall, turn_since=now.at if turn_open else None)
 
 
 def was_told(run: Run, spec: AgentSpec) -> bool:
     """Whether the run was started with a prompt of ours."""
-    has_goal = spec.prompt is not None or bool(spec.opening)
-    return run.prompt in (PromptKind.CONTINUE, PromptKind.SEAL) or (run.prompt is PromptKind.GOAL and has_goal)
+    return run.prompt in (PromptKind.CONTINUE, PromptKind.SEAL) or (run.prompt is PromptKind.GOAL and _has_goal(spec))
+
+
+def _has_goal(spec: AgentSpec) -> bool:
+    return spec.prompt is not None or bool(spec.opening)
 
 
 def stands_on_screen(waiting: Waiting | None) -> bool:
