@@ -110,17 +110,17 @@ def _hear_hook(activity: Activity, event: Hook, rules: LivenessRules, now: Momen
     )
     match event:
         case PromptSubmitted():
-            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=())
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=(), looks=())
         case ToolStarted():
             begun = calls.begin(heard.leases, event, rules, now)
-            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=begun)
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=begun, looks=())
         case ToolEnded() | ToolFailed() | PermissionDenied():
             return replace(heard, leases=calls.end(heard.leases, event))
         case TurnEnded() | TurnFailed():
-            return replace(heard, turn_open=False, leases=())
+            return replace(heard, turn_open=False, leases=(), looks=())
         case _ if is_idle_prompt(event) or (isinstance(event, SessionStarted) and event.beginning == "clear"):
             # A turn that a person broke off, or cleared away, ends without a stop and leaves its calls unanswered.
-            return replace(heard, turn_open=False, leases=())
+            return replace(heard, turn_open=False, leases=(), looks=())
         case _:
             return heard
 
@@ -195,7 +195,8 @@ def _settled_in_doubt(activity: Activity, doubted: Doubted, hold: int, now: Mome
         left = tuple(question for question in covered if question.hold != hold)
         return replace(activity, doubted=replace(doubted, also_asked=left))
     if not covered:
-        return replace(activity, doubted=None)
+        # It was answered; no hook tells whether that has broken its turn off.
+        return replace(activity, doubted=None, looks=due.looks_after(doubted.touched, now))
     return replace(activity, waiting=replace(covered[0], since=now.at), also_asked=covered[1:], doubted=None)
 
 
