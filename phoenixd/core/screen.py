@@ -82,7 +82,8 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
         return Decision(looking, (order,), "looking at the screen whether a dialog is drawn late")
     whether = "the turn was broken off" if state.run.prompt_seen and state.activity.turn_open else "anything asks"
     why = "whether it still asks" if state.activity.waiting else f"whether {whether}"
-    asked = replace(state, activity=replace(state.activity, looked_at=now.at))
+    later = tuple(at for at in state.activity.looks if at > now.at)
+    asked = replace(state, activity=replace(state.activity, looked_at=now.at, looks=later))
     return Decision(replace(agent, state=asked), (order,), f"looking at the screen {why}")
 
 

@@ -397,6 +397,13 @@ class AgentSpec:
         """Whether a run is told its prompt by typing it, once it runs."""
         return not self.has_hooks and self.prompt_via == "paste"
 
+    def is_prompted(self, *, resumes: bool) -> bool:
+        """Whether a run is told its first words by us: typed, or in an argument of such a start."""
+        if traits_of(self.harness).is_prompted or self.prompt_via == "paste":
+            return True
+        added = self.resume_args if resumes and self.resume_args is not None else self.fresh_args
+        return "{prompt}" in (*self.argv, *added)
+
     @property
     def is_reprompted(self) -> bool:
         """Whether a turn that a limit ended has to be taken up by a prompt; a command without one goes on by itself."""

@@ -24,6 +24,7 @@ class Traits:
     session as it is. exits_with_status: where the API refused that one turn, it exits with the status of HTTP modulo
     256. exits_tell: what its own exit codes say. tells_cut: what it keeps of a session shows an answer that was cut.
     resumes_one_turn: what ended after one turn can be asked another thing in its session, again without a terminal.
+    is_prompted: each run is told its first words by us, whatever is configured.
     """
 
     has_hooks: bool = True
@@ -41,6 +42,7 @@ class Traits:
     exits_tell: tuple[tuple[int, Told], ...] = ()
     tells_cut: bool = True
     resumes_one_turn: bool = False
+    is_prompted: bool = True
 
 
 UNKNOWN = Traits()

@@ -172,7 +172,7 @@ class AnyCommand:
 
     default_argv = ()
     tested_versions = ()
-    traits = Traits(has_hooks=False, takes_armed=("stop", "tool", "compaction"))
+    traits = Traits(has_hooks=False, takes_armed=("stop", "tool", "compaction"), is_prompted=False)
     login_variables = ()
     reads_brief_at_once = True
 

@@ -7,6 +7,8 @@ import pytest
 from phoenixd.core.actions import Alert, LookAtScreen, Reassure, ReleaseHold
 from phoenixd.core.agent.activity import Doubted
 from phoenixd.core.agent.state import Running
+from phoenixd.core.condition import activity_word
+from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import AlertAcknowledged
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, UnmuteRequested
@@ -276,6 +278,32 @@ def test_a_request_that_its_program_lets_go_of_was_answered() -> None:
     story.tell(HoldReleased("a", 1, 1))
     assert doubted(story) is None
     assert [over.id for over in story.of(Reassure)] == [1]
+
+
+@pytest.mark.parametrize("pause", [0.0, 1.0, 4.0])
+@pytest.mark.parametrize("told", [HoldReleased("a", 1, 1), HoldAnswered("a", 1, 1, taken=True)])
+def test_after_a_doubt_that_its_request_ends_the_screen_tells_soon_whether_the_turn_was_broken_off(
+    told: Event, pause: float
+) -> None:
+    """Escape refuses, and ends the turn: the program lets go of its request, and no hook tells of the turn."""
+    story = doubting()
+    story.wait(pause)
+    story.tell(told)
+    assert doubted(story) is None
+    story.wait(0.2)
+    assert activity_word(story.agent) == "working"
+    story.screen = "idle"
+    story.wait(2)
+    assert activity_word(story.agent) == "idle"
+    assert len(looks(story, 20)) <= 1
+
+
+@pytest.mark.parametrize("told", [HoldReleased("a", 1, 1), HoldAnswered("a", 1, 1, taken=True)])
+def test_after_a_doubt_that_its_request_ends_a_turn_that_goes_on_is_looked_at_no_oftener_than_any(told: Event) -> None:
+    story = doubting()
+    story.tell(told)
+    assert len(looks(story, 50)) <= 5
+    assert activity_word(story.agent) == "working"
 
 
 def test_of_several_the_one_that_is_let_go_of_was_answered_and_the_other_is_asked() -> None:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from phoenixd.core.actions import LookAtScreen, RecordIncident, Terminate
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import Running, Stopping
+from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.condition import activity_word
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import RunAdopted
@@ -70,6 +73,74 @@ def test_f_proc_11_a_last_word_under_sigterm_does_not_make_the_work_done() -> No
     story.respawned()
 
     assert (story.run.mode, story.run.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
+
+
+@pytest.mark.parametrize("again", ["restart", "death", "start"])
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.ORCHESTRATOR])
+def test_f_proc_14_a_program_that_nobody_prompts_has_no_open_turn_until_it_tells_of_a_prompt(
+    kind: Kind, again: str
+) -> None:
+    """What it was at when its run before ended, nobody tells it to go on with."""
+    story = Story(spec(kind=kind)).runs()
+    story.hook("session-start")
+    story.hook("prompt-submit", text="go on")
+    story.hook("notification", notice="permission", text="May I?")
+    next_run(story, again)
+    assert story.run.prompt is PromptKind.CONTINUE
+    story.runs()
+    story.hook("session-start")
+    assert activity_word(story.agent) == "idle"
+    story.wait(7 * 24 * 3600)
+    assert not hung(story)
+
+    story.hook("prompt-submit", text="go on")
+    assert activity_word(story.agent) == "working"
+    dies_after(story, 15 * MINUTE)
+
+
+@pytest.mark.parametrize(
+    "told",
+    [
+        {"prompt_via": "paste"},
+        {"argv": ("agent", "{prompt}")},
+        {"fresh_args": ("{prompt}",)},
+        {"resume_args": ("--go-on", "{prompt}")},
+        {"prompt": "Build the shop."},
+        {"harness": "claude"},
+    ],
+)
+def test_g50_an_open_turn_is_taken_over_into_a_run_that_is_told_to_go_on_with_it(told: dict[str, Any]) -> None:
+    story = Story(spec(**told)).works()
+    next_run(story, "death")
+    story.runs()
+    story.hook("session-start")
+    assert activity_word(story.agent) == "working"
+    dies_after(story, 15 * MINUTE)
+
+
+def test_f_proc_14_a_resume_whose_arguments_hold_no_prompt_is_told_none() -> None:
+    story = Story(spec(fresh_args=("{prompt}",), resume_args=("--go-on",))).works()
+    next_run(story, "death")
+    story.runs()
+    story.hook("session-start")
+    assert activity_word(story.agent) == "idle"
+
+
+def next_run(story: Story, again: str) -> None:
+    """End a run in its turn, and begin the next one."""
+    story.wait(5)
+    if again == "restart":
+        story.restart()
+        story.exited(signal=15)
+    elif again == "start":
+        story.stop()
+        story.exited(signal=15)
+        story.start()
+    else:
+        story.exited(signal=9)
+    if not isinstance(story.state, Starting):
+        story.respawned()
+    story.decisions.clear()
 
 
 def test_g34_the_limit_is_the_agents_own() -> None:

@@ -30,7 +30,7 @@ SAID: dict[str, object] = {
     "CleanedUp.looked_at_ports": True, "Delivery.has_hooks": True, "Delivery.is_seen": True, "Giving.whole": True,
     "LastExit.ran": True, "Look.screen": True, "Looked.turn_open": True, "Ordered.taken": True,
     "OrphanAnswer.says": True, "OrphanAnswer.whole": True, "RunAdopted.unwatched": True, "Seen.is_news": True,
-    "Traits.has_hooks": True, "Traits.tells_cut": True, "View.is_news": True,
+    "Traits.has_hooks": True, "Traits.is_prompted": True, "Traits.tells_cut": True, "View.is_news": True,
     # Of a task, of send, and of daily briefs, where the order names no other.
     "Task.timeout": 45 * 60.0, "TaskRequested.timeout": 45 * 60.0, "JobRules.timeout": 45 * 60.0,
     "Task.tries": 2, "TaskRequested.tries": 2, "JobRules.at_once": 2, "Task.writes": True, "TaskRequested.writes": True,

@@ -148,6 +148,8 @@ class Activity:
     """The check from which on that claim is believed; None: at once."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
+    looks: tuple[Instant, ...] = ()
+    """When its screen is looked at once more, because an answer that nobody saw may have broken its turn off."""
     work: WorkWatch | None = None
     """What the open call does, as far as its silence made anybody look."""
     turn_since: Instant | None = None

@@ -6,8 +6,9 @@ asked for the deadline, and again when it has come (design section 8; G4, G50, X
 The dialogs of a start fire no hook. Until its first prompt is taken a run is looked at ever less often, 2, 4, 8 ...
 seconds after its start; after that some seconds after each word of its hooks, and then every five minutes. An idle
 fleet costs no more than that. A dialog is looked at when it is drawn, and when keys were read or an answer was given:
-no hook tells of a Yes before its call has ended. While the link to its shim is lost no hook tells of anything, and its
-screen is all there is: it is looked at 2, 4, 8 ... seconds after the loss, and then every minute.
+no hook tells of a Yes before its call has ended, and none of a turn that a No has broken off. While the link to its
+shim is lost no hook tells of anything, and its screen is all there is: it is looked at 2, 4, 8 ... seconds after the
+loss, and then every minute.
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ more than so many seconds."""
 AT_FIRST, SOON, SOON_FOR = 0.1, 0.25, 2.0
 """A dialog that nobody has seen yet is looked at after the first of these seconds; then, like one that was touched,
 after the second, and at ages that double, up to so many."""
+AFTER_AN_ANSWER = 0.0, 0.5, 1.5, 3.5
+"""Seconds from the first look after an answer, before which an idle screen proves nothing, at which more follow."""
 DOUBT_LOOKS, DOUBT_LOOKS_LATER = 0.15, 2.0
 """Seconds between two looks for the dialog of a question that was closed in doubt, as long as one may be drawn; and
 at least, where no look has told by then whether it is over: ever less often from then on."""
@@ -105,7 +108,14 @@ def look_due(activity: Activity, seen: View) -> Instant | None:
     looked = activity.looked_at if activity.looked_at is not None else silent_since
     at = looked + min(max(LAST_LOOK, first), max(first, LOOKS_APART * (looked - silent_since)))
     soon = _soon(activity, waiting, silent_since) if asks and waiting and not is_hidden(waiting, seen.spec) else None
-    return min(one for one in (at, routine, soon) if one is not None)
+    again = min(activity.looks) if activity.looks and not asks else None
+    return min(one for one in (at, routine, soon, again) if one is not None)
+
+
+def looks_after(touched: Instant, now: Moment) -> tuple[Instant, ...]:
+    """When to look whether an answer at the terminal broke the turn off, once a hook told that it was given."""
+    first = max(touched + SOON_FOR, now.at + SOON)
+    return tuple(first + later for later in AFTER_AN_ANSWER)
 
 
 def _soon(activity: Activity, waiting: Waiting, asked: Instant) -> Instant | None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core.agent.activity import Activity, Doubted, PromptKind, Waiting
-from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.run import Mode, Run
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen, KeysRead
@@ -33,15 +33,22 @@ DRAWN_WITHIN = 1.0
 
 
 def first_activity(run: Run, spec: AgentSpec, now: Moment) -> Activity:
-    """A run that was told something, or exists to do one thing, begins with an open turn (G50)."""
-    turn_open = was_told(run, spec) or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
+    """A run that was told something, or exists to do one thing, begins with an open turn (G50).
+
+    Where nobody prompts it, and it has no goal to read, a turn that was open before is not gone on with.
+    """
+    is_told = was_told(run, spec) and (_has_goal(spec) or spec.is_prompted(resumes=run.mode is Mode.RESUME))
+    turn_open = is_told or spec.kind in (Kind.LOOP, Kind.EPHEMERAL)
     return Activity(turn_open, evidence_at=now.at, evidence_wall=now.wall, turn_since=now.at if turn_open else None)
 
 
 def was_told(run: Run, spec: AgentSpec) -> bool:
     """Whether the run was started with a prompt of ours."""
-    has_goal = spec.prompt is not None or bool(spec.opening)
-    return run.prompt in (PromptKind.CONTINUE, PromptKind.SEAL) or (run.prompt is PromptKind.GOAL and has_goal)
+    return run.prompt in (PromptKind.CONTINUE, PromptKind.SEAL) or (run.prompt is PromptKind.GOAL and _has_goal(spec))
+
+
+def _has_goal(spec: AgentSpec) -> bool:
+    return spec.prompt is not None or bool(spec.opening)
 
 
 def stands_on_screen(waiting: Waiting | None) -> bool:
@@ -103,17 +110,17 @@ def _hear_hook(activity: Activity, event: Hook, rules: LivenessRules, now: Momen
     )
     match event:
         case PromptSubmitted():
-            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=())
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=(), looks=())
         case ToolStarted():
             begun = calls.begin(heard.leases, event, rules, now)
-            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=begun)
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=begun, looks=())
         case ToolEnded() | ToolFailed() | PermissionDenied():
             return replace(heard, leases=calls.end(heard.leases, event))
         case TurnEnded() | TurnFailed():
-            return replace(heard, turn_open=False, leases=())
+            return replace(heard, turn_open=False, leases=(), looks=())
         case _ if is_idle_prompt(event) or (isinstance(event, SessionStarted) and event.beginning == "clear"):
             # A turn that a person broke off, or cleared away, ends without a stop and leaves its calls unanswered.
-            return replace(heard, turn_open=False, leases=())
+            return replace(heard, turn_open=False, leases=(), looks=())
         case _:
             return heard
 
@@ -188,7 +195,8 @@ def _settled_in_doubt(activity: Activity, doubted: Doubted, hold: int, now: Mome
         left = tuple(question for question in covered if question.hold != hold)
         return replace(activity, doubted=replace(doubted, also_asked=left))
     if not covered:
-        return replace(activity, doubted=None)
+        # It was answered; no hook tells whether that has broken its turn off.
+        return replace(activity, doubted=None, looks=due.looks_after(doubted.touched, now))
     return replace(activity, waiting=replace(covered[0], since=now.at), also_asked=covered[1:], doubted=None)
 
 

@@ -24,12 +24,15 @@ from phoenixd.drivers.git.neighbours import Neighbour, Neighbourhood
 from phoenixd.drivers.git.plumbing import PlumbingFailed
 from phoenixd.drivers.git.survey import Looked, Surveyor
 from phoenixd.drivers.git.work_files import Budget, Excluded, WorkUnreadable, exists
+from phoenixd.drivers.git.worktrees import top_of
 from phoenixd.ports.work import WorkReading
 
 THREADS = 4
 PATIENCE = 2.0
 """Seconds beyond its limit after which a measurement that hangs in the kernel is left to itself."""
 NOTHING_EXCLUDED = Excluded()
+LOOKS = 3
+"""Looks at most, where the repository comes or goes during each."""
 
 
 class WorkPrints:
@@ -113,9 +116,36 @@ def survey(
     """Look at directories together, and at worktrees that were entered; raises WorkUnreadable and PlumbingFailed.
 
     since: an earlier look, whereupon deeds are told. narrow: of a repository around a root, only what lies in the root.
+    A look during which a repository came or went is half of each, and is taken again within the same time.
     """
-    surveyor = Surveyor(Budget(time.monotonic() + time_limit), excluded, since, Neighbourhood(tuple(neighbours)))
-    return surveyor.look([os.fsencode(os.path.realpath(root)) for root in roots], map(os.fsencode, entered), narrow)
+    deadline = time.monotonic() + time_limit
+    for _ in range(LOOKS):
+        before = _repositories(roots)
+        surveyor = Surveyor(Budget(deadline), excluded, since, Neighbourhood(tuple(neighbours)))
+        try:
+            places = [os.fsencode(os.path.realpath(root)) for root in roots]
+            found = surveyor.look(places, map(os.fsencode, entered), narrow)
+        except (WorkUnreadable, PlumbingFailed):
+            if time.monotonic() > deadline or _repositories(roots) == before:
+                raise
+        else:
+            if _repositories(roots) == before:
+                return found
+    raise WorkUnreadable("a repository came or went whenever the work was looked at")
+
+
+def _repositories(roots: Sequence[str]) -> list[tuple[bytes, int, int]]:
+    """Where the repositories around the roots are, and which; by their places alone, for what is in them changes."""
+    marks = []
+    for root in roots:
+        top = top_of(os.fsencode(root))
+        try:
+            found = os.lstat(top + b"/.git")
+        except OSError:
+            marks.append((top, 0, 0))
+        else:
+            marks.append((top, found.st_dev, found.st_ino))
+    return marks
 
 
 def work_print(
