@@ -8,6 +8,7 @@ import pytest
 
 from phoenixd.api.closed_items import Closing
 from phoenixd.api.handlers import past
+from phoenixd.api.pages.layout import Page
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
 from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Fact, Ordered
@@ -63,12 +64,19 @@ async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_a
 
 async def test_one_agent_is_muted_and_unmuted_and_no_time_is_no_mute(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
-    assert "muted for 1h00m" in (await live.ask("POST", "/v1/agents/docs/mute", {})).json["message"]
+    for given, length in (("90s", "1m30s"), ("1m59s", "1m59s"), ("1s", "1s"), (None, "1h")):
+        body = {"for": given} if given is not None else {}
+        message = (await live.ask("POST", "/v1/agents/docs/mute", body)).json["message"]
+        mute = daemon.state.mutes["docs"]
+        until = Page(daemon.now().wall).start(mute.until_wall)
+        assert message.startswith(f"docs is muted for {length}, until {until}: its alerts stand")
+        assert message.endswith("See: phoenixctl status docs"), "which shows that it is muted"
     daemon.happen(TroubleSeen("docs", "brief", "it is old"))
     assert "told now: 1 that was held back" in (await live.ask("POST", "/v1/agents/docs/unmute")).json["message"]
     assert (await live.ask("POST", "/v1/agents/docs/unmute")).json["message"] == "docs is not muted"
-    refused = await live.ask("POST", "/v1/agents/docs/mute", {"for": "0s"})
-    assert (refused.status, refused.json["remedy"]) == (400, "phoenixctl mute docs --for 1h")
+    for short in ("0s", "500ms"):
+        refused = await live.ask("POST", "/v1/agents/docs/mute", {"for": short})
+        assert (refused.status, refused.json["remedy"]) == (400, "phoenixctl mute docs --for 1h")
     assert (await live.ask("POST", "/v1/agents/docs/mute", {"for": "8d"})).status == 400
     assert (await live.ask("POST", "/v1/agents/nobody/mute", {})).status == 404
 
