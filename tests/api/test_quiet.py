@@ -54,6 +54,12 @@ async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_a
     assert [(one["name"], one["message"].partition(",")[0]) for one in shown.json["agents"]] == [
         ("shop-api", "mute by operator"), ("shop-web", "mute by operator")
     ]  # fmt: skip
+    until = Page(daemon.now().wall).start(daemon.state.mutes["shop-api"].until_wall)
+    await live.ask("POST", "/v1/act", {"verb": "unmute", "select": "shop-*"})
+    again = await live.ask("POST", "/v1/undo", {})
+    assert [one["message"] for one in again.json["agents"]] == [
+        f"{name} is muted again until {until}" for name in ("shop-api", "shop-web")
+    ]
     done = await live.ask("POST", "/v1/undo", {})
     assert [one["message"] for one in done.json["agents"]] == [
         "shop-api is not muted any more", "shop-web is not muted any more"
@@ -299,6 +305,17 @@ async def test_selectors_choose_events_items_breakers_and_what_is_cleaned(live: 
     assert [one["name"] for one in cleaned] == ["shop-api", "shop-web"]
     reset = await live.ask("POST", "/v1/act", {"verb": "breaker_reset", "select": "k:loop"})
     assert reset.exit == 0, reset.text
+    assert "the breaker of loops is CLOSED" in reset.json["agents"][0]["message"]
+    counted = (await live.ask("GET", "/v1/since?time=8h")).json["orders"]
+    without = await live.ask("POST", "/v1/agents/docs/breaker/reset")
+    assert (without.exit, without.json["message"]) == (
+        0,
+        "docs is no loop, and its turns are not judged (breaker.per_turn): there is no breaker to reset. "
+        "See: phoenixctl status docs",
+    )
+    shown = await live.ask("GET", "/v1/agents/docs/breaker", text=True)
+    assert (shown.exit, shown.text.partition(" (")[0]) == (0, "docs is no loop, and its turns are not judged")
+    assert (await live.ask("GET", "/v1/since?time=8h")).json["orders"] == counted, "nothing was set"
     for path in (
         "/v1/events?select=x-*",
         "/v1/inbox?select=x-*",
