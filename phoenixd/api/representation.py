@@ -301,7 +301,7 @@ def stretch(told: Stretch) -> Json:
         "from": rfc3339(digest.since),
         "to": rfc3339(told.until),
         "complete": digest.complete and told.journal_begins is None and digest.untyped_until is None,
-        "journal_begins": rfc3339(told.journal_begins),
+        "journal_begins": rfc3339(digest.begins if told.journal_begins is None else told.journal_begins),
         "seen": rfc3339(told.seen),
         "deaths": {
             "total": digest.deaths,

@@ -32,7 +32,8 @@ def declare(before: Fleet, found: Step, event: AgentDeclared, now: Moment) -> St
     if event.start:
         started = requests.start(agent, StartRequested(agent.name, by="autostart"), now)
         return put(found, weights.ordered(event, None, started), now)
-    return put(found, weights.ordered(event, None, Decision(agent, reason="declared")), now)
+    noted = Decision(agent, reason="declared")
+    return put(found, noted if event.is_undo else weights.ordered(event, None, noted), now)
 
 
 def declared(spec: AgentSpec, now: Moment, incarnation: int = 0) -> Agent:

@@ -8,6 +8,8 @@ import re
 UNITS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0, "d": 86400.0, "w": 604800.0}
 MAX_DURATION = 7 * UNITS["d"]
 """Seconds that an argument may ask for at most."""
+SHORTEST_MUTE = 1.0
+LENGTHS = "a mute lasts for 1 second at least, and for 7 days at most"
 DURATION_PATTERN = r"^([0-9]{1,9}(\.[0-9]{1,6})?(ms|s|m|h|d|w)){1,5}$|^[0-9]{1,12}(\.[0-9]{1,6})?$"
 _PART = re.compile(r"([0-9]{1,9}(?:\.[0-9]{1,6})?)(ms|s|m|h|d|w)")
 _WHOLE = re.compile(rf"(?:{_PART.pattern}){{1,5}}")

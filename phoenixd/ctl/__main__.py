@@ -104,13 +104,58 @@ def _copy(target: str, socket: str | None, as_json: bool) -> int | None:
     return wire.tell(answer)
 
 
+class _Output:
+    """Standard output for `print`. Where it cannot be written, that is told, and the verb ends as without a reader."""
+
+    def __init__(self) -> None:
+        self._inner = sys.stdout
+
+    def write(self, text: str) -> int:
+        try:
+            return self._inner.write(text)
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            wire.lose(error)
+            raise BrokenPipeError from error
+
+    def flush(self) -> None:
+        try:
+            self._inner.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            wire.lose(error)
+            raise BrokenPipeError from error
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self._inner, name)
+
+
+def _occupy() -> None:
+    """Have closed descriptors refuse to be written to: a socket would take their place, and Python has no stream."""
+    for number, stream in ((1, "stdout"), (2, "stderr")):
+        if getattr(sys, stream) is None:
+            opened = posix.open("/dev/null", posix.O_RDONLY)
+            if opened != number:
+                posix.dup2(opened, number)
+            setattr(sys, stream, open(number, "w", closefd=False))
+
+
 def entry() -> None:
     """Run and leave at once: what an interpreter tidies up on its way out, the kernel does faster."""
+    _occupy()
+    sys.stdout = _Output()
     code = main()
-    if "io" in sys.modules:
+    try:
         sys.stdout.flush()
+    except BrokenPipeError:
+        pass  # The reader has gone, or it was told that nobody could be one.
+    try:
         sys.stderr.flush()
-    posix._exit(code)
+    except OSError:
+        pass  # There is nowhere left to say it; the exit code does.
+    posix._exit(1 if wire.is_lost() else code)
 
 
 if __name__ == "__main__":

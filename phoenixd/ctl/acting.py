@@ -10,7 +10,7 @@ from typing import Any
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.core.durations import MAX_DURATION, parse_length
+from phoenixd.core.durations import LENGTHS, MAX_DURATION, SHORTEST_MUTE, parse_length
 from phoenixd.ctl import absence, calls, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
@@ -55,7 +55,7 @@ def _no_length(text: str) -> str:
         seconds = parse_length(text)
     except ValueError as error:
         return str(error)
-    return "" if 0 < seconds <= MAX_DURATION else f"{text}: a mute lasts longer than no time, and 7 days at most"
+    return "" if SHORTEST_MUTE <= seconds <= MAX_DURATION else f"{text}: {LENGTHS}"
 
 
 def _with_length(command: Command) -> str:

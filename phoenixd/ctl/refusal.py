@@ -14,5 +14,8 @@ def refuse(code: int, why: str, remedy: str) -> int:
     """Say it, and return the exit code."""
     if any(words in remedy for words in STARTS):
         remedy = advice(remedy)
-    print(f"{why}\ndo: {remedy}", file=sys.stderr)
+    try:
+        print(f"{why}\ndo: {remedy}", file=sys.stderr)
+    except OSError:
+        pass  # Where nothing can be said, the exit code still says it.
     return code

@@ -185,13 +185,28 @@ def tell(answer: Answer) -> int:
 
 
 def write(descriptor: int, data: bytes) -> None:
-    """Write everything; a reader that has gone away is no failure of ours."""
+    """Write everything; a reader that has gone away is no failure of ours. Where it cannot be written, that is told."""
     view = memoryview(data)
     try:
         while view:
             view = view[posix.write(descriptor, view) :]
     except BrokenPipeError:
         pass
+    except OSError as error:
+        if descriptor == 1:
+            lose(error)
+
+
+def lose(error: OSError) -> None:
+    """Say, once, that standard output cannot be written; where that cannot be said either, the exit code says it."""
+    if not _Shown.lost:
+        _Shown.lost = True
+        write(2, f"standard output cannot be written: {error.strerror}\n".encode())
+
+
+def is_lost() -> bool:
+    """Whether something of what was asked for could not be written."""
+    return _Shown.lost
 
 
 def quoted(text: str) -> str:
@@ -211,6 +226,7 @@ class _Shown:
 
     colour = "auto"
     pager = True
+    lost = False
 
 
 def show(*, colour: str | None = None, pager: bool = True) -> None:

@@ -122,7 +122,7 @@ class Declarations:
             after = await self._read()
             spec = after.agents.get(name)
             if spec is not None:
-                (refused,) = await self._declare([AgentDeclared(spec)])
+                (refused,) = await self._declare([AgentDeclared(spec, is_undo=True)])
                 return refused
             wrong = "; ".join(str(one) for one in after.errors if one.agent == name or (found and one.agent is None))
         except ConfigurationError as error:

@@ -73,7 +73,7 @@ def places(model: Model, chosen: Selector, folds: Mapping[str, bool], room: int,
             if told.body.get("agent") is None:
                 members["needs_you"].append(Place("alert", str(number), "needs_you"))
     rows = [told.body for told in model.agents.values() if takes_all or chosen.takes(subject_of(told.body))]
-    for row in sorted(rows, key=_order):
+    for row in sorted(rows, key=lambda row: _order(row, model)):
         group = group_of(row)
         members[group].append(Place("agent", row["name"], group))
     left = room - sum(len(found) + 1 for group, found in members.items() if found and group not in FINE)
@@ -96,6 +96,8 @@ def places(model: Model, chosen: Selector, folds: Mapping[str, bool], room: int,
     return tuple(shown)
 
 
-def _order(row: Json) -> tuple[str, str]:
-    """The oldest first among what is not fine; what is fine by name, so that rows do not jump."""
-    return ("" if group_of(row) in FINE else str(row.get("since") or ""), row["name"])
+def _order(row: Json, model: Model) -> tuple[bool, str, str]:
+    """As `status` has it: the oldest first among what is not fine, and what was acknowledged after what was not; what
+    is fine by name, so that rows do not jump."""
+    is_fine = group_of(row) in FINE
+    return not is_fine and model.is_acknowledged(row), "" if is_fine else str(row.get("since") or ""), row["name"]

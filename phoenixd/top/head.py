@@ -58,7 +58,10 @@ def _first(world: World) -> Line:
         waits = f"  {len(rows)} stopped"
     degraded = "  DEGRADED" if any(told.body.get("kind") == "degraded" for told in world.model.alerts.values()) else ""
     rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown{degraded}"
+    seen = _of_these(world, rows)
     variants = [
+        f"{needs}{seen}   {rest}",
+        *([f"{needs}{seen}  {alive_of} ~{healing} ?{unknown}{degraded}"] if seen else []),
         f"{needs}   {rest}",
         f"{needs}  {alive_of} ~{healing} ?{unknown}{degraded}",
         f"{needs} {alive}/{len(wanted)}",
@@ -69,6 +72,17 @@ def _first(world: World) -> Line:
     after = f"{clock} " if len(before) + len(told) + len(clock) + 3 <= world.width else ""
     blank = " " * (world.width - len(before) - len(told) - len(after))
     return line(before, Span(told[: len(needs)], style), Span(told[len(needs) :]), blank, after)
+
+
+def _of_these(world: World, rows: list[Json]) -> str:
+    """How many of those that need a person were seen, or are told to nobody, in the words of `status`."""
+    needy = [row for row in rows if group_of(row) == "needs_you"]
+    counts = (
+        (sum(world.model.is_acknowledged(row) for row in needy), "acknowledged"),
+        (sum(bool(row.get("muted_until")) for row in needy), "muted"),
+    )
+    told = ", ".join(f"{count} {word}" for count, word in counts if count)
+    return f" ({told})" if told else ""
 
 
 def _is_alive(row: Json) -> bool:
@@ -136,8 +150,10 @@ def _since(world: World) -> list[str]:
 
 
 def _ends(deaths: Json, open_ones: list[tuple[int, str]]) -> str:
+    # Deaths of a story that was healed as one: with them the ends add up to the total.
+    more = f"healed after {deaths['repeated']} more" if deaths.get("repeated") else "healed"
     ends = [
-        (deaths["healed"], "healed"), *open_ones, (deaths["quarantined"], "quarantined"),
+        (deaths["healed"], more), *open_ones, (deaths["quarantined"], "quarantined"),
         (deaths["ended"], "stopped or removed"), (deaths.get("released", 0), "were down, started since"),
     ]  # fmt: skip
     return ", ".join(f"{number} {word}" for number, word in ends if number)

@@ -72,6 +72,12 @@ class Model:
         found = [self.items[number].body for number in self.asking.get(name, ())]
         return tuple(sorted(found, key=lambda item: (item["id"] != row.get("item"), item["id"])))
 
+    def is_acknowledged(self, row: Json) -> bool:
+        """Whether an operator has seen all for which this agent needs one."""
+        alerts = [one for one in row.get("alerts") or () if one.get("needs_you")]
+        asks = [*(self.items[number].body for number in self.asking.get(row["name"], ())), *alerts]
+        return bool(asks) and all(one.get("acknowledged") for one in asks)
+
     def steady_since(self, name: str) -> float:
         """Since when neither the agent's row nor anything that it asks has changed in what a person decides by."""
         told = self.agents.get(name)

@@ -581,7 +581,7 @@ class FakeDaemon:
 
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
         if name not in self.state.agents and name in self.removed:
-            self.happen(AgentDeclared(self.removed.pop(name)))
+            self.happen(AgentDeclared(self.removed.pop(name), is_undo=True))
         return await self.order(UndoRequested(name, act, by))
 
     async def plan(self) -> tuple[Change, ...]:

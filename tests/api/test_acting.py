@@ -132,8 +132,10 @@ async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaem
     session = daemon.state.agents["docs"].session
     await live.ask("DELETE", "/v1/agents/docs")
     assert "docs" not in daemon.state.agents
+    counted = (await live.ask("GET", "/v1/since?time=8h")).json["orders"]
 
     answer = await live.ask("POST", "/v1/undo", {"select": "docs"})
+    assert (await live.ask("GET", "/v1/since?time=8h")).json["orders"] == {**counted, "undo": 1}
 
     assert answer.exit == 0, answer.text
     agent = daemon.state.agents["docs"]

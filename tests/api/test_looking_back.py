@@ -16,8 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import SITTING, Chronicle
-from phoenixd.api.history import Digest
+from phoenixd.api.history import Digest, Stretch
 from phoenixd.api.pages import status as text
+from phoenixd.api.pages.history import since
 from phoenixd.api.pages.layout import Page
 from phoenixd.api.times import ago, parse_past, rfc3339
 from phoenixd.core import projection
@@ -189,6 +190,8 @@ async def test_iterations_of_a_loop_are_no_deaths_and_its_crashes_are(daemon: Fa
 
     found = await digest(daemon)
     assert (found.deaths, found.iterations, found.finished) == (0, 3, 0)
+    told = since(Stretch(found, daemon.now().wall), Page(daemon.now().wall))
+    assert "iterations   3 of loops ended as they should\n" in told, "after the last one a breaker may have opened"
     daemon.die("loop", 1)
     found = await digest(daemon)
     assert (found.deaths, found.iterations) == (1, 3)
@@ -302,8 +305,11 @@ async def test_a_stretch_from_before_the_journal_says_when_that_began(live: Live
     told = (await live.ask("GET", "/v1/since?time=9999d", text=True)).text
     assert re.match(r"[^,]+, when the journal began, to .*, complete \(no gap in the journal\)", told)
     assert "1999" not in told.splitlines()[0]
+    body = (await live.ask("GET", "/v1/since?time=9999d")).json
+    assert (body["journal_begins"], body["complete"]) == (rfc3339(NOON), True), "as the text says it"
     later = (await live.ask("GET", f"/v1/since?time={rfc3339(NOON + 1)}", text=True)).text
     assert "when the journal began" not in later
+    assert (await live.ask("GET", f"/v1/since?time={rfc3339(NOON + 1)}")).json["journal_begins"] is None
 
 
 async def test_when_somebody_looked_outlives_the_daemon(daemon: FakeDaemon) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from phoenixd.api.closed_items import Closing
 from phoenixd.api.handlers import past
+from phoenixd.api.pages.layout import Page
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
 from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Fact, Ordered
@@ -53,6 +54,12 @@ async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_a
     assert [(one["name"], one["message"].partition(",")[0]) for one in shown.json["agents"]] == [
         ("shop-api", "mute by operator"), ("shop-web", "mute by operator")
     ]  # fmt: skip
+    until = Page(daemon.now().wall).start(daemon.state.mutes["shop-api"].until_wall)
+    await live.ask("POST", "/v1/act", {"verb": "unmute", "select": "shop-*"})
+    again = await live.ask("POST", "/v1/undo", {})
+    assert [one["message"] for one in again.json["agents"]] == [
+        f"{name} is muted again until {until}" for name in ("shop-api", "shop-web")
+    ]
     done = await live.ask("POST", "/v1/undo", {})
     assert [one["message"] for one in done.json["agents"]] == [
         "shop-api is not muted any more", "shop-web is not muted any more"
@@ -63,12 +70,19 @@ async def test_a_mute_of_a_selector_is_shown_everywhere_and_undo_takes_it_back_a
 
 async def test_one_agent_is_muted_and_unmuted_and_no_time_is_no_mute(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
-    assert "muted for 1h00m" in (await live.ask("POST", "/v1/agents/docs/mute", {})).json["message"]
+    for given, length in (("90s", "1m30s"), ("1m59s", "1m59s"), ("1s", "1s"), (None, "1h")):
+        body = {"for": given} if given is not None else {}
+        message = (await live.ask("POST", "/v1/agents/docs/mute", body)).json["message"]
+        mute = daemon.state.mutes["docs"]
+        until = Page(daemon.now().wall).start(mute.until_wall)
+        assert message.startswith(f"docs is muted for {length}, until {until}: its alerts stand")
+        assert message.endswith("See: phoenixctl status docs"), "which shows that it is muted"
     daemon.happen(TroubleSeen("docs", "brief", "it is old"))
     assert "told now: 1 that was held back" in (await live.ask("POST", "/v1/agents/docs/unmute")).json["message"]
     assert (await live.ask("POST", "/v1/agents/docs/unmute")).json["message"] == "docs is not muted"
-    refused = await live.ask("POST", "/v1/agents/docs/mute", {"for": "0s"})
-    assert (refused.status, refused.json["remedy"]) == (400, "phoenixctl mute docs --for 1h")
+    for short in ("0s", "500ms"):
+        refused = await live.ask("POST", "/v1/agents/docs/mute", {"for": short})
+        assert (refused.status, refused.json["remedy"]) == (400, "phoenixctl mute docs --for 1h")
     assert (await live.ask("POST", "/v1/agents/docs/mute", {"for": "8d"})).status == 400
     assert (await live.ask("POST", "/v1/agents/nobody/mute", {})).status == 404
 
@@ -291,6 +305,17 @@ async def test_selectors_choose_events_items_breakers_and_what_is_cleaned(live: 
     assert [one["name"] for one in cleaned] == ["shop-api", "shop-web"]
     reset = await live.ask("POST", "/v1/act", {"verb": "breaker_reset", "select": "k:loop"})
     assert reset.exit == 0, reset.text
+    assert "the breaker of loops is CLOSED" in reset.json["agents"][0]["message"]
+    counted = (await live.ask("GET", "/v1/since?time=8h")).json["orders"]
+    without = await live.ask("POST", "/v1/agents/docs/breaker/reset")
+    assert (without.exit, without.json["message"]) == (
+        0,
+        "docs is no loop, and its turns are not judged (breaker.per_turn): there is no breaker to reset. "
+        "See: phoenixctl status docs",
+    )
+    shown = await live.ask("GET", "/v1/agents/docs/breaker", text=True)
+    assert (shown.exit, shown.text.partition(" (")[0]) == (0, "docs is no loop, and its turns are not judged")
+    assert (await live.ask("GET", "/v1/since?time=8h")).json["orders"] == counted, "nothing was set"
     for path in (
         "/v1/events?select=x-*",
         "/v1/inbox?select=x-*",

@@ -232,3 +232,28 @@ def test_what_was_acknowledged_under_a_mute_is_not_told_at_its_end() -> None:
     story.wait(2 * MINUTE)
 
     assert told(story) == []
+
+
+def test_a_mute_that_is_over_has_nothing_to_be_taken_back_nor_has_what_it_replaced() -> None:
+    story = Story(claude()).runs()
+    mute(story, 60 * MINUTE, act="1")
+    mute(story, MINUTE, act="2")
+    assert [one.act for one in story.fleet.undoable] == ["1", "2"]
+    story.stop()
+    story.wait(2 * MINUTE)
+
+    assert story.fleet.mutes == {}
+    assert [one.verb for one in story.fleet.undoable if one.verb in ("mute", "unmute")] == []
+    refusal = story.tell(UndoRequested("a", "2", "ada"))
+    assert refusal is not None
+    assert story.fleet.mutes == {}
+
+
+def test_an_unmute_of_who_is_not_muted_is_no_order_that_counts() -> None:
+    story = Story(claude()).runs()
+    mute(story)
+    story.tell(UnmuteRequested("a", "ada"))
+    story.tell(UnmuteRequested("a", "ada"))
+
+    counted = [fact for decision in story.decisions for fact in decision.facts if getattr(fact, "verb", "") == "unmute"]
+    assert len(counted) == 1

@@ -122,3 +122,37 @@ async def test_what_follows_ends_with_its_reader_though_nothing_happens(poor: di
     os.close(ours)
 
     assert await end_of(process) == (0, b"")
+
+
+UNWRITTEN = ("status", "since --json", "events", "help", "completion bash", "config schema", "version")
+SPACE = b"standard output cannot be written: No space left on device\n"
+
+
+@pytest.mark.parametrize("words", UNWRITTEN)
+async def test_an_output_that_cannot_be_written_is_told_on_one_line(poor: dict[str, str], words: str) -> None:
+    with open("/dev/full", "wb") as full:
+        process = await run(words, poor, full.fileno())
+
+    assert await end_of(process) == (1, SPACE)
+
+
+@pytest.mark.parametrize("words", UNWRITTEN)
+async def test_an_output_that_was_closed_is_told_on_one_line(poor: dict[str, str], words: str) -> None:
+    shell = await asyncio.create_subprocess_exec(
+        "sh", "-c", '"$@" >&-', "sh", *phoenixctl(*words.split()), stderr=asyncio.subprocess.PIPE, env=poor
+    )
+
+    assert await end_of(shell) == (1, b"standard output cannot be written: Bad file descriptor\n")
+
+
+@pytest.mark.parametrize(("words", "code"), [("stop nobody", 4), ("nosuch", 2), ("explain", 2), ("log -n many", 2)])
+@pytest.mark.parametrize("way", ["2>/dev/full", "2>&-"])
+async def test_a_refusal_that_cannot_be_written_is_told_by_its_exit_code(
+    poor: dict[str, str], words: str, code: int, way: str
+) -> None:
+    shell = await asyncio.create_subprocess_exec(
+        "sh", "-c", f'"$@" {way}', "sh", *phoenixctl(*words.split()), stdout=asyncio.subprocess.PIPE, env=poor
+    )
+    told, _ = await asyncio.wait_for(shell.communicate(), PATIENCE)
+
+    assert (shell.returncode, told) == (code, b"")

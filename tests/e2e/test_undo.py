@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from typing import Any
 
@@ -33,6 +34,9 @@ def test_stop_and_remove_are_taken_back_after_kill_9_of_the_daemon(stage: Stage)
     for name in ("shop-api", "shop-web"):
         assert kept(stage.until_running(name, 2, ["resume"])) == before[name]
     assert stage.ctl("undo").returncode == 4
+    orders = json.loads(stage.ask("since", "1h", "--json"))["orders"]
+    counted = {verb: number for verb, number in orders.items() if number}
+    assert counted == {"declare": 3, "start": 3, "stop": 2, "remove": 1, "undo": 3}, "an undo is an undo alone"
 
 
 def test_an_agent_whose_name_was_given_away_comes_back_as_the_refusal_says(stage: Stage) -> None:

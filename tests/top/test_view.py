@@ -22,16 +22,19 @@ from phoenixd.api.pages import status
 from phoenixd.api.pages.layout import Page, columns
 from phoenixd.core import glance
 from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.events.fleet import AlertAcknowledged
+from phoenixd.core.events.orders import MuteRequested
+from phoenixd.core.selection import Selector
 from phoenixd.top.face import Face, World
 from phoenixd.top.frames import Frame
-from phoenixd.top.groups import TITLES
+from phoenixd.top.groups import TITLES, places
 from phoenixd.top.model import Model, hear
 from phoenixd.top.spans import plain
 from phoenixd.top.view import View, paint
 from phoenixd.top.words import Clock, matter
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW
-from tests.top.fleets import AT, NAMES, SINCE, frames, pressed, settled, world
+from tests.top.fleets import AT, NAMES, SINCE, frames, of_everything, pressed, settled, world
 
 PAGES = Path(__file__).with_name("pages")
 SIZES = ((80, 24), (40, 20), (200, 60))
@@ -102,6 +105,10 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
     deaths = {**SINCE["deaths"], "quarantined": 0, "ended": 2, "released": 3}
     third = paint(world(width=120, face=Face(since={**SINCE, "deaths": deaths}))).text.splitlines()[1]
     assert "1 not back, 2 stopped or removed, 3 were down, started since" in third
+    story = {**SINCE["deaths"], "total": 13, "healed": 1, "repeated": 1, "running_again": 1, "healing": 0}
+    story["quarantined"] = 10
+    told = paint(world(width=120, face=Face(since={**SINCE, "deaths": story}))).text.splitlines()[1]
+    assert "13 deaths: 1 healed after 1 more, 1 running again, 10 quarantined" in told, "the ends add up to the total"
     later = Face(since={**SINCE, "from": "2026-11-20T18:00:41.900Z"})
     assert " since 20 Nov 18:00:41: 14 deaths" in paint(world(face=later)).text, (
         "two starts of one minute look different"
@@ -131,6 +138,26 @@ def test_top_status_and_prompt_count_the_same_things_that_need_you(
     says = re.search(r"([0-9]+) NEEDS? YOU", first)
     assert says is not None
     assert (shown.split()[0], says[1]) == (str(counted), str(counted))
+
+
+def test_what_was_acknowledged_is_counted_and_stands_as_in_status() -> None:
+    daemon = of_everything()
+    (item,) = daemon.state.agents["shop-api"].items
+    daemon.happen(AlertAcknowledged(item.id, "uid 7"))
+    daemon.happen(MuteRequested("shop-web", 60.0, "uid 7"))
+    seen = glance.glances(daemon.state, daemon.now())
+    shown = status.status(seen, daemon.facts(), None, Page(NOW, 200)).splitlines()
+    told = World(hear(Model(), frames(daemon), AT - 1), Face(since=SINCE), Clock(AT, NOW, UTC), 200, 60, "build-1")
+    screen = paint(told).text
+
+    assert shown[0].startswith("3 need you (1 acknowledged, 1 muted). 5 of 6 alive")
+    assert "3 NEED YOU (1 acknowledged, 1 muted)   5/6 alive" in screen.splitlines()[0]
+    needy = ("docs", "shop-web", "shop-api")
+    in_status = [name for line in shown for name in needy if line.startswith(f"! {name}")]
+    assert sorted(in_status) == sorted(needy)
+    assert in_status[-1] == "shop-api"
+    in_top = [place.key for place in places(told.model, Selector(""), {}, 60) if place.key in needy]
+    assert in_top == in_status
 
 
 @pytest.mark.parametrize("size", SIZES)

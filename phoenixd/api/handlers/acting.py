@@ -14,6 +14,7 @@ from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.handlers import commands, quiet, resonance, sending
 from phoenixd.api.idempotency import another_text
 from phoenixd.api.pages import acting as pages
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.api.times import ago
@@ -243,8 +244,10 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     fleet = ask.service.fleet()
     agent = meant(fleet, one.agent)
     if one.verb in MUTES:
-        mute = standing(fleet.mutes, agent.spec, ask.service.now().wall) if agent is not None else None
-        return Result(one.agent, exits.OK, f"{one.agent} is {'muted again' if mute else 'not muted any more'}")
+        now = ask.service.now().wall
+        mute = standing(fleet.mutes, agent.spec, now) if agent is not None else None
+        until = f"muted again until {Page(now).start(mute.until_wall)}" if mute is not None else "not muted any more"
+        return Result(one.agent, exits.OK, f"{one.agent} is {until}")
     told_of_it = telling.told(agent, one, ask.service.now()) if agent is not None else f"{one.agent} was removed since"
     return Result(one.agent, exits.OK, told_of_it)
 

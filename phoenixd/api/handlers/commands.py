@@ -151,6 +151,9 @@ async def heartbeat_simulate(ask: Ask) -> Reply:
 
 async def breaker_reset(ask: Ask) -> Reply:
     before = ask.agent()
+    if (without := text_agent.no_breaker(before)) is not None and not isinstance(before.breaker, Open):
+        said_so, command = without
+        return _message(f"{said_so}: there is no breaker to reset. See: {command}", done=True)
     await order(ask, BreakerReset(ask.name, ask.caller.name))
     words = f"the breaker of {ask.name} is CLOSED and counts from nothing"
     stopped = isinstance(before.state, Quarantined) and isinstance(before.breaker, Open)

@@ -8,8 +8,11 @@ from phoenixd.api import problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.commands import act_of
 from phoenixd.api.handlers.feeds import CURSOR
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.problems import Problem
-from phoenixd.api.times import ago, rfc3339
+from phoenixd.api.times import rfc3339
+from phoenixd.config.duration import format_duration
+from phoenixd.core.durations import LENGTHS, MAX_DURATION, SHORTEST_MUTE
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import AlertAcknowledged
 from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
@@ -22,11 +25,13 @@ LONGEST_ROW = 18
 async def mute_agent(ask: Ask) -> Reply:
     ask.agent()
     seconds = float(ask.arguments["for"])
-    if seconds <= 0:
-        raise Problem("invalid", "a mute lasts longer than no time", f"phoenixctl mute {ask.name} --for 1h")
+    if not SHORTEST_MUTE <= seconds <= MAX_DURATION:
+        raise Problem("invalid", LENGTHS, f"phoenixctl mute {ask.name} --for 1h")
     await _order(ask, MuteRequested(ask.name, seconds, ask.caller.name, act_of(ask)))
-    words = f"{ask.name} is muted for {ago(seconds)}: its alerts stand, and nobody is told. See: phoenixctl inbox"
-    return _outcome(ask, words)
+    now = ask.service.now().wall
+    until = Page(now).start(now + seconds)
+    words = f"{ask.name} is muted for {format_duration(seconds)}, until {until}: its alerts stand, and nobody is told"
+    return _outcome(ask, f"{words}. See: phoenixctl status {ask.name}")
 
 
 async def unmute_agent(ask: Ask) -> Reply:

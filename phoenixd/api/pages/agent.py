@@ -191,21 +191,23 @@ def _leftovers_of(name: str, found: Leftovers, *, dry_run: bool) -> Iterable[str
         yield f"left alone: port {holder.port} of {name} is held by none of ours, {whose}"
 
 
+def no_breaker(told: Agent) -> tuple[str, str] | None:
+    """Why an agent has no breaker of its own, and what to type instead; None where it has one."""
+    name, first = told.name, told.spec.turn_of
+    if first is not None:
+        said = f"{name} has its turns in the sequence of {first}, and is judged with it"
+        return said, f"phoenixctl breaker show {first}"
+    if not is_judged(told):
+        return f"{name} is no loop, and its turns are not judged (breaker.per_turn)", f"phoenixctl status {name}"
+    return None
+
+
 def breaker(told: Agent, here: Page) -> str:
     """A loop's circuit breaker."""
     found, rules, name = told.breaker, told.spec.breaker, told.name
-    if told.spec.turn_of is not None:
-        first = told.spec.turn_of
-        said = f"{name} has its turns in the sequence of {first}, and is judged with it."
-        return page([said, "", f"next: phoenixctl breaker show {first}"])
-    if not is_judged(told):
-        return page(
-            [
-                f"{name} is no loop, and its turns are not judged (breaker.per_turn).",
-                "",
-                f"next: phoenixctl status {name}",
-            ]
-        )
+    if (without := no_breaker(told)) is not None:
+        said, command = without
+        return page([f"{said}.", "", f"next: {command}"])
     if not rules.enabled:
         return page([f"The breaker of {name} is off.", "", f"next: phoenixctl status {name}"])
     tally, unit = found.tally, "iteration" if is_loop(told) else "turn"

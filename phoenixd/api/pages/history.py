@@ -84,7 +84,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
     if digest.finished:
         lines += _line("finished", digest.finished, f"ended by themselves{_ways(digest.finished_by)}", here)
     if digest.iterations:
-        lines += _line("iterations", digest.iterations, "of loops ended as they should, and the next followed", here)
+        lines += _line("iterations", digest.iterations, "of loops ended as they should", here)
     asked = [f"{word} {digest.orders[verb]}" for verb, word in ORDERED.items() if verb in digest.orders]
     asked += [f"not delivered {digest.not_delivered}"] if digest.not_delivered else []
     if asked:

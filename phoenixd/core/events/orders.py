@@ -18,6 +18,8 @@ class AgentDeclared:
     start: bool = False
     world: World | None = None
     """What was seen of one whose run lives although nobody declared it so far."""
+    is_undo: bool = False
+    """Whether a removal is being taken back, which is an order of its own."""
 
 
 @dataclass(frozen=True, slots=True)

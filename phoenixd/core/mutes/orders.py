@@ -44,8 +44,8 @@ def unmute(before: Fleet, found: Step, event: UnmuteRequested, now: Moment) -> S
     if agent is None:
         return _unknown(found, event.agent)
     if standing(before.mutes, agent.spec, now.wall) is None:
-        noted = Decision(agent, reason=f"unmute asked by {event.by}: it is not muted")
-        return answer(found, weights.ordered(event, agent, noted), now)
+        # Nothing that anybody could count as done.
+        return answer(found, Decision(agent, reason=f"unmute asked by {event.by}: it is not muted"), now)
     found = _noted(before, found, agent, "unmute", event.act, event.by, now)
     told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {event.by}"))
     return _ended(found, key_of(agent.spec), told, now)
@@ -82,6 +82,11 @@ def expire(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
             holder = finding.meant(found.fleet, one.agent) or (agents[0] if agents else None)
             told = Decision(holder, reason=reason, weight="story") if holder is not None else None
             found = _ended(found, one.agent, told, now)
+            if holder is not None:
+                # A mute that is over has nothing to be taken back, and what it replaced must not begin again.
+                name = finding.shown(found.fleet, holder)
+                left = tuple(act for act in found.fleet.undoable if act.agent != name or act.verb not in MUTES)
+                found = replace(found, fleet=replace(found.fleet, undoable=left))
     return found
 
 
