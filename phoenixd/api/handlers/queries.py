@@ -94,7 +94,7 @@ def find_item(ask: Ask) -> InboxItem:
     items = [item for item in all_items(fleet) if item.agent == shown(fleet, agent)]
     asking = [item for item in items if item.kind in ASKS] or items
     if not asking:
-        raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")
+        raise Problem("not_found", f"nothing of {word} waits for a person", f"phoenixctl inbox {word} --closed")
     if len(asking) > 1:
         each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asking)
         raise Problem("conflict", f"{len(asking)} things of {word} wait: {each}", f"phoenixctl answer {asking[0].id}")
