@@ -40,7 +40,7 @@ async def list_loops(ask: Ask) -> Reply:
             loop.stale,
             is_unconfirmed(loop),
             item_of(loop),
-        )  # fmt: skip
+        )
         for name in ([named] if named else _everyone(ask.service.fleet()))
         for loop in await ask.service.open_loops(name)
     ]
