@@ -26,6 +26,7 @@ from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
 from phoenixd.api.representation import pane_text
+from phoenixd.api.times import meant_past, parse_past
 from phoenixd.api.values import Change
 from phoenixd.core import projection
 from phoenixd.core.events.evidence import EvidenceSeen
@@ -270,3 +271,14 @@ def test_nothing_is_cut_in_a_pipe() -> None:
     for command, shown in pages(daemon, whole).items():
         assert "..." not in shown.replace("... ", "", shown.count("more like it")), command
         assert max(map(len, shown.splitlines())) < 500, f"{command}: nothing is filled up"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("5", "5h"), ("8 h", "8h"), ("3 days", "3d"), ("90 minutes", "90m"), ("2026", "8h"), ("x", "8h")],
+)
+def test_the_remedy_of_a_time_that_is_none_has_the_number_that_was_typed(typed: str, meant: str) -> None:
+    with pytest.raises(ValueError, match="is no time"):
+        parse_past(typed, 1.7e9, UTC)
+    assert meant_past(typed) == meant
+    assert parse_past(meant, 1.7e9, UTC) < 1.7e9

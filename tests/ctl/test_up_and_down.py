@@ -233,7 +233,10 @@ async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, 
     # A shim locks its directory for as long as it lives; the terminal server has gone.
     held = os.open(directory, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    assert "1 shim (phoenixd's program beside an agent) is alive; whether agents run is not known" in (await place.ctl("status")).err
+    assert (
+        "1 shim (phoenixd's program beside an agent) is alive; whether agents run is not known"
+        in (await place.ctl("status")).err
+    )
     os.close(held)
     assert "no agent of that one runs" in (await place.ctl("status")).err
     # A terminal server that cannot be asked, because tmux is not to be found.
