@@ -98,6 +98,8 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("add new --", 2, "say what it runs"),
     ("add new --kind forever -- true", 2, "phoenixctl add: --kind cannot be 'forever'; it is one of: resident, loop,"),
     ("add new --harness cluade -- true", 2, "phoenixctl add: --harness cannot be 'cluade'; did you mean claude? it "),
+    ("add new -- /", 2, "/ is a directory, and no command; where an agent works is said by --cwd"),
+    ("run new -d -- /", 2, "/ is a directory, and no command; where an agent works is said by --cwd"),
     ("add new --env X -- true", 2, "--env X sets nothing"),
     ("add new --env =x -- true", 2, "--env =x sets nothing"),
     ("add aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa -- true", 2, "it is 1 to 32 of a-z"),

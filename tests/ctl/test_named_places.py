@@ -86,3 +86,13 @@ async def test_config_show_tells_what_the_file_says_in_vain(home: Path) -> None:
     assert sorted(as_json.json) == ["configuration", "origins"]
     assert "daemon.log_level" not in as_json.json["origins"]
     assert f'daemon.log_level = "info"    # not what is wrong at {home / "a.toml"}:4\n' in shown.out
+
+
+async def test_config_check_counts_what_it_shows(home: Path) -> None:
+    tables = "".join(f'[agent.{name}]\nharness = "claude"\ncwd = "/nowhere"\n' for name in ("docs", "shop"))
+    (home / "a.toml").write_text(tables)
+
+    checked = await asked(home, "config", "check", "--config", os.fspath(home / "a.toml"))
+
+    assert len(checked.err.splitlines()) == 1
+    assert "the configuration is in order, with 2 warnings, told in 1 place:" in checked.out

@@ -58,7 +58,9 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     lines += ["", "triage"]
     if older := len(found.triage[:-NEWEST]):
         see = f"phoenixctl clinic show {found.id} --json"
-        lines += _below(f"{counted(older, 'older incident')} {'is' if older == 1 else 'are'} left out here: {see}", here)
+        lines += _below(
+            f"{counted(older, 'older incident')} {'is' if older == 1 else 'are'} left out here: {see}", here
+        )
     for seen in found.triage[-NEWEST:]:
         known = in_words({name: value for name, value in seen.evidence.items() if name not in NOT_LISTED})
         occasion = seen.occasion.replace("_", " ")
