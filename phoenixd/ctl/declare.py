@@ -25,7 +25,8 @@ HARNESSES = frozenset(NAMES) - {"command"}
 
 QUESTION = (
     "What a session leaves open is found without a model. {cli} itself can look through its words as well: once in a "
-    "while, without tools, with its smallest model and your login. It costs tokens: see, once {name} is declared, phoenixctl brief show {name}."
+    "while, without tools, with its smallest model and your login. It costs tokens: "
+    "see, once {name} is declared, phoenixctl brief show {name}."
 )
 
 
