@@ -29,6 +29,7 @@ from phoenixd.api.representation import pane_text
 from phoenixd.api.times import meant_past, parse_past
 from phoenixd.api.values import Change
 from phoenixd.core import projection
+from phoenixd.core.agent.run import Incident
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.inbox import inbox
@@ -282,3 +283,15 @@ def test_the_remedy_of_a_time_that_is_none_has_the_number_that_was_typed(typed: 
         parse_past(typed, 1.7e9, UTC)
     assert meant_past(typed) == meant
     assert parse_past(meant, 1.7e9, UTC) < 1.7e9
+
+
+@pytest.mark.parametrize(
+    ("case", "kept"), [("c4", "phoenixctl clinic show c4"), ("", "incidents/4-hung.json in its directory")]
+)
+def test_explain_says_where_an_incident_is_found(case: str, kept: str) -> None:
+    daemon = one_idle()
+    row = next(iter(projection.project(daemon.state, daemon.now())))
+
+    page = text_history.explain(row, (), Page(NOW, 200, UTC), Incident(4, "hung", "silent", NOW, case=case))
+
+    assert f"silent ({kept})" in page
