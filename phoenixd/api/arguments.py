@@ -15,6 +15,7 @@ from phoenixd.core.durations import MAX_DURATION, parse_duration
 TRUE = frozenset({"1", "true", "yes"})
 FALSE = frozenset({"0", "false", "no"})
 MAX_ITEMS = 1000
+MAX_DIGITS = 15
 Arguments = dict[str, Any]
 
 
@@ -82,8 +83,13 @@ def _no_constant(word: str) -> Any:
 def _typed(operation: Operation, parameter: Parameter, text: str) -> Any:
     match parameter.type:
         case "integer":
-            if re.fullmatch(r"-?[0-9]{1,15}", text) is None:
+            if re.fullmatch(r"-?[0-9]+", text) is None:
                 raise _wrong(operation, parameter, "is not a whole number")
+            if len(text.lstrip("-")) > MAX_DIGITS:
+                bound = parameter.minimum if text.startswith("-") else parameter.maximum
+                than = f"less than {bound}" if text.startswith("-") else f"more than {bound}"
+                why = f"is {than}" if bound is not None else f"is a number of more than {MAX_DIGITS} digits"
+                raise _wrong(operation, parameter, why)
             return int(text)
         case "boolean":
             if text.lower() not in TRUE | FALSE:

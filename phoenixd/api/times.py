@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta, tzinfo
 from phoenixd.core.durations import is_duration, parse_duration
 
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", re.ASCII)
+_NUMBER = re.compile(r"(\d{1,3})\s*(?:([smhdw])[a-z]*)?", re.ASCII)
 
 
 def rfc3339(wall: float | None) -> str | None:
@@ -46,6 +47,13 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
         raise ValueError(
             f"{text[:40]!r} is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or 2026-11-20T18:00:00Z"
         ) from None
+
+
+def meant_past(text: str) -> str:
+    """What `parse_past` takes in place of a text that it refuses: of a number, with its unit in a word or without, a
+    length."""
+    found = _NUMBER.fullmatch(text.strip())
+    return f"{int(found[1])}{found[2] or 'h'}" if found else "8h"
 
 
 def is_yet_to_come(text: str, now: float, zone: tzinfo | None) -> bool:

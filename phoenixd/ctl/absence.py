@@ -56,9 +56,11 @@ def _named_by(places: list[bytes]) -> str | None:
 
 
 def _nothing_there(places: list[bytes], name: str) -> int:
-    """Agents may run under a daemon that is elsewhere: of that place alone it is known that none does."""
-    why = f"nothing answers at {_names(places[:1])}, where {name} says that phoenixd is; no agent of that one runs"
+    """Agents may run under a daemon that is elsewhere: of that place alone it is known that none does, and only where a
+    daemon's directory was named."""
     is_a_daemons = os.path.basename(places[0]) == b"api.sock"
+    known = "no agent of that one runs" if is_a_daemons else "whether agents run is not known"
+    why = f"nothing answers at {_names(places[:1])}, where {name} says that phoenixd is; {known}"
     if name == "--socket" or (name == "PHOENIX_SOCKET" and not is_a_daemons):
         # No daemon that `up` starts would listen there.
         without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
@@ -174,13 +176,18 @@ def _living(places: list[bytes]) -> str:
         if found is None:
             unseen = unseen or f"the terminal server in {runtime} cannot be asked"
     if not alive:
-        return f"Whether a shim is alive is not known ({unseen})." if unseen else ""
-    counted = "1 shim is alive" if len(alive) == 1 else f"{len(alive)} shims are alive"
+        return f"Whether agents run is not known ({unseen})." if unseen else ""
+    counted = (
+        "1 shim (phoenixd's program beside an agent) is alive"
+        if len(alive) == 1
+        else f"{len(alive)} shims (phoenixd's programs beside agents) are alive"
+    )
     if untold and not busy:
         return f"{counted}; whether agents run is not known, for no terminal server tells."
     if not busy:
         return f"{counted}, and no agent runs."
-    return f"{counted}: {'your agent runs' if busy == 1 else f'{busy} agents run'} on."
+    told = f"{'Your agent runs' if busy == 1 else f'{busy} agents run'} on"
+    return f"{told}." if busy == len(alive) else f"{told}; {counted}."
 
 
 def _has_children(pid: int) -> bool:

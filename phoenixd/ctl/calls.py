@@ -106,7 +106,7 @@ def wait(command: Command) -> int:
     try:
         timeout = parse_duration(str(command.given.get("timeout", "10m")))
     except ValueError as error:
-        return refuse(exits.USAGE, str(error), "phoenixctl wait --help")
+        return refuse(exits.USAGE, f"--timeout {error}", "phoenixctl wait --help")
     deadline = time.monotonic() + timeout
     met_a_daemon = False
     while True:

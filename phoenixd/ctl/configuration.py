@@ -8,7 +8,7 @@ import shlex
 import sys
 
 from phoenixd.api import exits
-from phoenixd.api.pages.findings import counts, problems
+from phoenixd.api.pages.findings import counts, problems, told_in
 from phoenixd.config import Configuration, json_schema, read_configuration
 from phoenixd.ctl import pager
 from phoenixd.ctl.grammar import Command
@@ -29,10 +29,11 @@ def check(command: Command) -> int:
         ]
         print(json.dumps({"files": list(configuration.files), "problems": findings}))
         return exits.FAILED if configuration.errors else exits.OK
-    for line in problems(configuration.problems):
+    lines, found = problems(configuration.problems), len(configuration.problems)
+    for line in lines:
         print(line, file=sys.stderr)
     errors = len(configuration.errors)
-    told = counts(errors, "error", len(configuration.problems) - errors)
+    told = counts(errors, "error", found - errors) + told_in(found, len(lines))
     if errors:
         return refuse(exits.FAILED, f"the configuration cannot be used: {told}", f"fix these, then: {_again(command)}")
     is_well = f"the configuration is in order{f', with {told}' if told else ''}"

@@ -6,6 +6,7 @@ import contextlib
 import json
 import os
 import re
+import shlex
 import shutil
 import sys
 import termios
@@ -24,7 +25,8 @@ HARNESSES = frozenset(NAMES) - {"command"}
 
 QUESTION = (
     "What a session leaves open is found without a model. {cli} itself can look through its words as well: once in a "
-    "while, without tools, with its smallest model and your login. It costs tokens: see phoenixctl brief show {name}."
+    "while, without tools, with its smallest model and your login. It costs tokens: "
+    "see, once {name} is declared, phoenixctl brief show {name}."
 )
 
 
@@ -95,6 +97,10 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
     argv, harness = list(given.get("argv", [])), given.get("harness")
     if not argv and harness not in HARNESSES:
         refuse(exits.USAGE, "say what it runs", f"phoenixctl add {given.get('name', 'NAME')} -- claude")
+        return None
+    if argv and os.sep in argv[0] and os.path.isdir(os.path.expanduser(argv[0])):
+        why = f"{argv[0]} is a directory, and no command; where an agent works is said by --cwd"
+        refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd {shlex.quote(argv[0])} -- claude")
         return None
     told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
     if not os.path.isdir(told["cwd"]):

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from phoenixd.api import exits
 from phoenixd.api.pages.layout import of_yesterday
-from phoenixd.api.times import parse_past, rfc3339
+from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core.durations import is_duration
 from phoenixd.ctl import face
 from phoenixd.ctl.grammar import Command
@@ -43,7 +43,7 @@ def _with_a_length(command: Command, words: str) -> str:
     whom = [str(one) for one in (given.get("agent"), *(given.get("which") or ())) if one is not None]
     unit = next((one for one in whom if one in SPOKEN), "h")
     is_number = BARE.fullmatch(words) is not None
-    length = f"{words}{unit[0]}" if is_number else "8h"
+    length = f"{words}{unit[0]}" if is_number else meant_past(words)
     if is_number and given.get("agent") in SPOKEN:
         # The unit stands where an agent would.
         del given["agent"]

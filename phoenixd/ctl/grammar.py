@@ -15,7 +15,7 @@ from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.api.operations.operation import Operation, Parameter, parameters
 from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
-from phoenixd.ctl.slips import Complaint, Slip, in_words, left_over
+from phoenixd.ctl.slips import Complaint, Slip, in_words, left_over, value_of_wait
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 EPILOG_COLUMNS = 78
@@ -66,7 +66,7 @@ def parse(arguments: Sequence[str]) -> Command:
     operations = verbs()[spoken]
     wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"))
     given = {name: value for name, value in namespace.items() if value is not None and name not in OF_EVERY_VERB}
-    if any(one.names == "items" for one in parameters(operations)):
+    if any(one.names in ("items", "answered") for one in parameters(operations)):
         _take_signs(given)
     return Command(
         spoken, _meant(operations, given), given, namespace.get("socket"), bool(namespace.get("json", False))
@@ -85,6 +85,8 @@ def _read(arguments: Sequence[str]) -> dict[str, Any]:
         raise in_words(complaint, arguments, _makes_sense) from None
     namespace = vars(found)
     operations = verbs()[namespace.get("words", ("status",))]
+    if (slip := value_of_wait(namespace.get("words", ("status",)), operations, words)) is not None:
+        raise slip
     open_ended = next((one.name for one in parameters(operations) if one.type == "words"), None)
     if left and (open_ended is None or any(word.startswith("-") for word in left)):
         raise left_over(namespace.get("words"), operations, words, left, namespace, tuple(COMMON))

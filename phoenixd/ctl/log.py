@@ -40,7 +40,10 @@ def log(command: Command) -> int:
     follows, most = bool(given.pop("follow", False)), given.get("lines")
     if pattern is not None and not follows:
         given["lines"] = SEARCHED
-    show = _Printer(pattern, _whose(command), lambda: _writes_none(command), since=words, as_json=command.as_json)
+    show = _Printer(
+        pattern, _whose(command), lambda: _writes_none(command), since=words, as_json=command.as_json,
+        several=bool(given.get("which")),
+    )  # fmt: skip
     asking = Command(command.words, command.operation, given, command.socket, command.as_json)
     if follows:
         return follow(asking, lambda data: show.lines(json.loads(data)["lines"], each=True))
@@ -82,9 +85,12 @@ class _Printer:
         *,
         since: str | None,
         as_json: bool,
+        several: bool = False,
     ) -> None:
+        """several: agents were named, and not one alone."""
         self._pattern = pattern
         self._whose = whose
+        self._several = several
         self._is_silent = is_silent
         self._since = f"since {since}" if since else "so far"
         self._as_json = as_json
@@ -110,7 +116,9 @@ class _Printer:
             return f"Of {counted(len(told), 'line')} none has what was looked for"
         if self._is_silent():
             return NO_TRANSCRIPT.format(self._whose)
-        said = "No agent that is meant has said anything" if self._whose == ANY else f"{self._whose} has said nothing"
+        said = f"{self._whose} has said nothing"
+        if self._whose == ANY:
+            said = f"No agent{' of those that were named' if self._several else ''} has said anything"
         return f"{said} {self._since}"
 
     def _matches(self, line: dict[str, Any], pattern: re.Pattern[str]) -> bool:

@@ -10,6 +10,7 @@ from typing import Any
 
 from phoenixd.api.operations import verbs
 from phoenixd.api.operations.operation import Operation, parameters
+from phoenixd.core.durations import is_duration
 from phoenixd.core.nearest import did_you_mean, nearest
 from phoenixd.ctl.spare_words import choose_agents
 from phoenixd.ctl.typed_times import in_one_word
@@ -135,7 +136,20 @@ def left_over(
         at = words.index(left[0])
         why = f"{verb}: {left[0]!r} is one word too many; a text of several words is quoted"
         return Slip(why, _command([*words[: at - 1], " ".join([words[at - 1], *left])]))
-    return _too_many(verb, spoken or (), operations, words, left)
+    return _too_many(verb, spoken or (), operations, words, left, found.get("socket"))
+
+
+def value_of_wait(spoken: tuple[str, ...], operations: tuple[Operation, ...], words: Sequence[str]) -> Slip | None:
+    """A length after --wait, which would be taken for an agent; None where there is none."""
+    flags = {one.flag for one in parameters(operations)}
+    if "--wait" not in words or not {"--wait", "--timeout"} <= flags:
+        return None
+    typed = in_one_word(words) or list(words)
+    after = typed.index("--wait") + 1
+    if after >= len(typed) or not (typed[after][:1].isdigit() and is_duration(typed[after])):
+        return None
+    why = f"phoenixctl {' '.join(spoken)}: --wait takes no value; how long is said by --timeout"
+    return Slip(why, _command([*typed[:after], "--timeout", *typed[after:]]))
 
 
 def _no_option(
@@ -162,7 +176,12 @@ def _no_option(
 
 
 def _too_many(
-    verb: str, spoken: tuple[str, ...], operations: tuple[Operation, ...], words: Sequence[str], left: Sequence[str]
+    verb: str,
+    spoken: tuple[str, ...],
+    operations: tuple[Operation, ...],
+    words: Sequence[str],
+    left: Sequence[str],
+    socket: str | None,
 ) -> Slip:
     """Words beyond those that a verb takes."""
     if (joined := in_one_word(words)) is not None:
@@ -176,6 +195,8 @@ def _too_many(
     if spoken[0] in OF_THE_DAEMON:
         does, of_agents = OF_THE_DAEMON[spoken[0]]
         why = f"{verb}: {surplus!r} is one word too many; it {does} phoenixd itself, and no agent is named"
+        if spoken[0] == "down" and not choose_agents([surplus, ""], socket):
+            return Slip(why, f"{verb} --help")
         first = "phoenixctl up, then: " if spoken[0] == "up" else ""
         return Slip(why, f"{first}phoenixctl {of_agents} {shlex.quote(surplus)}")
     takes = [one.name.upper() for one in parameters(operations) if one.flag is None]

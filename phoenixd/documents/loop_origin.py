@@ -49,6 +49,12 @@ def kind_of(loop: OpenLoop) -> str:
     return kind if kind in SESSION_KINDS and _OF_SESSION.fullmatch(source) else ""
 
 
+def item_of(loop: OpenLoop) -> int | None:
+    """The number in the inbox of what a loop stands for; None where it stands for nothing there."""
+    number = extra(loop, SOURCE).partition(": item ")[2] if kind_of(loop) == "inbox" else ""
+    return int(number) if number.isascii() and number.isdecimal() and len(number) < 16 else None
+
+
 def is_number(loop: OpenLoop) -> bool:
     """Whether it tells how many loops of its kind there was no room for."""
     return bool(kind_of(loop)) and extra(loop, SOURCE).partition(": ")[2] == MORE

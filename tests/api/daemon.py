@@ -336,10 +336,14 @@ class FakeDaemon:
             agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec), workspace=agent.spec.cwd
         )
 
-    def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20") -> None:
-        """Open a loop."""
+    def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20", item: int = 0) -> None:
+        """Open a loop. item: what of the inbox it stands for."""
+        of_inbox = {"kind": "inbox", "source": f"0123abcd: item {item}"} if item else {}
         old = added < "2026-11-07"
-        self.open.setdefault(agent, {})[loop_id] = OpenLoop(id=loop_id, text=text or loop_id, added=added, stale=old)
+        loop = OpenLoop.model_validate(
+            {"id": loop_id, "text": text or loop_id, "added": added, "stale": old, **of_inbox}
+        )
+        self.open.setdefault(agent, {})[loop_id] = loop
 
     async def brief(self, agent: str) -> BriefPage | None:
         return self.briefs.get(agent)

@@ -373,7 +373,22 @@ async def test_since_and_the_clinic_call_the_same_runs_healed(live: Live, ill: F
     assert figure["seconds"] == pytest.approx(deaths["slowest"], abs=0.01)
     heading, row = (await live.ask("GET", "/v1/clinic", text=True)).text.splitlines()[:2]
     assert row[: heading.index("healed") + len("healed")].endswith("  1")
-    assert row[heading.index("held of tried") :].startswith("0 of 0, 1 open")
+    assert row[heading.index("treatment held") :].startswith("1 not yet known")
+
+
+async def test_show_says_what_it_leaves_out_and_replay_what_it_compares(live: Live, ill: FakeDaemon) -> None:
+    """A newcomer read 5 of 9 incidents as all, and of another treatment than the one that was done."""
+    (only,) = ill.journal.kept_incidents
+    ill.journal.kept_incidents += [replace(only, opened=only.opened + more) for more in range(1, 5)]
+    assert "older incident" not in (await live.ask("GET", "/v1/clinic/c1", text=True)).text
+    ill.journal.kept_incidents += [replace(only, opened=only.opened + more) for more in range(5, 9)]
+
+    shown = (await live.ask("GET", "/v1/clinic/c1", text=True)).text
+    again = (await live.ask("GET", "/v1/clinic/c1/replay", text=True)).text
+
+    assert "triage\n  4 older incidents are left out here: phoenixctl clinic show c1 --json\n" in shown
+    assert "today's rules make the same diagnosis of 9 incidents; treatments that" in again
+    assert "untried, it begins with" in " ".join(again.split())
 
 
 async def test_of_what_no_rule_knows_the_diagnosis_cites_the_end_of_the_terminal(live: Live, ill: FakeDaemon) -> None:

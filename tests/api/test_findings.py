@@ -75,7 +75,7 @@ def test_doctor_ends_with_the_worst_and_counts_both_kinds() -> None:
 
     assert lines[0] == "9 of 10 checks need attention."
     assert lines[-4:] == ["! disk full", "    do: df -h", "", lines[-1]]
-    assert lines[-1] == "1 problem, 8 warnings; 1 check is well; see: phoenixctl doctor --all"
+    assert lines[-1] == "1 problem, 8 warnings, told in 2 places; 1 check is well; see: phoenixctl doctor --all"
 
 
 def of_config(name: str, line: int, message: str, **keys: str) -> Problem:

@@ -167,3 +167,29 @@ def test_the_list_holds_its_columns_whatever_a_loop_is_called(width: int) -> Non
     assert "[2J" not in shown
     assert shown.splitlines()[-1] == 'close one: phoenixctl resolve auth-flow "WHY" --agent docs'
     assert loops([], 14, Page(0.0, width), agent="docs") == "No open loops of docs. See: phoenixctl status docs\n"
+
+
+async def test_p26_a_loop_that_stands_for_what_waits_is_over_with_that_and_is_listed_by_the_inbox(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.wait("docs")
+    daemon.begin("docs", "inbox-item-1", item=1)
+    page = (await live.ask("GET", "/v1/loops", text=True)).text
+    assert page == "No open loops but what waits for a person. See: phoenixctl inbox\n"
+
+    for more in ({}, {"agent": "docs"}):
+        refused = await live.ask("POST", "/v1/resolve", close("inbox-item-1", **more))
+        told = (refused.exit, refused.json["detail"], refused.json["remedy"])
+        why = "inbox-item-1 of docs is what waits under #1: it is over once that is"
+        assert told == (6, why, "phoenixctl inbox 1")
+    assert daemon.resolved == []
+    daemon.begin("docs", "auth-flow")
+    page = (await live.ask("GET", "/v1/loops", text=True)).text
+    assert "1 open loop, none stale." in page
+    assert page.endswith(
+        'close one: phoenixctl resolve auth-flow "WHY" --agent docs\nwhat waits for a person: phoenixctl inbox\n'
+    )
+
+    daemon.hook("docs", "prompt-submit", text="go on")
+    assert "inbox-item-1" in (await live.ask("GET", "/v1/loops", text=True)).text
+    assert (await live.ask("POST", "/v1/resolve", close("inbox-item-1"))).exit == 0

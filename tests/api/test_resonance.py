@@ -62,6 +62,11 @@ async def test_who_bears_no_marker_is_told_how_to_get_one(live: Live, daemon: Fa
     assert (await live.ask("GET", "/v1/resonance")).json["agents"] == []
     assert "resonance.enabled = true" in (await live.ask("GET", "/v1/resonance", text=True)).text
     assert (await live.ask("GET", "/v1/agents/shop/resonance")).json["state"] == "not_applicable"
+    page = (await live.ask("GET", "/v1/agents/shop/resonance", text=True)).text
+    assert page == (
+        "shop bears no marker: resonance is off for it\n"
+        "To switch it on: set enabled = true in [agent.shop.resonance], then phoenixctl apply\n"
+    )
     assert (await live.ask("GET", "/v1/agents/nobody/resonance")).exit == 4
 
 

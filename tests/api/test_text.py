@@ -26,8 +26,10 @@ from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
 from phoenixd.api.representation import pane_text
+from phoenixd.api.times import meant_past, parse_past
 from phoenixd.api.values import Change
 from phoenixd.core import projection
+from phoenixd.core.agent.run import Incident
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.inbox import inbox
@@ -270,3 +272,26 @@ def test_nothing_is_cut_in_a_pipe() -> None:
     for command, shown in pages(daemon, whole).items():
         assert "..." not in shown.replace("... ", "", shown.count("more like it")), command
         assert max(map(len, shown.splitlines())) < 500, f"{command}: nothing is filled up"
+
+
+@pytest.mark.parametrize(
+    ("typed", "meant"),
+    [("5", "5h"), ("8 h", "8h"), ("3 days", "3d"), ("90 minutes", "90m"), ("2026", "8h"), ("x", "8h")],
+)
+def test_the_remedy_of_a_time_that_is_none_has_the_number_that_was_typed(typed: str, meant: str) -> None:
+    with pytest.raises(ValueError, match="is no time"):
+        parse_past(typed, 1.7e9, UTC)
+    assert meant_past(typed) == meant
+    assert parse_past(meant, 1.7e9, UTC) < 1.7e9
+
+
+@pytest.mark.parametrize(
+    ("case", "kept"), [("c4", "phoenixctl clinic show c4"), ("", "incidents/4-hung.json in its directory")]
+)
+def test_explain_says_where_an_incident_is_found(case: str, kept: str) -> None:
+    daemon = one_idle()
+    row = next(iter(projection.project(daemon.state, daemon.now())))
+
+    page = text_history.explain(row, (), Page(NOW, 200, UTC), Incident(4, "hung", "silent", NOW, case=case))
+
+    assert f"silent ({kept})" in page

@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, 
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Rebooted, Tick
-from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
+from phoenixd.core.events.orders import AgentWithdrawn, SendRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -652,3 +652,17 @@ def test_every_decision_carries_its_reason(situation: str) -> None:
         story.wait(60)
         assert all(decision.reason for decision in story.decisions if decision.is_worth_keeping)
         assert story.agent.reason
+
+
+def test_a_text_that_an_operator_sent_and_that_did_not_arrive_is_in_the_story() -> None:
+    story = Story(claude("a"))
+    story.lives(1, 1).runs()
+    story.tell(SendRequested("a", "m1", "hello"))
+    story.tell(SendRequested("a", "m2", "and this"))
+
+    story.tell(NotDelivered("a", story.agent.incarnation, "m1", "the agent works"))
+
+    told = story.decisions[-1]
+    assert (told.reason, told.weight) == ("text not delivered: the agent works", "story")
+    story.tell(Delivered("a", story.agent.incarnation, "m2", "hook"))
+    assert story.decisions[-1].weight == "detail"

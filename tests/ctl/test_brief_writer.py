@@ -41,7 +41,7 @@ def test_a_person_at_a_terminal_is_asked(
     assert told == {"name": "a", "harness": "claude", "brief_writer": chosen}
     asked = capsys.readouterr().err
     assert "tokens" in asked
-    assert "phoenixctl brief show a." in " ".join(asked.split())
+    assert "once a is declared, phoenixctl brief show a." in " ".join(asked.split())
 
 
 def test_the_question_fits_the_terminal(

@@ -90,7 +90,8 @@ async def test_log_of_a_program_without_a_known_transcript_says_so(live: Live, d
     assert (await ctl("log", "shop")).out.startswith("What shop says cannot be read: it writes no transcript ")
     assert (await ctl("log", "docs", "-g", "x")).out.startswith("docs has said nothing so far.")
     assert (await ctl("log", "docs", "--since", "8h")).out.startswith("docs has said nothing since 8h.")
-    assert (await ctl("log")).out.startswith("No agent that is meant has said anything so far.")
+    assert (await ctl("log")).out.startswith("No agent has said anything so far.")
+    assert (await ctl("log", "d*")).out.startswith("No agent of those that were named has said anything so far.")
 
 
 async def test_log_follows_over_a_restart_of_the_daemon(live: Live, daemon: FakeDaemon, home: Path) -> None:

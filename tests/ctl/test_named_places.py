@@ -29,7 +29,10 @@ async def test_where_a_named_place_is_empty_that_is_said_of_that_place_alone(hom
     said, remedy = ran.err.splitlines()
     assert ran.code == 7
     assert said.startswith(f"nothing answers at {there}")
-    assert f"where {name} says that phoenixd is; no agent of that one runs" in said
+    # Of a socket of any name nothing says where its agents would be.
+    is_known = name in ("PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR")
+    known = "no agent of that one runs" if is_known else "whether agents run is not known"
+    assert said.endswith(f"where {name} says that phoenixd is; {known}")
     assert (f"leave {name} out" if words else f"unset {name}") in remedy
     # No daemon that is started listens at a socket of any name.
     assert ("phoenixctl up" in remedy) == (name in ("PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR"))
@@ -83,3 +86,13 @@ async def test_config_show_tells_what_the_file_says_in_vain(home: Path) -> None:
     assert sorted(as_json.json) == ["configuration", "origins"]
     assert "daemon.log_level" not in as_json.json["origins"]
     assert f'daemon.log_level = "info"    # not what is wrong at {home / "a.toml"}:4\n' in shown.out
+
+
+async def test_config_check_counts_what_it_shows(home: Path) -> None:
+    tables = "".join(f'[agent.{name}]\nharness = "claude"\ncwd = "/nowhere"\n' for name in ("docs", "shop"))
+    (home / "a.toml").write_text(tables)
+
+    checked = await asked(home, "config", "check", "--config", os.fspath(home / "a.toml"))
+
+    assert len(checked.err.splitlines()) == 1
+    assert "the configuration is in order, with 2 warnings, told in 1 place:" in checked.out

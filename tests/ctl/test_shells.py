@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.api.operations import OPERATIONS
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.completion import SHELLS
 from phoenixd.ctl.shells.spoken import ASKED, spoken
@@ -41,6 +42,7 @@ TYPED = [
     ("stop docs sho\t", ["stop", "docs", "shop-api"]),
     ("send docs sho\t", ["send", "docs", "sho"]),
     ("answer 1\t all\t", ["answer", "1", "all"]),
+    ("answer \tall", ["answer", "1", "all"]),
     ("inbox 1\t", ["inbox", "1"]),
     ("run x --harness cl\t", ["run", "x", "--harness", "claude"]),
     ("brief sh\tdo\t", ["brief", "show", "docs"]),
@@ -118,10 +120,13 @@ async def typist(request: pytest.FixtureRequest, ctl: Ctl, daemon: FakeDaemon, h
     daemon.declare("docs")
     daemon.declare("shop-api", project="web", labels=("prod", "eu-1"))
     daemon.wait("docs", tool="Bash", text="make publish")
+    text = '{"id": 3, "kind": "question", "x": 1}'
+    ended = InboxItem(2, "shop-api", 1, "quarantined", text, "0" * 12, 1.7e9, "command")
+    daemon.change("shop-api", items=(ended,))
     (home / "bin").mkdir()
     (home / "status.json").write_text((await ctl("status", "--json")).out)
     (home / "inbox.json").write_text((await ctl("inbox", "--json")).out)
-    assert [item["id"] for item in json.loads((home / "inbox.json").read_text())["items"]] == [1]
+    assert [item["id"] for item in json.loads((home / "inbox.json").read_text())["items"]] == [2, 1]
     fake = home / "bin/phoenixctl"
     fake.write_text(FAKE.format(home=home))
     fake.chmod(0o755)

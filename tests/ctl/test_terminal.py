@@ -141,7 +141,7 @@ async def test_a_missing_daemon_tells_how_many_agents_run_on(alone: Ctl, tmux: P
     ran = await alone("status")
 
     assert ran.code == 7
-    assert "1 shim is alive: your agent runs on." in ran.err
+    assert "phoenixd does not answer. Your agent runs on." in ran.err
 
 
 def test_attach_inside_the_own_tmux_switches_the_client(tmux: Path, home: Path) -> None:

@@ -84,7 +84,7 @@ async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) ->
     assert (await place.ctl("down")).code == 0
     gone = await place.ctl("status")
     assert gone.code == 7
-    assert "1 shim is alive: your agent runs on." in gone.err
+    assert "phoenixd does not answer. Your agent runs on." in gone.err
     assert _has_ended(daemon)
     os.kill(agent["pid"], 0)
     late = await place.ctl("down", "--agents")
@@ -233,14 +233,17 @@ async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, 
     # A shim locks its directory for as long as it lives; the terminal server has gone.
     held = os.open(directory, os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    assert "1 shim is alive; whether agents run is not known" in (await place.ctl("status")).err
+    assert (
+        "1 shim (phoenixd's program beside an agent) is alive; whether agents run is not known"
+        in (await place.ctl("status")).err
+    )
     os.close(held)
     assert "no agent of that one runs" in (await place.ctl("status")).err
     # A terminal server that cannot be asked, because tmux is not to be found.
     (place.runtime / "tmux.sock").touch()
     place.env["PATH"] = os.fspath(home)
     unknown = (await place.ctl("status")).err
-    assert "Whether a shim is alive is not known (the terminal server in" in unknown
+    assert "Whether agents run is not known (the terminal server in" in unknown
 
 
 ENDS = """

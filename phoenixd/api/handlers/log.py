@@ -15,7 +15,7 @@ from phoenixd.api.pages.layout import Page, page
 from phoenixd.api.problems import Problem
 from phoenixd.api.representation import Json
 from phoenixd.api.service import LogReader
-from phoenixd.api.times import parse_past, rfc3339
+from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
 from phoenixd.core.fleet import Fleet
@@ -178,7 +178,7 @@ def _since(ask: Ask) -> float | None:
     try:
         return parse_past(str(words), ask.service.now().wall, None)
     except ValueError as error:
-        raise Problem("invalid", str(error), "phoenixctl log --since 8h") from None
+        raise Problem("invalid", str(error), f"phoenixctl log --since {meant_past(str(words))}") from None
 
 
 async def _unless(closing: asyncio.Event, seconds: float) -> None:

@@ -12,8 +12,10 @@ from phoenixd.api.pages import loops as text_loops
 from phoenixd.api.pages.loops import Loop
 from phoenixd.api.problems import Problem
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.inbox import inbox
 from phoenixd.core.seat import finding
 from phoenixd.documents.loop_ids import meant
+from phoenixd.documents.loop_origin import item_of
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import age_in_days, is_unconfirmed
@@ -29,10 +31,20 @@ async def list_loops(ask: Ask) -> Reply:
     named = _agent_meant(ask)
     today, days = utc_date(ask.service.now().wall), ask.service.stale_days
     found = [
-        Loop(name, loop.id, loop.text, loop.added, age_in_days(loop, today), loop.stale, is_unconfirmed(loop))
+        Loop(
+            name,
+            loop.id,
+            loop.text,
+            loop.added,
+            age_in_days(loop, today),
+            loop.stale,
+            is_unconfirmed(loop),
+            item_of(loop),
+        )
         for name in ([named] if named else _everyone(ask.service.fleet()))
         for loop in await ask.service.open_loops(name)
     ]
+    waiting = {item.id for item in inbox(ask.service.fleet())}
     found.sort(key=lambda loop: (not loop.stale, -loop.age_days, loop.agent, loop.id))
     body = {
         "loops": [
@@ -49,7 +61,9 @@ async def list_loops(ask: Ask) -> Reply:
         ],
         "stale_days": days,
     }
-    return Reply(body, lambda here: text_loops.loops(found, days, here, agent=named))
+    # What waits for a person is listed by `inbox`: each of it at once, and not once a brief has noted it.
+    told = [loop for loop in found if loop.item not in waiting]
+    return Reply(body, lambda here: text_loops.loops(told, days, here, agent=named, waiting=len(found) - len(told)))
 
 
 async def resolve_loop(ask: Ask) -> Reply:
@@ -72,11 +86,22 @@ async def resolve_loop(ask: Ask) -> Reply:
 
 
 async def _close(ask: Ask, name: str, loop_id: str, reason: str) -> tuple[str, Resolved]:
+    await _refuse_what_waits(ask, name, loop_id)
     done = await ask.service.resolve(name, loop_id, reason)
     if done == "unknown":
         ids = [loop.id for loop in await ask.service.open_loops(name)]
         raise no_loop(name, loop_id, ids, f"phoenixctl loops {name}")
     return name, done
+
+
+async def _refuse_what_waits(ask: Ask, name: str, loop_id: str) -> None:
+    """A loop that stands for an item of the inbox is over with it, and not before: raises Problem."""
+    loops = {loop.id: loop for loop in await ask.service.open_loops(name)}
+    loop = loops.get(meant(loop_id, loops))
+    number = item_of(loop) if loop is not None else None
+    if number is not None and any(item.id == number for item in inbox(ask.service.fleet())):
+        why = f"{one_line(loop_id, ID_SHOWN)} of {name} is what waits under #{number}: it is over once that is"
+        raise Problem("conflict", why, f"phoenixctl inbox {number}")
 
 
 async def _close_only(ask: Ask, loop_id: str, reason: str) -> tuple[str, Resolved]:
@@ -88,6 +113,8 @@ async def _close_only(ask: Ask, loop_id: str, reason: str) -> tuple[str, Resolve
     if len(owners) > 1:
         raise several(loop_id, owners)
     for name in owners or open_ids:
+        if owners:
+            await _refuse_what_waits(ask, name, loop_id)
         done = await ask.service.resolve(name, loop_id, reason)
         if done != "unknown":
             return name, done

@@ -19,7 +19,7 @@ from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
-from phoenixd.api.times import parse_past, rfc3339
+from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
@@ -94,7 +94,7 @@ def find_item(ask: Ask) -> InboxItem:
     items = [item for item in all_items(fleet) if item.agent == shown(fleet, agent)]
     asking = [item for item in items if item.kind in ASKS] or items
     if not asking:
-        raise Problem("not_found", f"nothing of {word} waits: it was answered, or is gone", "phoenixctl inbox")
+        raise Problem("not_found", f"nothing of {word} waits for a person", f"phoenixctl inbox {word} --closed")
     if len(asking) > 1:
         each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asking)
         raise Problem("conflict", f"{len(asking)} things of {word} wait: {each}", f"phoenixctl answer {asking[0].id}")
@@ -109,7 +109,7 @@ def _no_number(verdict: str) -> Problem:
 async def since(ask: Ask) -> Reply:
     now = ask.service.now()
     words = str(ask.arguments["time"])
-    start = await _start(ask, words, "phoenixctl since 8h")
+    start = await _start(ask, words, f"phoenixctl since {meant_past(words)}")
     digest = await ask.chronicle.digest(start)
     if ask.arguments["look"]:
         await ask.chronicle.look(ask.caller.uid, now.wall)
@@ -124,7 +124,8 @@ async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
     rows_of = ask.written_by(str(agent)) if agent is not None else written_of(ask, chosen(ask))
     words = arguments["since"]
-    start = await _start(ask, words, "phoenixctl events --since 8h") if words is not None else None
+    remedy = f"phoenixctl events --since {meant_past(str(words))}"
+    start = await _start(ask, words, remedy) if words is not None else None
     after, before = arguments["after"], arguments["before"]
     lines = arguments["limit"] or arguments["lines"] or (LISTED if start is None else text_events.MOST_SHOWN)
     # A page after a row begins there; any other is the newest one, or the one that ends before a row.

@@ -73,7 +73,8 @@ async def _row(ask: Ask, words: str) -> tuple[int, float]:
     cursor = CURSOR.fullmatch(words)
     number = cursor[2] if cursor is not None else words
     if not (number.isascii() and number.isdecimal() and len(number) <= LONGEST_ROW):
-        raise Problem("invalid", "upto is neither a row's number nor the cursor of an answer", "phoenixctl looked")
+        why = f"{words[:40]!r} is neither the number of an event nor the cursor of an answer"
+        raise Problem("invalid", why, "phoenixctl looked")
     rows = await ask.service.journal.read(after=max(0, int(number) - 1), limit=2)
     if not rows or rows[0].seq != int(number):
         raise Problem("invalid", f"the journal has no row {number}", "phoenixctl looked")

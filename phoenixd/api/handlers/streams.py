@@ -17,7 +17,7 @@ from phoenixd.api.feed.following import CHUNK, Follower
 from phoenixd.api.handlers import past, queries
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.problems import Problem
-from phoenixd.api.times import parse_past
+from phoenixd.api.times import meant_past, parse_past
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import meant, written_by
 from phoenixd.core.subjects import subjects
@@ -127,7 +127,7 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
         try:
             return 0, parse_past(words, now, None)
         except ValueError as error:
-            raise Problem("invalid", str(error), "phoenixctl events --since 8h") from None
+            raise Problem("invalid", str(error), f"phoenixctl events --since {meant_past(words)}") from None
     if ask.arguments["lines"] is not None:
         rows = await ask.service.journal.read(
             agent=_rows_of(ask), newest=True, limit=ask.arguments["lines"], story=queries.is_story(ask)

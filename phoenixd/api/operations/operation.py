@@ -11,7 +11,7 @@ Type = Literal["string", "integer", "boolean", "duration", "strings", "words", "
 Rights = Literal["agent", "own", "seat", "read", "operate", "admin"]
 Method = Literal["GET", "POST", "DELETE"]
 Value = str | int | bool | None
-Named = Literal["agents", "items", "tasks", "cases", "verbs", "files", "directories"]
+Named = Literal["agents", "items", "answered", "tasks", "cases", "verbs", "files", "directories"]
 
 NAME_PATTERN = r"^[a-z0-9][a-z0-9_-]{0,31}$"
 NAME_SHAPE = "1 to 32 of a-z, 0-9, - and _, and begins with neither sign"

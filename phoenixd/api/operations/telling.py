@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phoenixd.api.operations.operation import NAME_PATTERN, Operation, Parameter
 from phoenixd.api.operations.parameters import (
     FOLLOW,
@@ -70,7 +72,7 @@ TELLING: tuple[Operation, ...] = (
     Operation(
         "answer_item", ("answer",), "Answer what an agent asks (a permission, a plan, a question), or see it whole",
         (
-            ITEM,
+            replace(ITEM, names="answered"),
             Parameter(
                 "answer", "body", "words",
                 "a permission: allow (this once), or deny REASON; a plan: approve, or deny REASON; a question: an "

@@ -23,7 +23,7 @@ SIGNS = {"open": "~", "held": ".", "failed": "!", "moot": "."}
 
 
 NEWEST = 5
-"""Cases shown where none is open."""
+"""Cases shown where none is open, and incidents shown of one Case."""
 
 
 def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Case], here: Page) -> str:
@@ -56,7 +56,12 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     """The four steps and the outcome. reader: who reads what no rule knows, in words."""
     lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
     lines += ["", "triage"]
-    for seen in found.triage[-5:]:
+    if older := len(found.triage[:-NEWEST]):
+        see = f"phoenixctl clinic show {found.id} --json"
+        lines += _below(
+            f"{counted(older, 'older incident')} {'is' if older == 1 else 'are'} left out here: {see}", here
+        )
+    for seen in found.triage[-NEWEST:]:
         known = in_words({name: value for name, value in seen.evidence.items() if name not in NOT_LISTED})
         occasion = seen.occasion.replace("_", " ")
         lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {occasion}: {known}", here)
@@ -127,16 +132,17 @@ def _cited(words: Sequence[str], here: Page) -> list[str]:
 
 
 def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
-    """What differs between the rules of then and those of today."""
+    """What differs between the diagnoses of then and those of today; what was done is no part of it."""
     changed = sum(one.differs for one in found)
-    same = f"the same of {counted(len(found), 'incident')}"
-    verdict = same if not changed else f"something else of {changed} of {len(found)}"
-    lines = wrap(f"Case {name}: today's rules say {verdict}", here.width, SET_IN)
+    told = f"of {changed} of {counted(len(found), 'incident')} another" if changed else "the same"
+    whole = "" if changed else f" of {counted(len(found), 'incident')}"
+    said = f"Case {name}: today's rules make {told} diagnosis{whole}; treatments that were tried are not compared"
+    lines = wrap(said, here.width, SET_IN)
     for one in found:
         lead = f"{'!' if one.differs or one.problem else '.'} {one.agent} run {one.incarnation}, {one.occasion}: "
         then = f"{one.then_cause or 'unknown'} ({one.then_rule})"
         now = f"; now {one.now_cause or 'unknown'} ({one.now_rule})" if one.differs else ""
-        told = one.problem or f"{then}{now}; it would begin with {one.treatment}"
+        told = one.problem or f"{then}{now}; untried, it begins with {one.treatment}"
         lines += wrap(f"{lead}{told}", here.width, SET_IN)
     return page(lines)
 
@@ -157,7 +163,7 @@ def _prescribed(one: clinic.Prescription) -> str:
 
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
     lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
-    lines = [clip(f"{lead} healed held of tried      median", here.width)]
+    lines = [clip(f"{lead} healed treatment held     median", here.width)]
     for one in found:
         cause, detail, _, treatment, harness = one.group
         name = detail or cause
@@ -169,8 +175,8 @@ def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
 
 def _held(one: Figure) -> str:
     if one.low is None or one.high is None:
-        waits = f"{one.open} open" if one.open else f"{one.moot} moot"
-        return f"0 of 0, {waits}"
+        # None was judged so far, so that nothing can be said of how often it holds.
+        return f"{one.open} not yet known" if one.open else f"{one.moot} not judged"
     return f"{one.held} of {one.tried} ({one.low:.0%}-{one.high:.0%})"
 
 

@@ -28,12 +28,14 @@ def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False)
         lines = [f"All is as it should be, in {counted(count['ok'], 'check')}.", ""]
     ranked = sorted(findings, key=lambda one: tuple(LEVELS).index(one.level))
     shown = ranked if everything else ranked[count["ok"] :]
-    for group in alike(shown, lambda one: (one.level, *_words(one))):
+    groups = alike(shown, lambda one: (one.level, *_words(one)))
+    for group in groups:
         lines += _told(group, here)
     if wrong:
         well = "1 check is well" if count["ok"] == 1 else f"{count['ok']} checks are well"
         see = "" if everything or not count["ok"] else "; see: phoenixctl doctor --all"
-        lines += ["", f"{counts(count['problem'], 'problem', count['warning'])}; {well}{see}"]
+        bad = sum(group[0].level != "ok" for group in groups)
+        lines += ["", f"{counts(count['problem'], 'problem', count['warning'])}{told_in(wrong, bad)}; {well}{see}"]
     elif not everything:
         lines.append("see each: phoenixctl doctor --all")
     return page(lines)
@@ -53,6 +55,11 @@ def counts(worst: int, noun: str, warnings: int) -> str:
     """How many of both kinds; of none nothing is said."""
     told = [counted(number, word) for number, word in ((worst, noun), (warnings, "warning")) if number]
     return ", ".join(told)
+
+
+def told_in(found: int, shown: int) -> str:
+    """In how many places they stand above, where that is another number; what is the same of several stands once."""
+    return f", told in {counted(shown, 'place')}" if shown != found else ""
 
 
 def alike(found: Iterable[T], key: Callable[[T], Hashable]) -> list[list[T]]:

@@ -120,7 +120,8 @@ def explain(
             hint = f"(phoenixctl events {row.name} --all)"
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if incident is not None:
-        said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({incident.file})"
+        kept = f"phoenixctl clinic show {incident.case}" if incident.case else f"{incident.file} in its directory"
+        said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({kept})"
         if incident.call is not None:
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))

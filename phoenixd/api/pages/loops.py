@@ -15,7 +15,7 @@ TEXT_LIMIT = 1000
 
 @dataclass(frozen=True, slots=True)
 class Loop:
-    """An open loop as it is listed. added: a day, ISO 8601."""
+    """An open loop as it is listed. added: a day, ISO 8601. item: what it stands for in the inbox."""
 
     agent: str
     id: str
@@ -24,11 +24,14 @@ class Loop:
     age_days: int
     stale: bool
     unconfirmed: bool = False
+    item: int | None = None
 
 
-def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | None = None) -> str:
-    """All of them, in the order given; the next command closes the first one."""
+def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | None = None, waiting: int = 0) -> str:
+    """All of them, in the order given; the next command closes the first one. waiting: loops that `inbox` lists."""
     whose = f" of {agent}" if agent else ""
+    if not found and waiting:
+        return page([f"No open loops{whose} but what waits for a person. See: phoenixctl inbox"])
     if not found:
         return page([f"No open loops{whose}. See: phoenixctl status{f' {agent}' if agent else ''}"])
     stale = sum(loop.stale for loop in found)
@@ -47,7 +50,8 @@ def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | No
     for loop in found:
         lines += _loop(loop, widths, here)
     first = found[0]
-    return page([*lines, "", f'close one: phoenixctl resolve {first.id} "WHY" --agent {first.agent}'])
+    asked = ["what waits for a person: phoenixctl inbox"] if waiting else []
+    return page([*lines, "", f'close one: phoenixctl resolve {first.id} "WHY" --agent {first.agent}', *asked])
 
 
 def _loop(loop: Loop, widths: tuple[int, int], here: Page) -> list[str]:

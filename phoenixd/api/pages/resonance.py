@@ -11,6 +11,7 @@ from phoenixd.api.values import MarkerFace
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.resonance.checklist import Check, checks
+from phoenixd.core.spec import Kind
 from phoenixd.ports.journal import KeptMark
 
 SIGNS = {True: ".", False: "!", None: "?"}
@@ -78,6 +79,15 @@ def _ask(marked: Marked) -> list[str]:
     ]
 
 
+def _off(agent: Agent, here: Page) -> list[str]:
+    told = wrap(f"{agent.spec.role} bears no marker: resonance is off for it", here.width, SET_IN)
+    if agent.spec.kind is Kind.EPHEMERAL:
+        return [*told, "It has one turn, and no front of a context to lose."]
+    if agent.spec.resonance.transport == "stateless":
+        return [*told, "Its program checks each answer itself: its transport is stateless."]
+    return [*told, f"To switch it on: set enabled = true in [agent.{agent.spec.role}.resonance], then phoenixctl apply"]
+
+
 def every(found: Sequence[Marked], here: Page) -> str:
     """A line for each; the next command shows the one that needs a look."""
     if not found:
@@ -95,7 +105,10 @@ def every(found: Sequence[Marked], here: Page) -> str:
 
 
 def one(marked: Marked, here: Page) -> str:
-    """One agent: its state, the list of what there is to see to, and what happened last."""
+    """One agent: its state, the list of what there is to see to, and what happened last; of one that bears no marker,
+    how it is given one."""
+    if not marked.agent.spec.has_resonance:
+        return page(_off(marked.agent, here))
     lines = wrap(f"{marked.name}: {marked.state}, {marked.verified(here.now)}", here.width, SET_IN)
     lines += wrap(marked.agent.spec.resonance.words, here.width, SET_IN)
     if marked.face.rebuilt:

@@ -65,7 +65,8 @@ def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Dec
         return replace(seen.decision, agent=agent)
     missed = opening.missed(agent, event.message_id, event.reason)
     missed = missed or cut.missed(agent, event.message_id, event.reason, now)
-    return missed or keep(agent, f"text not delivered: {event.reason}")
+    # Who ordered it reads in the story what became of it.
+    return missed or replace(keep(agent, f"text not delivered: {event.reason}"), weight="story")
 
 
 def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: Moment) -> Decision:

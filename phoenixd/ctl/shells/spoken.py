@@ -13,9 +13,14 @@ from phoenixd.ctl.grammar import COLOURS, COMMON
 
 NAMES = "phoenixctl status --json 2>/dev/null | tr '{' '\\n' | sed -n 's/^\"name\": \"\\([a-z0-9_-]*\\)\".*/\\1/p'"
 NUMBERS = "phoenixctl inbox --json 2>/dev/null | tr '{' '\\n' | sed -n 's/^\"id\": \\([0-9][0-9]*\\),.*/\\1/p'"
+ANSWERED = (
+    "phoenixctl inbox --json 2>/dev/null | tr '{' '\\n'"
+    ' | sed -nE \'s/^"id": ([0-9]+),.*"kind": "(permission|question|plan|proposal)",.*/\\1/p\''
+)
+"""The numbers of what an answer is given to: a quarantine is ended by a command."""
 TASKS = "phoenixctl task status --json 2>/dev/null | tr '{' '\\n' | sed -n 's/^\"id\": \"\\(t[0-9]*\\)\".*/\\1/p'"
 CASES = "phoenixctl clinic list --json 2>/dev/null | tr '{' '\\n' | sed -n 's/^\"id\": \"\\(c[0-9]*\\)\".*/\\1/p'"
-ASKED: dict[Named, str] = {"agents": NAMES, "items": NUMBERS, "tasks": TASKS, "cases": CASES}
+ASKED: dict[Named, str] = {"agents": NAMES, "items": NUMBERS, "answered": ANSWERED, "tasks": TASKS, "cases": CASES}
 """What a shell runs to learn what there is: each prints words of a-z, 0-9, _ and -, which need no quoting."""
 
 
