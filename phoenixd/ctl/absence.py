@@ -28,7 +28,7 @@ def explain(places: list[bytes], then: str = "") -> int:
         why = f"{_names(places)} does not let you in: it belongs to another user"
         return refuse(exits.DENIED, why, "ask as that user, as root, or be put into the daemon's group")
     except OSError as error:
-        why = f"phoenixd cannot be asked (socket {_names(places)}): {error.strerror}"
+        why = f"phoenixd cannot be asked (socket {_names(places)}): {error.strerror or error}"
         return refuse(exits.UNREACHABLE, why, "phoenixctl doctor")
     if connection is not None:
         connection.close()

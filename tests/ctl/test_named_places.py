@@ -44,6 +44,14 @@ async def test_where_nothing_was_named_no_agent_runs(home: Path) -> None:
     assert "No agent runs, and phoenixd does not answer." in ran.err
 
 
+async def test_a_name_that_is_too_long_for_a_socket_is_told_as_that(home: Path) -> None:
+    """The kernel is not asked, so that there is no number of an error."""
+    ran = await asked(home, "status", PHOENIX_SOCKET=os.fspath(home / ("x" * 120)))
+
+    assert "None" not in ran.err
+    assert "too long" in ran.err
+
+
 async def test_a_run_is_not_told_to_forget_its_own_daemon(home: Path) -> None:
     ran = await asked(home, "status", PHOENIX_SOCKET=os.fspath(home / "x.sock"), PHOENIX_AGENT="docs")
 

@@ -40,7 +40,7 @@ def every_turn_is_frozen(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def away(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
-    """How long no daemon lives at least, each time: turns that end meanwhile are rare where the next one begins soon."""
+    """How long no daemon lives at least: turns that end meanwhile are rare where the next one begins soon."""
     kill = Simulation.kill_daemon
 
     def for_at_least(least: float) -> None:
