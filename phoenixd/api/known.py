@@ -89,8 +89,8 @@ class Known:
 
     def unplaced(self, shims: Set[int]) -> Set[int]:
         """Those of these shims, which are all that live, whose parent is not known yet."""
-        if len(self._placed) > len(shims):
-            self._placed &= shims
+        # The pid of one that is gone may be another's by the time of the next question.
+        self._placed &= shims
         return shims - self._placed
 
     def place(self, shim: int) -> None:

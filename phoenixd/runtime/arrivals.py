@@ -21,9 +21,10 @@ CROWDED, ROOMY = 100, 50
 """More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges
 what is mere evidence, which this queue cannot; and what stands in the queue waits for all of it."""
 OF_FLOODS = (Hook, EvidenceSeen, UsageSeen)
-MANY, SPACING = 5, 0.05
+MANY, SPACING = 20, 0.05
 """A turn that stepped so many of these is one of a flood: after it, others come together for so many seconds, or until
-it is crowded. A turn for each few costs a commit each, and the processors that agents and orders need."""
+it is crowded. A turn for each few costs a commit each, and the processors that agents and orders need. A hundred a
+second are no flood: with 5 at once they held themselves up, and a follower of the feed heard of each 50 ms later."""
 LONGEST_HOLD = 1.0
 """Seconds after which each shim is read once in any case, however much waits: what one of them says ends a wait."""
 

@@ -185,3 +185,13 @@ def test_of_too_many_the_first_is_forgotten_with_its_descriptor() -> None:
 
     assert [known.is_outside(pid) for pid in (os.getpid(), os.getppid(), 1)] == [False, True, True]
     assert len(os.listdir("/proc/self/fd")) == before + 2
+
+
+def test_a_shim_whose_pid_is_anothers_later_is_looked_at_again() -> None:
+    known = Known()
+    known.place(10)
+    known.place(11)
+
+    assert known.unplaced({10, 11, 12}) == {12}
+    assert known.unplaced({11, 12}) == {12}
+    assert known.unplaced({10, 11, 12}) == {10, 12}
