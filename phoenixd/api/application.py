@@ -236,6 +236,8 @@ class Api:
             frames = await streams.feed(ask, request.headers.get("last-event-id"), self.closing, self.beat)
         else:
             frames = await streams.events(ask, request.headers.get("last-event-id"), self.closing, self.beat)
+        # What follows has no end, and agents need not wait for it.
+        request.state.begun()
         return _Stream(self.places, frames)
 
     async def _body(self, operation: Operation, request: Request) -> bytes:

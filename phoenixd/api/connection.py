@@ -71,7 +71,7 @@ class Connection(H11Protocol):
         self.peer = peer
         if _suspect(peer) is not None:
             self._leave()
-        self.app_state = {**self.app_state, "peer": peer}
+        self.app_state = {**self.app_state, "peer": peer, "begun": self._leave}
         if peer.lack is Lack.NO_DESCRIPTORS:
             self._refuse(no_descriptors(peer.unknown))
             return

@@ -67,6 +67,17 @@ async def test_an_agent_shuts_it_for_no_longer_than_it_takes_to_know_it(
     assert gate.steps == ["enter", "leave"] * 2, "nor by what it asks"
 
 
+@pytest.mark.parametrize("path", ["/v1/stream", "/v1/events"])
+async def test_who_follows_shuts_it_until_his_first_frames_alone(live: Live, gate: Gate, path: str) -> None:
+    reader, writer = await asyncio.open_unix_connection(live.socket)
+    writer.write(f"GET {path} HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n".encode())
+    assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
+    await eventually(lambda: gate.steps == ["enter", "leave"], what="an agent's word reaches a follower at once")
+    assert live.server.server_state.connections, "while he follows still"
+    writer.close()
+    await writer.wait_closed()
+
+
 async def test_who_says_nothing_and_goes_leaves_it_open(live: Live, gate: Gate) -> None:
     async with connected(live, 3):
         await eventually(lambda: len(gate.inside) == 3, what="three are there")

@@ -26,9 +26,10 @@ from tests.e2e.puppet import Puppet
 from tests.e2e.test_canaries import TELL
 
 RATE, PUPPETS = 100, 20
-"""Events a second of all agents together: prompts, which are marked, and ends of turns. Tool calls are evidence, which
-a shim sends ten times a second at most. So many agents that none fills its bucket (`runtime/throttle.py`): what one
-tells beyond that waits for a second, and is no delay of the feed's."""
+"""Events a second of all agents together, at random moments of their own, as agents that know nothing of each other:
+prompts, which are marked, and ends of turns. Tool calls are evidence, which a shim sends ten times a second at most. So
+many agents that none fills its bucket (`runtime/throttle.py`): what one tells beyond that waits for a second, and is no
+delay of the feed's."""
 NEAR = 20.0
 """Milliseconds from an event to its client, for 95 of 100."""
 AGENTS, FOLLOWERS = 1000, 50
@@ -40,18 +41,19 @@ FEW, MANY = 1.2, 3.0
 MARK = re.compile(rb"mark (\d+)")
 PATIENCE = 120.0
 POST = """
-import threading, time
+import random, threading, time
 def post(seconds, rate):
-    until = time.monotonic() + seconds
+    due = time.monotonic()
+    until = due + seconds
     number = 0
-    while (now := time.monotonic()) < until:
+    while (due := due + random.expovariate(rate)) < until:
+        time.sleep(max(0.0, due - time.monotonic()))
         mark = f"mark {time.monotonic_ns()}"
         if number % 2:
             tell("stop", session_id="s1", last_assistant_message=mark)
         else:
             tell("prompt-submit", session_id="s1", prompt=mark)
         number += 1
-        time.sleep(max(0.0, 1 / rate - (time.monotonic() - now)))
     return number
 """
 
