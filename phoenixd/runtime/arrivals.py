@@ -21,10 +21,10 @@ CROWDED, ROOMY = 100, 50
 """More waiting events than this, and the shims are not read until so few are left: a shim keeps what decides and merges
 what is mere evidence, which this queue cannot; and what stands in the queue waits for all of it."""
 OF_FLOODS = (Hook, EvidenceSeen, UsageSeen)
-MANY, SPACING = 20, 0.05
-"""A turn that stepped so many of these is one of a flood: after it, others come together for so many seconds, or until
-it is crowded. A turn for each few costs a commit each, and the processors that agents and orders need. A hundred a
-second are no flood: with 5 at once they held themselves up, and a follower of the feed heard of each 50 ms later."""
+FLOOD, AT_ONCE, SPACING = 200.0, 20, 0.05
+"""More of these a second are a flood, once so many are beyond that: from then on they come together for so many
+seconds, or until it is crowded. A turn for each few costs a commit each, and the processors that agents and orders
+need. Fewer are told to whoever follows as they come."""
 LONGEST_HOLD = 1.0
 """Seconds after which each shim is read once in any case, however much waits: what one of them says ends a wait."""
 
@@ -42,6 +42,23 @@ class Waiting:
         return isinstance(self.event, OF_FLOODS)
 
 
+@dataclass(slots=True)
+class Pace:
+    """Whether signs of life come as a flood: a bucket that FLOOD empties, and that is full soon after one began."""
+
+    at: float
+    level: float = 0.0
+
+    @property
+    def is_flood(self) -> bool:
+        return self.level >= AT_ONCE
+
+    def heard(self, signs: int, now: float) -> None:
+        """So many more were heard by now."""
+        left = max(0.0, self.level - FLOOD * (now - self.at))
+        self.at, self.level = now, min(2.0 * AT_ONCE, left + signs)
+
+
 class Arrivals:
     """The events that wait. has_news: whether the loop has something to say itself, which no flood puts off."""
 
@@ -55,7 +72,7 @@ class Arrivals:
         """Set once nothing more is decided on."""
         self._is_crowded, self._crowded_at = False, 0.0
         self._arrived = anyio.Event()
-        self._is_flooded, self._turned_at = False, 0.0
+        self._pace, self._turned_at = Pace(clock.at()), 0.0
         self._leaves_floods = False
         self._enough = anyio.Event()
         """Set once something waits that is no hook, or so much that it is crowded."""
@@ -123,7 +140,7 @@ class Arrivals:
     async def gather(self) -> None:
         """In a flood, return once enough hooks have come for a turn, or anything else has."""
         now, self._enough = self._clock.at(), anyio.Event()
-        if self._is_flooded and not self._is_crowded and self.is_flood:
+        if self._pace.is_flood and not self._is_crowded and self.is_flood:
             with anyio.move_on_after(max(0.0, self._turned_at + SPACING - now)):
                 await self._enough.wait()
         while self._leaves_floods and self.is_flood and not self.over.is_set():
@@ -133,7 +150,7 @@ class Arrivals:
 
     def stepped(self, signs: int) -> None:
         """So many signs of life were in the turn that was just stepped."""
-        self._is_flooded = signs >= MANY
+        self._pace.heard(signs, self._clock.at())
 
     def tell_how_crowded(self) -> None:
         """Tell when it becomes crowded, stays so for long, and is not any more."""

@@ -316,7 +316,7 @@ async def test_what_is_saved_to_see_how_the_disk_is_holds_no_half_of_a_turn() ->
 
 async def test_in_a_flood_hooks_come_together_until_anything_else_does(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("phoenixd.runtime.arrivals.SPACING", 3600.0)
-    monkeypatch.setattr("phoenixd.runtime.arrivals.MANY", 2)
+    monkeypatch.setattr("phoenixd.runtime.arrivals.AT_ONCE", 2)
     supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
     hook, turned = ToolStarted("a", 1), list[int]()
 
