@@ -39,6 +39,9 @@ EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6
 LOCK_PATIENCE = 1.0
 """Seconds for which a daemon that ends just now is waited for."""
+LAST_ROWS = 1000
+"""Newest rows of the journal of which an earlier daemon may not have told in its agents' ops.jsonl: it writes there half
+a second later, or as soon as their disks take it."""
 WAITING_LOOK, WAITING_EXTENSION = 1.0, 30.0
 """Seconds between two looks of a service that waits for the directories, and those that systemd is asked for."""
 
@@ -145,6 +148,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     faced = await face(
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
+    papers.inherit([row.entry for row in await ground.journal.read(newest=True, limit=LAST_ROWS)])
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
     looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch)
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):

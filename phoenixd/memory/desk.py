@@ -79,6 +79,8 @@ class Desk:
     agent: Agent | None = None
     known: KnownSecrets = field(default_factory=KnownSecrets)
     """What is secret of the agent; all desks of a seat have the same."""
+    left: tuple[Occurrence, ...] = ()
+    """What an earlier daemon decided last, and may not have written down."""
     interruption: Interruption | None = None
     """How the run before ended, told to sessions until this run is at work."""
     git: GitSummary | None = None
@@ -169,6 +171,9 @@ class Desk:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
         today, session = utc_date(now), self.session_of(agent)
         self.consult(now)
+        left, self.left = self.left, ()
+        if left:
+            self.shelf.ops.inherit(left, self.clean)
         self._begin_run(agent)
         self.shelf.ops.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()

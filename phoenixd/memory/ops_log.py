@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -45,6 +45,19 @@ class OpsLog:
     def owes(self) -> bool:
         """Whether lines wait for a disk with room."""
         return bool(self._unwritten)
+
+    def inherit(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
+        """Append those of an earlier daemon's last occurrences that it did not write before it was killed."""
+        newest = tail(self.path, OPS_TAIL)
+        written = Counter([*tail(Path(f"{self.path}.1"), OPS_TAIL - len(newest)).split(b"\n"), *newest.split(b"\n")])
+        lost = []
+        for occurrence in occurrences:
+            line = render_occurrence(occurrence, clean)
+            if written[line]:
+                written[line] -= 1
+            else:
+                lost.append(occurrence)
+        self.record(lost, clean)
 
     def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
         """Append to ops.jsonl, which is rotated, and keep what a brief tells again."""

@@ -204,6 +204,17 @@ class Papers:
         """The agents that have papers: of a seat the holder alone."""
         return filter(self._holds, self._agents())
 
+    def inherit(self, rows: Sequence[Entry]) -> None:
+        """Take over the newest rows of an earlier daemon's: what it had decided and not yet written is written."""
+        by_agent: dict[str, list[Entry]] = {}
+        for row in rows:
+            # What was decided, and hence changed an agent: of all else no document tells.
+            if row.agent is not None and row.state is not None:
+                by_agent.setdefault(row.agent, []).append(row)
+        for agent in self._agents():
+            if agent.name in by_agent:
+                self.publication.inherit(agent, by_agent[agent.name])
+
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         await self.resonance.await_codes(agent)
         await self._publish(agent, entries)

@@ -77,10 +77,7 @@ class Publication:
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         """Bring an agent's documents up to date with what happened to it; raises OSError and PhoenixdError."""
-        occurrences = [
-            Occurrence(entry.wall, entry.event, entry.incarnation, entry.detail, entry.state, entry.reason)
-            for entry in entries
-        ]
+        occurrences = [_occurrence(entry) for entry in entries]
         if not self.desks.holds(agent):
             await self._publish_run(agent)
             return
@@ -98,6 +95,11 @@ class Publication:
             self.watch(desk.shelf.directory)
             await self.write_safely(desk, lambda: self._write(desk, agent, occurrences))
         self.published(agent)
+
+    def inherit(self, agent: Agent, entries: Iterable[Entry]) -> None:
+        """Have that written which an earlier daemon decided last, where it was killed before it wrote it."""
+        if self.desks.holds(agent):
+            self.desks.desk_of(agent).left = tuple(map(_occurrence, entries))
 
     async def _make_directory(self, desk: Desk) -> None:
         """Have the directory of a desk be there; whoever writes into it sees to its rights."""
@@ -318,6 +320,10 @@ class Publication:
         finally:
             for desk in held:
                 desk.lock.release()
+
+
+def _occurrence(entry: Entry) -> Occurrence:
+    return Occurrence(entry.wall, entry.event, entry.incarnation, entry.detail, entry.state, entry.reason)
 
 
 def _due(desks: Sequence[Desk], now: float) -> list[Desk]:
