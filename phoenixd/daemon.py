@@ -40,8 +40,8 @@ EXIT_ANOTHER_RUNS = 6
 LOCK_PATIENCE = 1.0
 """Seconds for which a daemon that ends just now is waited for."""
 LAST_ROWS = 1000
-"""Newest rows of the journal of which an earlier daemon may not have told in its agents' ops.jsonl: it writes there half
-a second later, or as soon as their disks take it."""
+"""Newest rows of the journal of which an earlier daemon may not have told in its agents' ops.jsonl: it writes there
+half a second later, or as soon as their disks take it."""
 WAITING_LOOK, WAITING_EXTENSION = 1.0, 30.0
 """Seconds between two looks of a service that waits for the directories, and those that systemd is asked for."""
 

@@ -16,7 +16,8 @@ from phoenixd.ports import Outside, Sink
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello
 from phoenixd.runtime import arming
-from phoenixd.runtime.hearing import NO_ROOM, Hearing
+from phoenixd.runtime.failed_starts import NO_ROOM
+from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.leftovers import cleaned_up
 
 SHIM_TIMEOUT = 10.0
