@@ -17,7 +17,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
 from phoenixd.core.seat.finding import meant, shown, written_by
-from phoenixd.core.selection import Selector, Subject, choose, parse
+from phoenixd.core.selection import Selector, Subject, choose, given
 
 if TYPE_CHECKING:
     from phoenixd.api.chronicle import Chronicle
@@ -74,9 +74,9 @@ class Ask:
     def selector(self) -> Selector | None:
         """Which agents are meant, None for all; raises invalid."""
         words = self.arguments.get("select")
-        if not words:
+        if words is None:
             return None
-        found = parse(str(words))
+        found = given(str(words))
         if isinstance(found, Refusal):
             raise Problem("invalid", found.message, found.remedy)
         return found

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
 from phoenixd.api.idempotency import IdempotentReplies
+from phoenixd.api.operations import OPERATIONS
+from phoenixd.api.operations.operation import Operation
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.orders import SendRequested, StartRequested, StopRequested
@@ -324,3 +327,27 @@ async def test_two_operators_undo_at_once_and_each_takes_back_what_was_shown(liv
     newest = (await live.ask("POST", "/v1/undo", {"dry_run": True})).json
     assert newest["act"] != shown["act"]
     assert "fresh by" in newest["agents"][0]["message"]
+
+
+CHOOSING = [one for one in OPERATIONS if one.path is not None and any(each.name == "select" for each in one.parameters)]
+
+
+@pytest.mark.parametrize("operation", CHOOSING, ids=lambda one: one.name)
+@pytest.mark.parametrize("empty", ["", " "])
+async def test_an_empty_selector_takes_nobody_whatever_is_asked(
+    live: Live, daemon: FakeDaemon, operation: Operation, empty: str
+) -> None:
+    fleet(daemon)
+    before = daemon.state
+
+    assert operation.path is not None
+    if operation.at("body"):
+        body = {"select": empty, **({"verb": "stop"} if operation.name == "act" else {})}
+        answer = await live.ask(operation.method, operation.path, body)
+    else:
+        answer = await live.ask("GET", f"{operation.path}?select={quote(empty)}")
+
+    assert (answer.status, answer.exit) == (400, 2)
+    assert "all agents are '*'" in answer.json["detail"] or "all of them are '*'" in answer.json["detail"]
+    assert answer.json["remedy"] == "phoenixctl help select"
+    assert daemon.state is before
