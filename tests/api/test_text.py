@@ -24,12 +24,16 @@ from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
+from phoenixd.api.pages.headline import needed
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
+from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.representation import pane_text
 from phoenixd.api.times import meant_past, parse_past
 from phoenixd.api.values import Change
 from phoenixd.core import projection
 from phoenixd.core.agent.run import Incident
+from phoenixd.core.alerts import pressing
+from phoenixd.core.condition import URGENCY
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.inbox import inbox
@@ -49,7 +53,7 @@ def test_an_agent_that_starts_is_waited_for_and_not_started() -> None:
     (row,) = projection.project(daemon.state, daemon.now())
 
     told = {
-        state: text.next_commands([dataclasses.replace(row, state=state, pid=None)], HERE)
+        state: next_commands([dataclasses.replace(row, state=state, pid=None)], HERE)
         for state in ("starting", "stopped")
     }
 
@@ -76,11 +80,11 @@ def pages(daemon: FakeDaemon, here: Page = HERE) -> dict[str, str]:
         "since 8h": text_history.since(Stretch(digest, NOW, items), here),
     }
     if len(items) <= MANY:
-        found["inbox"] = text_inbox.inbox(items, here)
+        found["inbox"] = text_inbox.inbox(items, here, pressing(daemon.state.alerts), needed(rows, daemon.state.alerts))
     if len(rows) <= MANY:
         found["status --all"] = text.status(rows, daemon.facts(), None, here, everyone=True)
         found["events"] = text_events.events(daemon.journal.rows, here)
-    for row in sorted(rows, key=lambda row: (text.ORDER.index(row.group), row.name))[:1]:
+    for row in sorted(rows, key=lambda row: (URGENCY.index(row.group), row.name))[:1]:
         decisions = [stored for stored in daemon.journal.rows if stored.entry.agent == row.name and stored.entry.reason]
         found[f"status {row.name}"] = text_agent.agent(row, here)
         found[f"explain {row.name}"] = text_history.explain(row, decisions[-12:], here)
@@ -137,7 +141,7 @@ def test_the_next_command_offers_a_start_only_where_nothing_runs() -> None:
     row = projection.project(daemon.state, daemon.now())[0]
     assert row.pid is not None
     assert row.pressing is not None
-    told = text.next_commands([row], Page(NOW, 200))
+    told = next_commands([row], Page(NOW, 200))
     assert "phoenixctl start" not in told
     assert told.endswith(f"seen: phoenixctl ack {row.pressing.id}")
 
@@ -149,7 +153,7 @@ def test_the_next_command_says_the_words_that_an_item_takes_and_decides_nothing_
     row = projection.project(daemon.state, daemon.now())[0]
     assert row.item is not None
     number = row.item.id
-    assert f"answer: phoenixctl answer {number} allow/deny  " in text.next_commands([row], Page(NOW, 200))
+    assert f"answer: phoenixctl answer {number} allow/deny  " in next_commands([row], Page(NOW, 200))
     assert isinstance(understand(row.item, ["allow/deny"]), Unclear)
     assert not isinstance(understand(row.item, ["allow"]), Unclear)
 
@@ -204,7 +208,7 @@ def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> No
     lines = {line.split()[1]: line for line in shown.splitlines() if line[:1] == "*"}
     assert "Bash: npm test[2J (1m)" in lines["builds"]
     assert "said (5s ago): All tests pass." in lines["talks"]
-    assert lines["knows-nothing"].endswith(" running      what it does is unknown"), (
+    assert lines["knows-nothing"].endswith(" running      it tells nothing of what it does"), (
         "that it was started says nothing of what it does"
     )
     assert "\x1b" not in shown

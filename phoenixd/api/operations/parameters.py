@@ -91,7 +91,7 @@ DECLARATION = (
     ),
     Parameter(
         "kind", "body", "string",
-        "what exit 0 means: resident stays down (within 10 s of its start: a failed start), loop goes on, ephemeral is "
+        "what exit 0 means: resident stays down (within 10 s of its start it is a crash), loop goes on, ephemeral is "
         "a job that is done; orchestrator is resident with handoffs",
         flag="--kind",
         choices=("resident", "loop", "orchestrator", "ephemeral"),
