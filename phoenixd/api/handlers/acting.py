@@ -247,7 +247,11 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     if one.verb in MUTES:
         now = ask.service.now().wall
         mute = standing(fleet.mutes, agent.spec, now) if agent is not None else None
-        until = f"muted again until {Page(now).start(mute.until_wall)}" if mute is not None else "not muted any more"
+        until = (
+            f"muted again until {Page(now, zone=ask.zone).start(mute.until_wall)}"
+            if mute is not None
+            else "not muted any more"
+        )
         return Result(one.agent, exits.OK, f"{one.agent} is {until}")
     told_of_it = telling.told(agent, one, ask.service.now()) if agent is not None else f"{one.agent} was removed since"
     return Result(one.agent, exits.OK, told_of_it)

@@ -247,4 +247,4 @@ def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> R
     return Reply({"message": message, "done": done}, said(message), code, 200 if done else 202, afterwards)
 
 
-PAGE_KEYS = ("width", "colour", "look")
+PAGE_KEYS = ("width", "colour", "zone", "look")

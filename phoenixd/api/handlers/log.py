@@ -170,7 +170,7 @@ def _since(ask: Ask) -> float | None:
     if words is None:
         return None
     try:
-        return parse_past(str(words), ask.service.now().wall, None)
+        return parse_past(str(words), ask.service.now().wall, ask.zone)
     except ValueError as error:
         raise Problem("invalid", str(error), f"phoenixctl log --since {meant_past(str(words))}") from None
 

@@ -130,7 +130,7 @@ async def show_usage(ask: Ask) -> Reply:
     words, since = ask.arguments["since"], None
     if words is not None:
         try:
-            since = parse_past(str(words), ask.service.now().wall, None)
+            since = parse_past(str(words), ask.service.now().wall, ask.zone)
         except ValueError as error:
             raise Problem("invalid", str(error), "GET /v1/agents/NAME/usage?since=8h") from None
     found = await ask.service.journal.usage(

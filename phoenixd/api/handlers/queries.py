@@ -278,7 +278,7 @@ async def _start(ask: Ask, words: str, remedy: str) -> float:
     if words == "last":
         return await ask.chronicle.last_look(ask.caller.uid, now)
     try:
-        return parse_past(words, now, None)
+        return parse_past(words, now, ask.zone)
     except ValueError as error:
         raise Problem("invalid", str(error), remedy) from None
 
