@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC
@@ -20,6 +21,7 @@ from hypothesis import strategies as st
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import clinic as text_clinic
 from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
@@ -40,6 +42,8 @@ from phoenixd.core.inbox import inbox
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import understand
 from phoenixd.core.sight import Doing, Sight, Words
+from phoenixd.core.treatment.outcome import Figure
+from phoenixd.top import spans
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, one_idle, thousand_in_trouble
 
@@ -299,3 +303,31 @@ def test_explain_says_where_an_incident_is_found(case: str, kept: str) -> None:
     page = text_history.explain(row, (), Page(NOW, 200, UTC), Incident(4, "hung", "silent", NOW, case=case))
 
     assert f"silent ({kept})" in page
+
+
+@given(st.text("ab 0123456789.,%:#", max_size=60), st.integers(4, 60))
+def test_a_number_is_never_cut(text: str, width: int) -> None:
+    """`of 10 treatments` must not become `of 1...`."""
+    for shown in (clip(text, width), spans.cut(text, width)):
+        assert columns(shown) <= width
+        kept = shown.removesuffix("...")
+        if shown != text and re.search(r"[0-9][.,]?$", kept):
+            assert not re.match(r"[.,]?[0-9]|%", text[len(kept) :]), (text, shown)
+
+
+@pytest.mark.parametrize("width", [*range(20, 110, 3), UNCUT])
+def test_the_clinics_list_cuts_no_number_at_any_width(width: int) -> None:
+    known = Figure(
+        group=("transient_api_error", "overloaded by the vendor's API", "resume", "wait", "claude"),
+        healed=123456, tried=98765, held=45678, open=3, moot=0, low=0.451, high=0.463, seconds=11_100.0,
+    )  # fmt: skip
+    shown = text_clinic.figures(
+        [known, dataclasses.replace(known, tried=0, low=None, high=None, open=777)], [], [], Page(NOW, width)
+    )
+
+    told = " ".join(shown.split())
+    assert told.count("123456") == 2
+    assert "45678 of 98765 (45%-46%)" in told
+    assert "777 not yet known" in told
+    assert told.count("3h05m") == 2
+    assert max(map(columns, shown.splitlines())) <= max(width, len("one of them: phoenixctl clinic show ID"))

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from phoenixd.api.cases import Replayed
 from phoenixd.api.pages.facts import in_words
 from phoenixd.api.pages.findings import alike
-from phoenixd.api.pages.layout import SET_IN, Page, clip, counted, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, counted, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
@@ -162,15 +162,26 @@ def _prescribed(one: clinic.Prescription) -> str:
 
 
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
+    """A treatment a line; below its words stand its numbers where the page is too narrow for both, for none is cut."""
     lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
-    lines = [clip(f"{lead} healed treatment held     median", here.width)]
-    for one in found:
-        cause, detail, _, treatment, harness = one.group
-        name = detail or cause
-        row = f"{pad(name, CAUSE_COLUMNS)} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
-        row = f"{row} {one.healed:>6}"
-        lines.append(clip(f"{row} {_held(one):<18} {ago(one.seconds) if one.seconds is not None else '-'}", here.width))
+    rows = [(_of_whom(one), f"{one.healed:>6}", f"{_held(one):<18}", _median(one)) for one in found]
+    lines = [f"{lead} healed treatment held     median", *(" ".join(row) for row in rows)]
+    if max(map(columns, lines)) <= here.width:
+        return lines
+    lines = [clip(lead.rstrip(), here.width)]
+    for who, healed, held, median in rows:
+        said = f"healed {healed.strip()}, held {held.strip()}, median {median}"
+        lines += [clip(who, here.width).rstrip(), *_below(said, here)]
     return lines
+
+
+def _of_whom(one: Figure) -> str:
+    cause, detail, _, treatment, harness = one.group
+    return f"{pad(detail or cause, CAUSE_COLUMNS)} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
+
+
+def _median(one: Figure) -> str:
+    return ago(one.seconds) if one.seconds is not None else "-"
 
 
 def _held(one: Figure) -> str:
