@@ -218,7 +218,7 @@ def _too_many(
         why = f"{verb}: {surplus!r} is one word too many; it {does} phoenixd itself, and no agent is named"
         if spoken[0] == "down" and not choose_agents([surplus, ""], socket):
             return Slip(why, f"{verb} --help")
-        first = "phoenixctl up, then: " if spoken[0] == "up" else ""
+        first = "phoenixctl up && " if spoken[0] == "up" else ""
         return Slip(why, f"{first}phoenixctl {of_agents} {shlex.quote(surplus)}")
     takes = [one.name.upper() for one in parameters(operations) if one.flag is None]
     why = (

@@ -133,7 +133,7 @@ def _held(fleet: Fleet, agent: Agent, act: Undoable) -> tuple[str, str] | None:
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
     if agent.removing:
-        return _refused(agent, f"{act.agent} is still being removed", f"phoenixctl undo {act.agent}, again in a moment")
+        return _refused(agent, f"{act.agent} is being removed still: wait a moment", f"phoenixctl undo {act.agent}")
     by = f"{by}, who took the {act.verb} back"
     returning = _returning(agent, act)
     match agent.state:
