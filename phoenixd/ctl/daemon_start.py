@@ -160,7 +160,7 @@ def _await_end(directories: Directories) -> None:
                 raise
             if time.monotonic() >= deadline:
                 why = f"{owner.message}, and has not ended after {END_TIMEOUT:.0f} s"
-                raise AlreadyRunning(why, "phoenixctl up, in a while", ending=True) from None
+                raise AlreadyRunning(why, "phoenixctl up", ending=True) from None
             if not is_told:
                 print(f"{owner.message}. Waiting until it has ended, for {END_TIMEOUT:.0f} s", file=sys.stderr)
             is_told = True

@@ -58,6 +58,9 @@ def test_every_option_that_a_remedy_names_exists() -> None:
 def test_a_remedy_that_begins_with_a_command_is_one_to_its_end() -> None:
     """`findmnt (its file system ...)` and `phoenixctl doctor, again in a moment` are what no shell runs."""
     begun = {text.words: str(text) for text in remedies() if text.words.partition(" ")[0] in COMMANDS}
+    # What is given a name first, or said elsewhere, begins with a verb of ours.
+    ours = re.compile(rf"phoenixctl ({'|'.join({spoken[0] for spoken in verbs()})})\b")
+    begun |= {text.words.removesuffix(" && "): str(text) for text in texts() if ours.match(text.words)}
 
     assert len(begun) > 100
     assert [where for words, where in begun.items() if not can_be_typed(words)] == []

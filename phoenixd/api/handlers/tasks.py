@@ -30,7 +30,7 @@ from phoenixd.errors import PhoenixdError
 MOST_AFTER = 20
 COMMAND, PROMPT = "command", "{prompt}"
 SEE = "phoenixctl task status"
-WHO = "phoenixctl task run --project PROJECT PROMPT, or --agent NAME"
+WHO = "phoenixctl task run --agent NAME PROMPT"
 _ID = re.compile(r"t[0-9]{1,9}")
 
 
