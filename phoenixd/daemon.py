@@ -171,13 +171,12 @@ async def _end(daemon: Daemon) -> None:
     """Save what was decided; the agents live on."""
     manager, world, supervisor = daemon.ground.manager, daemon.world, daemon.ground.supervisor
     manager.stopping("the agents live on")
-    if daemon.ending.dismiss == "all":
-        await dismiss(world.shims, world.terminal, world.cgroups, "all")
     manager.extend_timeout(2 * LAST_COMMITS)  # Closing waits for the commit that is under way.
     await finish(supervisor)
     # Orders were taken until now: what somebody started meanwhile lives on.
-    if daemon.ending.dismiss == "idle" and supervisor.fleet.is_at_rest:
-        await dismiss(world.shims, world.terminal, world.cgroups, "idle")
+    what, fleet = daemon.ending.dismiss, supervisor.fleet
+    if (what == "all" and fleet.is_down) or (what == "idle" and fleet.is_at_rest):
+        await dismiss(world.shims, world.terminal, world.cgroups, what)
 
 
 def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None:

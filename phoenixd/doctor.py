@@ -91,7 +91,7 @@ class Doctor:
         if hung is not None:
             findings.append(hung_tmux(*hung, sum(isinstance(agent.state, Running) for agent in agents)))
         else:
-            findings += await bounded("tmux", "phoenixctl doctor, again in a moment", self._strangers)
+            findings += await bounded("tmux", "phoenixctl doctor", self._strangers)
         findings += await bounded("the configuration", "phoenixctl config check", self._configuration)
         looks = await self._looks(agents)
         said = await doctor_versions.ask(
@@ -166,8 +166,8 @@ class Doctor:
                 Finding(
                     "warning",
                     "runs are held by a subreaper, not by a cgroup",
-                    "an agent that kills its own shim can leave processes behind; they are swept by run id",
-                    "phoenixctl install-service, whose units delegate a cgroup",
+                    "what escapes a run is swept by its id; the units that this lays out delegate a cgroup",
+                    "phoenixctl install-service",
                 )
             )
         return findings

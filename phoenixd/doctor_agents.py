@@ -87,7 +87,7 @@ def marker_findings(agent: Agent) -> Iterator[Finding]:
         why = "its session began before resonance was on: a lost context is not noticed"
         yield Finding("warning", f"{name} bears no marker", why, f"phoenixctl restart {name} --fresh")
     elif known.lost:
-        yield Finding("problem", f"{name} has lost its marker", known.lost, f"phoenixctl start {name}, or {see}")
+        yield Finding("problem", f"{name} has lost its marker", known.lost, f"phoenixctl start {name}")
     elif known.note:
         yield Finding("warning", f"{name}: its marker cannot be checked", known.note, see)
     else:
@@ -118,9 +118,9 @@ def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:
     name = shown.name
     if shown.deaf is not None:
         lost = in_words(max(0.0, now.wall - shown.deaf.since_wall))
-        detail = f"{shown.deaf.why}; it is tried again all the while, and its screen is looked at meanwhile"
+        detail = f"{shown.deaf.why}; it is tried again, and its screen is looked at meanwhile; a restart ends it"
         title = f"{name}: for {lost} nothing that it says arrives"
-        yield Finding("problem", title, detail, f"phoenixctl explain {name}; if it stays so: phoenixctl restart {name}")
+        yield Finding("problem", title, detail, f"phoenixctl explain {name}")
     if shown.hooks == "missing":
         detail = "no hook has arrived a minute after its start: turns, dialogs and hangs cannot be seen"
         yield Finding("warning", f"{name}: its hooks are missing", detail, "phoenixctl hooks test")

@@ -33,7 +33,7 @@ async def bounded(
 def hung_tmux(pid: int | None, stopped: bool, agents: int) -> Finding:
     """The terminal server is there, and says nothing. pid: its process, where the kernel tells it."""
     if pid is None:
-        remedy = "phoenixctl doctor, again in a moment"
+        remedy = "phoenixctl doctor"
     elif stopped:
         remedy = f"somebody stopped it; let it go on: kill -CONT {pid}"
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Coroutine, Iterable
 from dataclasses import dataclass
+from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 from phoenixd.api import exits, problems
@@ -12,12 +13,13 @@ from phoenixd.api.arguments import Arguments
 from phoenixd.api.pages.layout import SET_IN, UNCUT, Page, page, page_columns, wrap
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller
+from phoenixd.api.zones import zone_of
 from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
 from phoenixd.core.seat.finding import meant, shown, written_by
-from phoenixd.core.selection import Selector, Subject, choose, parse
+from phoenixd.core.selection import Selector, Subject, choose, given
 
 if TYPE_CHECKING:
     from phoenixd.api.chronicle import Chronicle
@@ -64,6 +66,11 @@ class Ask:
         """The agent that it is about."""
         return str(self.arguments["name"])
 
+    @property
+    def zone(self) -> tzinfo | None:
+        """By which the times are meant that it says, and those that it is told in words."""
+        return zone_of(self.arguments.get("zone"))
+
     def agent(self) -> Agent:
         """That agent, of a seat the generation that holds it; raises not_found."""
         found = meant(self.service.fleet(), self.name)
@@ -74,9 +81,9 @@ class Ask:
     def selector(self) -> Selector | None:
         """Which agents are meant, None for all; raises invalid."""
         words = self.arguments.get("select")
-        if not words:
+        if words is None:
             return None
-        found = parse(str(words))
+        found = given(str(words))
         if isinstance(found, Refusal):
             raise Problem("invalid", found.message, found.remedy)
         return found
@@ -131,7 +138,8 @@ class Reply:
 
 def here(arguments: Arguments, now: Moment) -> Page:
     """The page that the caller reads from."""
-    return Page(now.wall, page_columns(int(arguments.get("width") or 80)), colour=bool(arguments.get("colour")))
+    columns = page_columns(int(arguments.get("width") or 80))
+    return Page(now.wall, columns, zone_of(arguments.get("zone")), colour=bool(arguments.get("colour")))
 
 
 def width_in(query: bytes) -> Arguments:

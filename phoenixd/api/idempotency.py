@@ -14,7 +14,7 @@ from phoenixd.api.rights import Caller
 
 KEPT = 1024
 MAX_KEY = 128
-SHOWN_AS = frozenset({b"width", b"colour", b"look"})
+SHOWN_AS = frozenset({b"width", b"colour", b"zone", b"look"})
 """Parameters that say how an answer is shown: with others of them it is the same request."""
 
 

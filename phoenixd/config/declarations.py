@@ -66,7 +66,7 @@ def restore_agent(state: Path, name: str, act: str) -> bool:
         os.link(kept, path, follow_symlinks=False)
     except FileExistsError:
         raise ConfigurationError(
-            f"{path} stands in the place of its declaration", f"mv {path} {path}.other, then: phoenixctl undo {name}"
+            f"{path} stands in the place of its declaration", f"mv {path} {path}.other && phoenixctl undo {name}"
         ) from None
     except FileNotFoundError:
         return False

@@ -11,6 +11,9 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
 
 Group = Literal["needs_you", "healing", "working", "resting", "unknown"]
+URGENCY: tuple[Group, ...] = ("needs_you", "healing", "unknown", "working", "resting")
+"""The groups in the order in which a person is told of them."""
+BY_EXCEPTION, FINE = URGENCY[:3], URGENCY[3:]
 SIGNS: dict[Group, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
 
 

@@ -6,8 +6,8 @@ Most of a thousand agents are fine, and are a number to who looks; only those th
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Literal, NamedTuple, get_args
 
 from phoenixd.core import condition, projection
 from phoenixd.core.agent import Agent
@@ -126,6 +126,49 @@ def counts(fleet: Fleet, now: Moment, known: Known | None = None) -> dict[Group,
             found[projection.row_of(fleet, agent, now, told={}).group] += 1
     counted = {group: found[group] for group in condition.SIGNS}
     return {**counted, "needs_you": found["needs_you"] + len(pressing(fleet.alerts))}
+
+
+Down = Literal["stopped", "starting", "parked by a limit", "quarantined"]
+
+
+class Headcount(NamedTuple):
+    """How many of a fleet are alive, and what those are that are not; docs/reference/states.md has the words.
+
+    down: of those without a process, by what they are; healing and unknown: as the groups of that name.
+    """
+
+    alive: int
+    down: dict[Down, int]
+    healing: int
+    unknown: int
+
+
+def headcount(seen: Sequence[Seen]) -> Headcount:
+    """Whoever is not alive is counted in `down`, in `healing`, in `unknown` or among those that need a person."""
+    down = Counter(word for one in seen if (word := _down(one)) is not None)
+    groups = Counter(one.group for one in seen)
+    return Headcount(
+        sum(map(_is_alive, seen)), {word: down[word] for word in get_args(Down)}, groups["healing"], groups["unknown"]
+    )
+
+
+def _is_alive(one: Seen) -> bool:
+    """Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process."""
+    is_between_runs = one.group == "working" and one.state == "backing_off"
+    return one.group != "unknown" and (one.pid is not None or is_between_runs)
+
+
+def _down(one: Seen) -> Down | None:
+    """What an agent without a process is; None where its group says it."""
+    if one.pid is not None or one.group in ("healing", "unknown"):
+        return None
+    if one.state == "stopped":
+        return "stopped"
+    if one.parked_until is not None:
+        return "parked by a limit"
+    if one.state == "quarantined":
+        return "quarantined"
+    return "starting" if one.state == "starting" else None
 
 
 def needs(seen: Iterable[Seen], alerts: Iterable[StandingAlert]) -> int:

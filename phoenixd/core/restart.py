@@ -105,14 +105,14 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     if ended.failed_turn:
         return _count(rules, agent.crashes, ended, now, f"its last turn failed, and it ended with {ended.text}")
     if is_clean(spec, ended):
-        what = f"{ended.text} within {spec.early_exit:g} s of the start, a failed start"
+        what = f"{ended.text} within {spec.early_exit:g} s of the start, a crash"
         counted = _count(rules, agent.crashes, ended, now, what)
         return replace(counted, reason=f"{counted.reason}; {A_JOB}") if may_be_a_job(spec, ended) else counted
     return _count(rules, agent.crashes, ended, now, _death_in_words(ended))
 
 
 def may_be_a_job(spec: AgentSpec, ended: LastExit | None) -> bool:
-    """Whether a failed start looks like a job that was done, of an agent whose kind is to stay."""
+    """Whether an end that came too early looks like a job that was done, of an agent whose kind is to stay."""
     if ended is None or spec.kind is not Kind.RESIDENT or ended.cause != "exit" or ended.failed_turn:
         return False
     return ended.code == 0 and not ended.left and ended.lived < spec.early_exit
@@ -146,7 +146,7 @@ def is_clean(spec: AgentSpec, ended: LastExit) -> bool:
 
 
 def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
-    """Whether the end was clean, and a person's doing or late enough to be no failed start.
+    """Whether the end was clean, and a person's doing or late enough.
 
     A CLI ends with 0 also where its turn failed (F-PROC-27). A loop's next iteration begins then in any case, and its
     breaker counts the error.

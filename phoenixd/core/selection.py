@@ -124,6 +124,9 @@ class Selector:
         return all(wanted.values())
 
 
+EVERYBODY = Selector("")
+
+
 def parse(words: str | Sequence[str]) -> Selector | Refusal:
     """A selector of one text, or of several words; every word may hold several, with spaces between them."""
     text = words if isinstance(words, str) else " ".join(words)
@@ -139,6 +142,13 @@ def parse(words: str | Sequence[str]) -> Selector | Refusal:
             return term
         terms.append(term)
     return Selector(" ".join(found), tuple(terms))
+
+
+def given(text: str) -> Selector | Refusal:
+    """A selector that somebody gave. An empty one is a slip, such as a variable without a value, and takes nobody."""
+    if text.strip():
+        return parse(text)
+    return _refused("an empty selector chooses nobody; all agents are '*'")
 
 
 def choose(

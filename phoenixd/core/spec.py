@@ -355,7 +355,7 @@ class AgentSpec:
 
     @property
     def early_exit(self) -> float:
-        """Seconds within which exit 0 is a failed start: 10 for kinds that stay, 0 for kinds that end by design."""
+        """Seconds within which exit 0 is a crash: 10 for kinds that stay, 0 for kinds that end by design."""
         if self.restart.early_exit is not None:
             return self.restart.early_exit
         return 10.0 if self.kind in (Kind.RESIDENT, Kind.ORCHESTRATOR) else 0.0

@@ -39,7 +39,7 @@ def explain(places: list[bytes], then: str = "") -> int:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    return refuse(exits.UNREACHABLE, why, f"{start_command()}, then: {then}" if then else start_command())
+    return refuse(exits.UNREACHABLE, why, f"{start_command()} && {then}" if then else start_command())
 
 
 def _named_by(places: list[bytes]) -> str | None:

@@ -72,7 +72,9 @@ def _with_length(command: Command) -> str:
 
 def undo(command: Command) -> int:
     """`undo [SELECT...]`."""
-    asked = {"select": " ".join(map(str, command.given.get("which") or ())), "act": command.given.get("act")}
+    asked: dict[str, Any] = {"act": command.given.get("act")}
+    if which := command.given.get("which"):
+        asked["select"] = " ".join(map(str, which))
     return _confirmed(command, "undo", asked, dry=bool(command.given.get("only_show")))
 
 

@@ -73,7 +73,7 @@ def insist(command: Command, operation: Operation, given: dict[str, Any], key: s
 
 def nothing_to_send(command: Command) -> int:
     words = spelled(command, without=("text",))
-    return refuse(exits.USAGE, "there is nothing to send", f"{words} 'TEXT', or - for standard input")
+    return refuse(exits.USAGE, "there is nothing to send; - reads standard input", f"{words} 'TEXT'")
 
 
 def not_known(command: Command, key: str, *more: str) -> int:

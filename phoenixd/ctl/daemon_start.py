@@ -160,7 +160,7 @@ def _await_end(directories: Directories) -> None:
                 raise
             if time.monotonic() >= deadline:
                 why = f"{owner.message}, and has not ended after {END_TIMEOUT:.0f} s"
-                raise AlreadyRunning(why, "phoenixctl up, in a while", ending=True) from None
+                raise AlreadyRunning(why, "phoenixctl up", ending=True) from None
             if not is_told:
                 print(f"{owner.message}. Waiting until it has ended, for {END_TIMEOUT:.0f} s", file=sys.stderr)
             is_told = True
@@ -250,11 +250,11 @@ def _await_answer(
                 why = f"phoenixd ended at once, exit code {code}; it said:\n{_tail(log_path, began)}"
                 if code == exits.CONFLICT:
                     return refuse(code, why, "ask that one, or choose other directories: --state-dir, --runtime-dir")
-                return refuse(exits.FAILED, why, f"{check}, mend it, then phoenixctl up as before")
+                return refuse(exits.FAILED, why, check)
     finally:
         os.close(died)
     why = f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}"
-    return refuse(exits.TIMED_OUT, why, "phoenixctl status, in a moment")
+    return refuse(exits.TIMED_OUT, why, "phoenixctl status")
 
 
 def _answers(places: list[bytes]) -> bool:

@@ -111,10 +111,8 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
     guessed = os.path.basename(argv[0])
     if harness is None:
         told["harness"] = guessed if guessed in HARNESSES else "command"
-    found = shutil.which(argv[0])
-    if found is None:
-        print(f"warning: there is no command {argv[0]} here yet", file=sys.stderr)
-    else:
+    # Where it is not found here, the daemon warns, which knows the agent's own PATH.
+    if (found := shutil.which(argv[0])) is not None:
         argv[0] = os.path.abspath(found)
     return {**told, "argv": argv}
 

@@ -46,7 +46,7 @@ def absent_daemon(command: Command) -> list[Finding]:
     places = ", ".join(os.fsdecode(place) for place in calls.places(command))
     if absence.listens(calls.places(command)):
         title = "phoenixd is there, and has not answered in time or to the end"
-        return [Finding("problem", title, f"it listens at {places}", "phoenixctl doctor, again in a moment")]
+        return [Finding("problem", title, f"it listens at {places}", "phoenixctl doctor")]
     return [Finding("problem", "phoenixd does not answer", f"looked at {places}", absence.start_command())]
 
 

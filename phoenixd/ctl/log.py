@@ -30,7 +30,9 @@ def log(command: Command) -> int:
     """What there is, then what follows."""
     words = command.given.get("since")
     command = from_then_on(command)
-    given = {**command.given, "select": " ".join(map(str, command.given.get("which") or ()))}
+    given = dict(command.given)
+    if which := given.get("which"):
+        given["select"] = " ".join(map(str, which))
     wanted = given.pop("grep", None)
     try:
         # Looked for here, and not in the daemon: an expression can take for ever, and this one's author can end it.

@@ -36,6 +36,7 @@ ENVIRONMENT = (
     ("PHOENIX_RUNTIME_DIR", "the runtime directory, as phoenixd --runtime-dir"),
     ("PAGER", "what shows a text that is longer than the terminal; empty for none"),
     ("NO_COLOR", "where it is set, nothing is coloured"),
+    ("TZ", "the time zone in which times are typed and shown; without it, the machine's"),
     ("COLUMNS", "how wide a text is made that goes to a pipe; without it, nothing there is cut"),
 )
 PLACES = (

@@ -24,6 +24,11 @@ HABITS = {
 """Verbs as other tools call them, and what they are here."""
 OPTIONS = {"v": "version", "V": "version"}
 """Options as other tools call them, where no verb is typed."""
+LISTED = {
+    "agents": "phoenixctl status --all", "items": "phoenixctl inbox", "answered": "phoenixctl inbox",
+    "tasks": "phoenixctl task status", "cases": "phoenixctl clinic list",
+}  # fmt: skip
+"""By what is named the command that lists it."""
 A_NUMBER = "20"
 """What a remedy has where a number is meant."""
 OF_THE_DAEMON = {"up": ("starts", "start"), "down": ("ends", "stop")}
@@ -152,6 +157,22 @@ def value_of_wait(spoken: tuple[str, ...], operations: tuple[Operation, ...], wo
     return Slip(why, _command([*typed[:after], "--timeout", *typed[after:]]))
 
 
+def empty_name(spoken: tuple[str, ...] | None, operations: tuple[Operation, ...], found: dict[str, Any]) -> Slip | None:
+    """An empty word where something is to be named, such as a script's variable without a value; None where there is
+    none. The verb would take it for a missing word, and mean all."""
+    verb = f"phoenixctl {' '.join(spoken or ('status',))}"
+    for one in parameters(operations):
+        value = found.get(one.name)
+        words = value if isinstance(value, list) else [value]
+        if one.names not in LISTED or not any(isinstance(word, str) and not word.strip() for word in words):
+            continue
+        what = "an agent" if one.names == "agents" else "a number or a name"
+        is_many = any(other.name == "which" for other in parameters(operations))
+        all_of_them = "; all of them are '*'" if one.names == "agents" and is_many else ""
+        return Slip(f"{verb}: an empty word stands where {what} is named{all_of_them}", LISTED[one.names])
+    return None
+
+
 def _no_option(
     verb: str,
     operations: tuple[Operation, ...],
@@ -197,7 +218,7 @@ def _too_many(
         why = f"{verb}: {surplus!r} is one word too many; it {does} phoenixd itself, and no agent is named"
         if spoken[0] == "down" and not choose_agents([surplus, ""], socket):
             return Slip(why, f"{verb} --help")
-        first = "phoenixctl up, then: " if spoken[0] == "up" else ""
+        first = "phoenixctl up && " if spoken[0] == "up" else ""
         return Slip(why, f"{first}phoenixctl {of_agents} {shlex.quote(surplus)}")
     takes = [one.name.upper() for one in parameters(operations) if one.flag is None]
     why = (

@@ -18,6 +18,6 @@ def run(command: Command) -> int:
     if prompt == "-":
         prompt = sys.stdin.buffer.read(BODY_LIMIT + 1).decode("utf-8", "replace")
     if not prompt.strip():
-        return refuse(exits.USAGE, "there is nothing to do", "phoenixctl task run PROMPT, or - for standard input")
+        return refuse(exits.USAGE, "there is nothing to do; - reads standard input", "phoenixctl task run PROMPT")
     answer = ask(command, command.operation, {**command.given, "prompt": prompt})
     return tell(command, answer) if answer is not None else absence.explain(places(command))

@@ -115,9 +115,9 @@ def _choose(papers: Sequence[Papers], agent: str | None, loop_id: str) -> tuple[
     broken = next((one for one in papers if one.broken), None)
     if broken is not None:
         why = f"state.json of {broken.name} cannot be relied on ({broken.broken}), so that its loops are not known"
-        raise Problem("failed", why, "phoenixctl up, which mends it, then again")
+        raise Problem("failed", why, "phoenixctl up")
     ids = [loop_id for one in papers for loop_id in one.ids]
-    raise no_loop(agent, loop_id, ids, "phoenixctl up, then phoenixctl loops")
+    raise no_loop(agent, loop_id, ids, "phoenixctl up && phoenixctl loops")
 
 
 def _read(state: Path, name: str, now: float) -> Papers:

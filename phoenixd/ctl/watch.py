@@ -52,6 +52,8 @@ class _Watched:
     def __init__(self, command: Command) -> None:
         self._command = command
         self._told: dict[str, tuple[Any, ...]] = {}
+        self._lines: dict[str, str] = {}
+        """The line that would tell each agent as it was told: what it does not show is no reason to print it again."""
         self._unheard: set[str] = set()
         """Agents that were there, and of which a daemon that begins to tell has not spoken yet."""
 
@@ -72,6 +74,7 @@ class _Watched:
             return code
         for row in json.loads(rows.body)["agents"]:
             self._told[row["name"]] = _key(row)
+            self._lines[row["name"]] = line(row)
         return code
 
     def hear(self, event: str, data: str) -> None:
@@ -85,7 +88,7 @@ class _Watched:
                 told, now = self._told.get(body["name"]), _key(body)
                 if told != now:
                     self._told[body["name"]] = now
-                    self._print(body, is_another_run=told is not None and told[0] != now[0])
+                    self._tell(body, is_another_run=told is not None and told[0] != now[0])
             case "gone":
                 self._leave(body["name"], "removed" if body["removed"] else "not chosen any more")
             case "beat":
@@ -96,8 +99,15 @@ class _Watched:
                 pass
 
     def _leave(self, name: str, how: str) -> None:
+        self._lines.pop(name, None)
         if self._told.pop(name, None) is not None:
             self._print({"name": name, "group": "resting", "state": how})
+
+    def _tell(self, row: dict[str, Any], *, is_another_run: bool) -> None:
+        before, now = self._lines.get(row["name"]), line(row)
+        self._lines[row["name"]] = now
+        if self._command.as_json or is_another_run or before != now:
+            self._print(row, is_another_run=is_another_run)
 
     def _print(self, row: dict[str, Any], *, is_another_run: bool = False) -> None:
         if self._command.as_json:

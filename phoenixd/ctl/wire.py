@@ -236,10 +236,16 @@ def show(*, colour: str | None = None, pager: bool = True) -> None:
 
 
 def terminal() -> list[str]:
-    """The width to render for, and whether signs may be coloured."""
+    """The width to render for, the zone of its times, and whether signs may be coloured."""
     columns = width()
-    parts = [] if columns == USUAL else [f"width={columns}"]
+    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone()]
     return [*parts, "colour=1"] if is_coloured() else parts
+
+
+def zone() -> list[str]:
+    """The time zone of this shell, where it has another than the machine."""
+    given = environment().get(b"TZ")
+    return [f"zone={quoted(given.decode('utf-8', 'replace'))}"] if given is not None else []
 
 
 def width() -> int:

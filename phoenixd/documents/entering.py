@@ -9,11 +9,14 @@ UNANSWERED = frozenset({"ENOTCONN", "ESTALE", "EIO", "EHOSTDOWN", "ETIMEDOUT", "
 
 
 def remedy(cwd: str, failed: str, way: str, user: int) -> str:
-    """What to type, by the name of the error. way: the file, link or closed directory in its way, if it is known."""
+    """What to type in a shell, by the name of the error.
+
+    way: the file, link or closed directory in its way, if it is known.
+    """
     made = f"mkdir -p {quote(cwd)}"
     if failed in UNANSWERED:
-        # Who makes a directory there hides the loss of the mount.
-        return "findmnt (its file system has to be mounted again)"
+        # Who makes a directory there hides the loss of the mount. Which one it is, and from where, is what this says.
+        return f"findmnt --target {quote(cwd)}"
     if failed == "ENOTDIR" and way:
         return f"mv {quote(way)} {quote(f'{way}.aside')} && {made}"
     if failed in ("ENOENT", "ELOOP") and way:

@@ -108,9 +108,11 @@ class Declarations:
             elif await anyio.to_thread.run_sync(config.is_kept, self.directories.state, name, act):
                 if there.removing:
                     return Refusal(
-                        "conflict", f"{name} is still being removed", f"phoenixctl undo {name}, again in a moment"
+                        "conflict",
+                        f"{name} is being removed still: wait a moment",
+                        f"phoenixctl undo {name}",
                     )
-                again = f"phoenixctl remove {name}, then: phoenixctl undo {name} --act {act}"
+                again = f"phoenixctl remove {name} && phoenixctl undo {name} --act {act}"
                 return Refusal("conflict", f"there is an agent {name} again, which is another one", again)
         return await self.supervisor.ask(UndoRequested(name, act, by))
 

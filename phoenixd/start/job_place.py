@@ -68,7 +68,7 @@ class JobPlaces:
         fence = fence_of(spec, self._directories, environment)
         leaf = self._create_leaf(spec.name, name) if self._create_leaf is not None and spec.fence != "none" else None
         if leaf is None and spec.fence == "cgroup":
-            remedy = "phoenixctl install-service, or fence another way"
+            remedy = "phoenixctl install-service"
             raise LaunchFailed("no control group is to be had here, and its fence is one", remedy)
         if fence is not None and str(directory) != spec.cwd:
             fence = {**fence, "shown": [*fence["shown"], {"path": str(directory), "write": True}]}

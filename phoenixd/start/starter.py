@@ -280,7 +280,7 @@ class Starter:
         has_leaf = self._create_leaf is not None and spec.fence != "none"
         leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
         if leaf is None and spec.fence == "cgroup":
-            remedy = "phoenixctl install-service, or fence another way"
+            remedy = "phoenixctl install-service"
             raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
         self._files.ensure_private_dir(runtime_dir)
         if is_fenced:

@@ -33,8 +33,8 @@ def top(command: Command) -> int:
     if isinstance(chosen, Refusal):
         return refuse(exits.USAGE, chosen.message, chosen.remedy)
     if not all(map(_is_installed, ("textual", "rich"))):
-        why = f"top needs textual {LEAST}, and it is not installed"
-        return refuse(exits.FAILED, why, f"{INSTALL}, or without it: phoenixctl status --watch")
+        why = f"top needs textual {LEAST}, and it is not installed; phoenixctl status --watch needs nothing"
+        return refuse(exits.FAILED, why, INSTALL)
     places = wire.sockets(wire.environment(), command.socket)
     try:
         connection = wire.connect(places)

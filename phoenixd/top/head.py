@@ -13,6 +13,10 @@ QUIET = 5.0
 """Seconds without a word of the daemon after which the screen says how old it is."""
 
 
+DOWN = ("stopped", "starting", "parked by a limit", "quarantined")
+"""What those are that have no process, in the words of `status`."""
+
+
 def lines(world: World) -> list[Line]:
     """One line where the screen is low, else two."""
     told = [fitted(_first(world), world.width), fitted(_second(world), world.width)]
@@ -36,12 +40,10 @@ def _first(world: World) -> Line:
         return line(" ", Span(first_that_fits(words, world.width - 1), "strong"))
     rows = [told.body for told in world.model.agents.values()]
     groups = [group_of(row) for row in rows]
-    wanted = [row for row in rows if row.get("desired") == "running" or row.get("pid") is not None]
-    alive = sum(map(_is_alive, wanted))
-    need = groups.count("needs_you")
-    need += sum(
-        told.body.get("agent") is None and bool(told.body.get("needs_you")) for told in world.model.alerts.values()
-    )
+    alive = sum(map(_is_alive, rows))
+    raised = [told.body for told in world.model.alerts.values()]
+    of_nobody = [one for one in raised if one.get("agent") is None and one.get("needs_you")]
+    need = groups.count("needs_you") + len(of_nobody)
     healing, unknown = groups.count("healing"), groups.count("unknown")
     needs = f"{need} NEED{'S' if need == 1 else ''} YOU"
     style: Style = "need" if need else "strong"
@@ -51,20 +53,18 @@ def _first(world: World) -> Line:
         needs = f"NOT LIVE{age}: {needs}"
     clock = world.clock.time_of_day(world.clock.wall)
     host = f"phoenixd {safe(world.host)}".rstrip()
-    alive_of = f"{alive}/{len(wanted)} alive"
-    counts = ((sum(map(is_so, wanted)), word) for is_so, word in _ABSENT)
-    waits = "".join(f"  {count} {word}" for count, word in counts if count)
-    if rows and not wanted:
-        waits = f"  {len(rows)} stopped"
+    alive_of = f"{alive}/{len(rows)} alive"
+    down = [_down(row) for row in rows]
+    waits = "".join(f"  {down.count(word)} {word}" for word in DOWN if word in down)
     degraded = "  DEGRADED" if any(told.body.get("kind") == "degraded" for told in world.model.alerts.values()) else ""
     rest = f"{alive_of}{waits}  {healing} healing  {unknown} unknown{degraded}"
-    seen = _of_these(world, rows)
+    seen = _of_these(world, rows, of_nobody)
     variants = [
         f"{needs}{seen}   {rest}",
         *([f"{needs}{seen}  {alive_of} ~{healing} ?{unknown}{degraded}"] if seen else []),
         f"{needs}   {rest}",
         f"{needs}  {alive_of} ~{healing} ?{unknown}{degraded}",
-        f"{needs} {alive}/{len(wanted)}",
+        f"{needs} {alive}/{len(rows)}",
         needs,
     ]
     told = first_that_fits(variants, world.width - 2)
@@ -74,13 +74,12 @@ def _first(world: World) -> Line:
     return line(before, Span(told[: len(needs)], style), Span(told[len(needs) :]), blank, after)
 
 
-def _of_these(world: World, rows: list[Json]) -> str:
+def _of_these(world: World, rows: list[Json], alerts: list[Json]) -> str:
     """How many of those that need a person were seen, or are told to nobody, in the words of `status`."""
     needy = [row for row in rows if group_of(row) == "needs_you"]
-    counts = (
-        (sum(world.model.is_acknowledged(row) for row in needy), "acknowledged"),
-        (sum(bool(row.get("muted_until")) for row in needy), "muted"),
-    )
+    seen = sum(world.model.is_acknowledged(row) for row in needy)
+    seen += sum(one.get("acknowledged") is not None for one in alerts)
+    counts = ((seen, "acknowledged"), (sum(bool(row.get("muted_until")) for row in needy), "muted"))
     told = ", ".join(f"{count} {word}" for count, word in counts if count)
     return f" ({told})" if told else ""
 
@@ -91,20 +90,17 @@ def _is_alive(row: Json) -> bool:
     return group_of(row) != "unknown" and (row.get("pid") is not None or is_between_runs)
 
 
-def _is_starting(row: Json) -> bool:
-    """For the first time: every other start is healing."""
-    return row.get("pid") is None and row["state"] == "starting" and group_of(row) == "working"
-
-
-def _is_parked(row: Json) -> bool:
-    return row.get("pid") is None and bool(row.get("parked_until"))
-
-
-def _is_quarantined(row: Json) -> bool:
-    return row.get("pid") is None and row["state"] == "quarantined"
-
-
-_ABSENT = ((_is_starting, "starting"), (_is_parked, "parked by a limit"), (_is_quarantined, "quarantined"))
+def _down(row: Json) -> str | None:
+    """What an agent without a process is; None where its group says it."""
+    if row.get("pid") is not None or group_of(row) in ("healing", "unknown"):
+        return None
+    if row["state"] == "stopped":
+        return "stopped"
+    if row.get("parked_until"):
+        return "parked by a limit"
+    if row["state"] == "quarantined":
+        return "quarantined"
+    return "starting" if row["state"] == "starting" else None
 
 
 def _second(world: World) -> Line:

@@ -6,6 +6,7 @@ import json
 from dataclasses import dataclass
 
 from phoenixd.api.operations import BY_NAME
+from phoenixd.ctl import wire
 from phoenixd.top.effects import Fetch
 from phoenixd.top.face import Order
 
@@ -36,18 +37,18 @@ def order(given: Order) -> Call:
 
 def fetch(given: Fetch, width: int) -> Call:
     """A page about an agent. Its name is of the API's own alphabet."""
-    columns = min(999, max(20, width - 2))
+    form = "&".join([f"width={min(999, max(20, width - 2))}", *wire.zone()])
     match given.kind:
         case "screen":
             return Call("GET", f"/v1/agents/{given.name}/pane?lines={SCREEN_LINES}")
         case "lives":
             return Call("GET", f"/v1/agents/{given.name}/lives")
         case "explain":
-            return Call("GET", f"/v1/agents/{given.name}/explain?width={columns}", is_text=True)
+            return Call("GET", f"/v1/agents/{given.name}/explain?{form}", is_text=True)
         case "closed":
-            return Call("GET", f"/v1/items?state=closed&width={columns}", is_text=True)
+            return Call("GET", f"/v1/items?state=closed&{form}", is_text=True)
         case "log":
-            target = f"/v1/log?select={given.name}&lines={LOG_LINES}&width={columns}"
+            target = f"/v1/log?select={given.name}&lines={LOG_LINES}&{form}"
             return Call("GET", target, is_text=True)
 
 

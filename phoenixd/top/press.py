@@ -154,7 +154,7 @@ def _closed(world: World, key: str) -> Done:
 
 
 def _undo(world: World, key: str) -> Done:
-    order = Order("undo", {"select": "", "dry_run": True}, "undo")
+    order = Order("undo", {"dry_run": True}, "undo")
     return world.face.says("undo: looking what there is ..."), (order,)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.api.pages.layout import columns
+from phoenixd.api.pages.layout import columns, whole_numbers
 from phoenixd.core.question.characters import visible
 
 DOTS = "..."
@@ -35,7 +35,7 @@ def safe(words: object) -> str:
 
 
 def cut(text: str, width: int) -> str:
-    """The text in at most `width` columns; where it was cut it ends in three dots."""
+    """The text in at most `width` columns; where it was cut it ends in three dots. No number is cut."""
     if columns(text) <= width:
         return text
     if width <= len(DOTS):
@@ -46,7 +46,7 @@ def cut(text: str, width: int) -> str:
         if room < 0:
             break
         kept.append(character)
-    return "".join(kept).rstrip() + DOTS
+    return whole_numbers("".join(kept), text).rstrip() + DOTS
 
 
 def pad(text: str, width: int) -> str:

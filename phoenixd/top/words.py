@@ -21,7 +21,7 @@ ASKS = {
 """What it is to wait for each kind of item."""
 UNKNOWN = "?"
 """In a column."""
-UNKNOWN_WORK = "what it does is unknown"
+UNTOLD = "it tells nothing of what it does"
 """Where a sentence stands."""
 MILLION = 1_000_000
 
@@ -99,9 +99,7 @@ def _matter(row: Json, item: Json | None, clock: Clock) -> str:
         return step + does
     is_fine = group_of(row) in ("working", "resting") and not row.get("parked_until")
     if row["state"] == "running" and row.get("hooks") in ("none", "missing") and is_fine:
-        return (
-            f"last sign of life {age_of(row['last_evidence'], clock)} ago" if row.get("last_evidence") else UNKNOWN_WORK
-        )
+        return f"last sign of life {age_of(row['last_evidence'], clock)} ago" if row.get("last_evidence") else UNTOLD
     if row.get("parked_until"):
         return f"until {clock.minute(wall_of(row['parked_until']) or 0.0)}: {safe(row['reason'])}"
     return step + safe(str(row.get("reason") or "").removeprefix(f"{row['state']}: "))

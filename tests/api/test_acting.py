@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
 from dataclasses import replace
+from urllib.parse import quote
 
 import pytest
 
 from phoenixd.api.idempotency import IdempotentReplies
+from phoenixd.api.operations import OPERATIONS
+from phoenixd.api.operations.operation import Operation
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.orders import SendRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import TreeGone
 from phoenixd.core.undo.state import KEPT
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -324,3 +329,71 @@ async def test_two_operators_undo_at_once_and_each_takes_back_what_was_shown(liv
     newest = (await live.ask("POST", "/v1/undo", {"dry_run": True})).json
     assert newest["act"] != shown["act"]
     assert "fresh by" in newest["agents"][0]["message"]
+
+
+CHOOSING = [one for one in OPERATIONS if one.path is not None and any(each.name == "select" for each in one.parameters)]
+
+
+@pytest.mark.parametrize("operation", CHOOSING, ids=lambda one: one.name)
+@pytest.mark.parametrize("empty", ["", " "])
+async def test_an_empty_selector_takes_nobody_whatever_is_asked(
+    live: Live, daemon: FakeDaemon, operation: Operation, empty: str
+) -> None:
+    fleet(daemon)
+    before = daemon.state
+
+    assert operation.path is not None
+    if operation.at("body"):
+        body = {"select": empty, **({"verb": "stop"} if operation.name == "act" else {})}
+        answer = await live.ask(operation.method, operation.path, body)
+    else:
+        answer = await live.ask("GET", f"{operation.path}?select={quote(empty)}")
+
+    assert (answer.status, answer.exit) == (400, 2)
+    assert "all agents are '*'" in answer.json["detail"] or "all of them are '*'" in answer.json["detail"]
+    assert answer.json["remedy"] == "phoenixctl help select"
+    assert daemon.state is before
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "did"),
+    [
+        ("/v1/undo", {"select": "docs"}, "took the stop back"),
+        ("/v1/agents/docs/start", {}, "started it meanwhile"),
+        ("/v1/agents/docs/restart", {}, "restarted it meanwhile"),
+    ],
+)
+async def test_a_stop_that_is_overtaken_ends_at_once_and_says_by_whom(
+    live: Live, daemon: FakeDaemon, path: str, body: dict[str, str], did: str
+) -> None:
+    """It waited for an end that nobody wanted any more, and then said that the agent is still being stopped."""
+    fleet(daemon)
+    daemon.outlives = True
+    stopping = asyncio.create_task(live.ask("POST", "/v1/agents/docs/stop", {"timeout": "1h"}))
+    while not daemon.waiting:
+        await asyncio.sleep(0)
+
+    assert (await live.ask("POST", path, body)).exit == 0
+    answer = await asyncio.wait_for(stopping, 60)
+
+    assert (answer.exit, answer.json["done"]) == (6, False)
+    assert answer.json["message"].startswith(f"docs is to run again: operator {did}"), answer.json["message"]
+
+
+async def test_of_several_stops_the_one_that_is_overtaken_is_told_apart(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    daemon.outlives = True
+    body = {"verb": "stop", "select": "shop-*", "timeout": "1h"}
+    stopping = asyncio.create_task(live.ask("POST", "/v1/act", body))
+    while daemon.waiting < 2:
+        await asyncio.sleep(0)
+
+    assert (await live.ask("POST", "/v1/undo", {"select": "shop-web"})).exit == 0
+    daemon.die("shop-api", None, 15)
+    daemon.happen(TreeGone("shop-api", daemon.state.agents["shop-api"].incarnation))
+    answer = await asyncio.wait_for(stopping, 60)
+
+    told = {one["name"]: (one["exit"], one["message"]) for one in answer.json["agents"]}
+    assert told["shop-api"] == (0, "shop-api is stopped, and stays so")
+    assert told["shop-web"][0] == 6
+    assert "operator took the stop back" in told["shop-web"][1]

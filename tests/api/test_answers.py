@@ -50,7 +50,7 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("read_pane", "GET", "/v1/agents/docs/pane", None),
     ("send_text", "POST", "/v1/agents/docs/send", {"text": "hello"}),
     ("act", "POST", "/v1/act", {"verb": "stop", "select": "do* boss"}),
-    ("undo", "POST", "/v1/undo", {"select": ""}),
+    ("undo", "POST", "/v1/undo", {}),
     ("read_log", "GET", "/v1/log?select=docs", None),
     ("prompt", "GET", "/v1/prompt", None),
     ("list_events", "GET", "/v1/events?agent=docs&since=8h", None),

@@ -9,7 +9,9 @@ from typing import get_args
 
 import pytest
 
+from phoenixd.api.pages import clinic as pages
 from phoenixd.api.pages.facts import WORDS, in_words
+from phoenixd.api.pages.layout import Page
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.fleet import LimitsDeclared, Tick
 from phoenixd.core.events.orders import StopRequested
@@ -407,3 +409,14 @@ async def test_of_what_no_rule_knows_the_diagnosis_cites_the_end_of_the_terminal
     assert below[5].startswith("    | fatal: unknown key ")
     assert max(map(len, told)) <= 80
     assert "\x1b" not in "".join(told)
+
+
+async def test_unknown_is_said_once_and_no_name_of_ours_has_its_underscore(live: Live, ill: FakeDaemon) -> None:
+    """A CLI calls a failure "unknown" itself; and `given_up` is a name for programs."""
+    case = clinic.Case.model_validate((await live.ask("GET", "/v1/clinic/c1")).json["case"])
+    unknown = case.model_copy(update={"diagnosis": None, "detail": "unknown", "rule": None})
+    shown = pages.case(unknown, Page(0.0, 80))
+    assert "unknown: no rule knows" in " ".join(shown.split())
+    assert "unknown, unknown" not in shown
+    given_up = case.model_copy(update={"diagnosis": None, "detail": "given_up", "rule": None})
+    assert "unknown, given up" in pages.case(given_up, Page(0.0, 80))

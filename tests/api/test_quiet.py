@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from phoenixd.api.closed_items import Closing
 from phoenixd.api.handlers import past
 from phoenixd.api.pages.layout import Page
+from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested, StopRequested
 from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Fact, Ordered
+from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING, UsageSample
 from phoenixd.documents.turn_rows import TurnRow
 from phoenixd.ports.journal import Entry, StoredEntry
-from tests.api.conftest import Live
+from tests.api.conftest import Live, serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 from tests.api.feeding import Model, frames
+from tests.api.fleets import FLEETS
 
 
 def fleet(daemon: FakeDaemon) -> None:
@@ -99,7 +104,7 @@ async def test_an_acknowledged_alert_is_shown_apart(live: Live, daemon: FakeDaem
     assert items["shop-api"]["acknowledged"] is None
     assert (await row(live, "docs"))["alerts"][0]["acknowledged"]["by"] == "operator"  # type: ignore[index]
     lines = (await live.ask("GET", "/v1/inbox", text=True)).text.splitlines()
-    assert lines[0] == "1 waits for you, oldest first."
+    assert lines[0] == "2 need you (1 acknowledged): 1 thing waits, oldest first."
     assert "1 acknowledged, and not over:" in lines
     (seen,) = [line for line in lines if "seen by operator " in line]
     assert "docs" in seen
@@ -388,3 +393,32 @@ async def test_an_undone_start_is_no_undone_mute(live: Live, daemon: FakeDaemon)
     daemon.happen(MuteRequested("docs", 60.0, act="2"))
     daemon.happen(StartRequested("docs"))
     assert (await live.ask("POST", "/v1/undo", {})).json["agents"][0]["message"] == "docs is not muted any more"
+
+
+@pytest.mark.parametrize("fleet", FLEETS, ids=lambda fleet: fleet.__name__)
+async def test_status_prompt_and_inbox_count_alike_before_and_after_an_ack(
+    runtime: Path, fleet: Callable[[], FakeDaemon]
+) -> None:
+    daemon = fleet.__wrapped__()  # type: ignore[attr-defined]  # A fleet that is made once is others' as well.
+    raised = [StandingAlert(900 + one, kind, "a text", 0.0) for one, kind in enumerate(("journal", "journal behind"))]
+    daemon.state = replace(daemon.state, alerts=(*daemon.state.alerts, *raised))
+    async with serving(daemon, runtime) as live:
+        numbers = [one.id for one in inbox(daemon.state)][:2]
+        for acknowledged in (None, 900, *numbers):
+            if acknowledged is not None:
+                assert (await live.ask("POST", f"/v1/alerts/{acknowledged}/ack")).exit == 0
+            waits = (await live.ask("GET", "/v1/inbox")).json
+            prompt = (await live.ask("GET", "/v1/prompt")).json["needs_you"]
+            in_status = (await live.ask("GET", "/v1/agents", text=True)).text
+            in_inbox = (await live.ask("GET", "/v1/inbox", text=True)).text
+
+            said = in_status.partition(". ")[0]
+            assert " ".join(in_inbox.split()).startswith(f"{said}: "), in_inbox
+            assert said.startswith(f"{prompt} need")
+            assert len({one["agent"] for one in waits["items"]}) + len(waits["alerts"]) == prompt
+            apart = [one for one in (*waits["items"], *waits["alerts"]) if one["acknowledged"] is not None]
+            if apart:
+                assert f"{len(apart)} acknowledged, and not over:" in in_inbox
+        refused = await live.ask("GET", "/v1/inbox/900")
+        assert (refused.exit, refused.json["remedy"]) == (4, "phoenixctl doctor")
+        assert "is of no agent" in refused.json["detail"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 import asyncio
 import dataclasses
 import os
+import re
 import unicodedata
 from collections.abc import Callable
 from datetime import UTC
@@ -20,22 +21,29 @@ from hypothesis import strategies as st
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
+from phoenixd.api.pages import clinic as text_clinic
 from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import status as text
+from phoenixd.api.pages.headline import needed
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
+from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.representation import pane_text
 from phoenixd.api.times import meant_past, parse_past
 from phoenixd.api.values import Change
 from phoenixd.core import projection
 from phoenixd.core.agent.run import Incident
+from phoenixd.core.alerts import pressing
+from phoenixd.core.condition import URGENCY
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.inbox import inbox
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import understand
 from phoenixd.core.sight import Doing, Sight, Words
+from phoenixd.core.treatment.outcome import Figure
+from phoenixd.top import spans
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import FLEETS, HOSTILE, LONGEST, NOW, a_bad_night, one_asks, one_idle, thousand_in_trouble
 
@@ -49,7 +57,7 @@ def test_an_agent_that_starts_is_waited_for_and_not_started() -> None:
     (row,) = projection.project(daemon.state, daemon.now())
 
     told = {
-        state: text.next_commands([dataclasses.replace(row, state=state, pid=None)], HERE)
+        state: next_commands([dataclasses.replace(row, state=state, pid=None)], HERE)
         for state in ("starting", "stopped")
     }
 
@@ -76,11 +84,11 @@ def pages(daemon: FakeDaemon, here: Page = HERE) -> dict[str, str]:
         "since 8h": text_history.since(Stretch(digest, NOW, items), here),
     }
     if len(items) <= MANY:
-        found["inbox"] = text_inbox.inbox(items, here)
+        found["inbox"] = text_inbox.inbox(items, here, pressing(daemon.state.alerts), needed(rows, daemon.state.alerts))
     if len(rows) <= MANY:
         found["status --all"] = text.status(rows, daemon.facts(), None, here, everyone=True)
         found["events"] = text_events.events(daemon.journal.rows, here)
-    for row in sorted(rows, key=lambda row: (text.ORDER.index(row.group), row.name))[:1]:
+    for row in sorted(rows, key=lambda row: (URGENCY.index(row.group), row.name))[:1]:
         decisions = [stored for stored in daemon.journal.rows if stored.entry.agent == row.name and stored.entry.reason]
         found[f"status {row.name}"] = text_agent.agent(row, here)
         found[f"explain {row.name}"] = text_history.explain(row, decisions[-12:], here)
@@ -137,7 +145,7 @@ def test_the_next_command_offers_a_start_only_where_nothing_runs() -> None:
     row = projection.project(daemon.state, daemon.now())[0]
     assert row.pid is not None
     assert row.pressing is not None
-    told = text.next_commands([row], Page(NOW, 200))
+    told = next_commands([row], Page(NOW, 200))
     assert "phoenixctl start" not in told
     assert told.endswith(f"seen: phoenixctl ack {row.pressing.id}")
 
@@ -149,7 +157,7 @@ def test_the_next_command_says_the_words_that_an_item_takes_and_decides_nothing_
     row = projection.project(daemon.state, daemon.now())[0]
     assert row.item is not None
     number = row.item.id
-    assert f"answer: phoenixctl answer {number} allow/deny  " in text.next_commands([row], Page(NOW, 200))
+    assert f"answer: phoenixctl answer {number} allow/deny  " in next_commands([row], Page(NOW, 200))
     assert isinstance(understand(row.item, ["allow/deny"]), Unclear)
     assert not isinstance(understand(row.item, ["allow"]), Unclear)
 
@@ -204,7 +212,7 @@ def test_the_widest_column_says_what_an_agent_is_doing(daemon: FakeDaemon) -> No
     lines = {line.split()[1]: line for line in shown.splitlines() if line[:1] == "*"}
     assert "Bash: npm test[2J (1m)" in lines["builds"]
     assert "said (5s ago): All tests pass." in lines["talks"]
-    assert lines["knows-nothing"].endswith(" running      what it does is unknown"), (
+    assert lines["knows-nothing"].endswith(" running      it tells nothing of what it does"), (
         "that it was started says nothing of what it does"
     )
     assert "\x1b" not in shown
@@ -295,3 +303,31 @@ def test_explain_says_where_an_incident_is_found(case: str, kept: str) -> None:
     page = text_history.explain(row, (), Page(NOW, 200, UTC), Incident(4, "hung", "silent", NOW, case=case))
 
     assert f"silent ({kept})" in page
+
+
+@given(st.text("ab 0123456789.,%:#", max_size=60), st.integers(4, 60))
+def test_a_number_is_never_cut(text: str, width: int) -> None:
+    """`of 10 treatments` must not become `of 1...`."""
+    for shown in (clip(text, width), spans.cut(text, width)):
+        assert columns(shown) <= width
+        kept = shown.removesuffix("...")
+        if shown != text and re.search(r"[0-9][.,]?$", kept):
+            assert not re.match(r"[.,]?[0-9]|%", text[len(kept) :]), (text, shown)
+
+
+@pytest.mark.parametrize("width", [*range(20, 110, 3), UNCUT])
+def test_the_clinics_list_cuts_no_number_at_any_width(width: int) -> None:
+    known = Figure(
+        group=("transient_api_error", "overloaded by the vendor's API", "resume", "wait", "claude"),
+        healed=123456, tried=98765, held=45678, open=3, moot=0, low=0.451, high=0.463, seconds=11_100.0,
+    )  # fmt: skip
+    shown = text_clinic.figures(
+        [known, dataclasses.replace(known, tried=0, low=None, high=None, open=777)], [], [], Page(NOW, width)
+    )
+
+    told = " ".join(shown.split())
+    assert told.count("123456") == 2
+    assert "45678 of 98765 (45%-46%)" in told
+    assert "777 not yet known" in told
+    assert told.count("3h05m") == 2
+    assert max(map(columns, shown.splitlines())) <= max(width, len("one of them: phoenixctl clinic show ID"))

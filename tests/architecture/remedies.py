@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SAMPLE = "7"
 """What an f-string's value is taken for: it may be a name as well as a number."""
 STANDS_FOR = {"ID": "7", "N": "3", "TIME": "8h", "T": "8h"}
-END = re.compile(r"[;,()`|]|\. |\.$|: |:$| - |  |\n|$")
+END = re.compile(r" && |[;,()`|]|\. |\.$|: |:$| - |  |\n|$")
 COMMAND = re.compile(r"phoenixctl (?=[a-z])")
 KEY = re.compile(r"\[([a-z]+)(?:\.[^\]\s]+)?\]\s+([a-z_]+)|\b([a-z]+)\.([a-z]+_[a-z_]+|[a-z]+)\b(?!\()")
 
@@ -58,7 +58,7 @@ def remedies() -> Iterator[Text]:
                         yield Text(path, node.lineno, node.value)
 
 
-PLACES = {"Refusal": 2, "Problem": 2, "Finding": 3, "_refuse": 2, "refuse": 2}
+PLACES = {"Refusal": 2, "Problem": 2, "Finding": 3, "_refuse": 2, "refuse": 2, "Slip": 1}
 """In which place these calls take a remedy."""
 
 

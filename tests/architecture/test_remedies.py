@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from collections.abc import Iterator
 
 import pytest
@@ -13,12 +14,15 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.agent import AgentTable
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
+from phoenixd.documents import entering
 from tests.architecture.remedies import KEY, ROOT, SAMPLE, commands, remedies, texts
 
 OTHERS_OPTIONS = frozenset({"--help", "--version", "--reinstall"})
 """Options of every program, and of apt-get."""
 PROSE = frozenset({"and", "answered", "for", "is", "phoenixctl", "prints"})
 """Words with which a sentence about phoenixctl goes on."""
+COMMANDS = frozenset("phoenixctl apt-get chmod chown findmnt ls loginctl mkdir mv pip rm systemctl tail tmux".split())
+"""With which words a remedy begins that is a command, and no sentence."""
 OWN_OPTIONS = re.compile(r'add_argument\(\s*"(--[a-z-]+)"')
 
 
@@ -49,6 +53,37 @@ def test_every_option_that_a_remedy_names_exists() -> None:
 
     assert {option for option, _ in named} > {"--state-dir"}
     assert [text for option, text in sorted(named) if option not in known] == []
+
+
+def test_a_remedy_that_begins_with_a_command_is_one_to_its_end() -> None:
+    """`findmnt (its file system ...)` and `phoenixctl doctor, again in a moment` are what no shell runs."""
+    begun = {text.words: str(text) for text in remedies() if text.words.partition(" ")[0] in COMMANDS}
+    # What is given a name first, or said elsewhere, begins with a verb of ours.
+    ours = re.compile(rf"phoenixctl ({'|'.join({spoken[0] for spoken in verbs()})})\b")
+    begun |= {text.words.removesuffix(" && "): str(text) for text in texts() if ours.match(text.words)}
+
+    assert len(begun) > 100
+    assert [where for words, where in begun.items() if not can_be_typed(words)] == []
+    assert not can_be_typed("findmnt (its file system has to be mounted again)")
+    assert not can_be_typed("phoenixctl doctor, again in a moment")
+    assert can_be_typed('phoenixctl down --agents && phoenixctl answer 7 deny "not now, please"')
+
+
+@pytest.mark.parametrize("failed", ["ENOTCONN", "ENOTDIR", "ENOENT", "ELOOP", "EACCES", "EPERM", "EIO", "EBUSY"])
+@pytest.mark.parametrize("way", ["", "/srv/my shop", "/srv/it's (old)"])
+def test_what_makes_a_directory_one_that_can_be_entered_is_a_line_for_a_shell(failed: str, way: str) -> None:
+    told = entering.remedy("/srv/it's (old)", failed, way, 1000)
+
+    assert told.partition(" ")[0] in COMMANDS
+    assert can_be_typed(told), told
+
+
+def can_be_typed(words: str) -> bool:
+    """Whether a shell takes the words, and none of them but a quoted one has a sign of prose behind it."""
+    if subprocess.run(["bash", "-n", "-c", words], capture_output=True, check=False).returncode != 0:
+        return False
+    bare = re.sub(r"'[^']*'|\"[^\"]*\"", "quoted", words)
+    return not re.search(r"[,;:](?: |$)|\.$", bare)
 
 
 def is_understood(words: list[str], capsys: pytest.CaptureFixture[str]) -> bool:

@@ -48,7 +48,7 @@ def test_f_proc_10_a_start_that_failed_by_an_end_with_0_names_the_kind_of_a_job(
         ("orchestrator", "on-failure", 60, 0, None, STAYS),
         ("ephemeral", "on-failure", 60, 0, None, STAYS),
         ("loop", "on-failure", 60, 0, None, AGAIN),
-        # Kinds that end by design may do so at once; for the others it is a failed start (F-PROC-10).
+        # Kinds that end by design may do so at once; for the others it is a crash (F-PROC-10).
         ("ephemeral", "on-failure", 0.2, 0, None, STAYS),
         ("loop", "on-failure", 0.2, 0, None, AGAIN),
         ("resident", "on-failure", 9.9, 0, None, AGAIN),
@@ -91,6 +91,8 @@ def test_x4_an_end_means_what_the_kind_and_the_policy_say(
 ) -> None:
     story = Story(spec(kind=Kind(kind), restart=policy(rule))).lives(lived, code, signal)
     assert isinstance(story.state, becomes), story.agent.reason
+    # One word for one thing: a failed start is one that was never executed, as `since` counts it.
+    assert "failed start" not in story.agent.reason
     assert story.agent.desired is (Desired.STOPPED if becomes is STAYS else Desired.RUNNING)
 
 

@@ -137,12 +137,14 @@ async def test_add_means_what_the_shell_means(ctl: Ctl, daemon: FakeDaemon, tmp_
     assert (spec.argv, spec.cwd) == ((os.fspath(program), "--flag", "a b"), os.fspath(tmp_path))
 
 
-async def test_add_takes_a_missing_program_with_a_warning(ctl: Ctl, daemon: FakeDaemon) -> None:
-    ran = await ctl("add", "docs", "--", "missing")
+@pytest.mark.parametrize("verb", ["add", "run"])
+async def test_a_missing_program_is_taken_with_one_warning(ctl: Ctl, daemon: FakeDaemon, verb: str) -> None:
+    """The daemon's, which looks where the agent's own PATH leads."""
+    ran = await ctl(verb, "docs", *(["-d"] if verb == "run" else []), "--", "missing")
 
     assert ran.code == 0
-    assert "warning: there is no command missing here yet" in ran.err
-    assert "warning: missing is not there yet" in ran.out
+    assert (ran.out + ran.err).count("warning: ") == 1, ran
+    assert "warning: missing is not there yet" in ran.out + ran.err
     assert daemon.state.agents["docs"].spec.argv == ("missing",)
 
 

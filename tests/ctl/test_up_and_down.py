@@ -89,7 +89,7 @@ async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) ->
     os.kill(agent["pid"], 0)
     late = await place.ctl("down", "--agents")
     remedy = late.err.rstrip().rpartition("do: ")[2]
-    assert (late.code, remedy) == (7, "phoenixctl up, then: phoenixctl down --agents"), "what alone leads there"
+    assert (late.code, remedy) == (7, "phoenixctl up && phoenixctl down --agents"), "what alone leads there"
 
     again = await place.ctl("up")
     assert again.code == 0, again.err

@@ -57,7 +57,7 @@ def test_f_proc_10_exit_zero_at_once_is_a_failed_start_with_what_its_terminal_sh
 
     row, copies = stage.row("a"), stage.state / "agents" / "a" / "incidents"
     assert row["incarnation"] == 2
-    assert "exit 0 within 10 s of the start, a failed start" in row["reason"]
+    assert "exit 0 within 10 s of the start, a crash" in row["reason"]
 
     def texts() -> str:
         return "".join(path.read_text() for path in copies.glob("*.json"))

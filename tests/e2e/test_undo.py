@@ -53,9 +53,7 @@ def test_an_agent_whose_name_was_given_away_comes_back_as_the_refusal_says(stage
 
     assert refused.returncode == 6
     assert "there is an agent docs again, which is another one" in refused.stdout + refused.stderr
-    first, second = (
-        (refused.stdout + refused.stderr).partition("do: phoenixctl ")[2].strip().split(", then: phoenixctl ")
-    )
+    first, second = (refused.stdout + refused.stderr).partition("do: phoenixctl ")[2].strip().split(" && phoenixctl ")
     stage.ask(*first.split())
     # Nothing is left behind by a declaration that cannot be read.
     (stage.state / "agents.d" / "docs.toml").write_text("[agent.docs]\nargv = []\n")

@@ -63,9 +63,13 @@ async def test_a_server_in_which_no_agent_runs_ends_unless_somebody_works_in_it(
         assert terminal.is_ended is ends
 
 
+@pytest.mark.parametrize("what", ["idle", "all"])
 @pytest.mark.parametrize("starts", [False, True])
-async def test_what_is_started_while_the_daemon_ends_lives_on(starts: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """`down` had found that no agent runs; the shim of the run that was begun then was told to go."""
+async def test_what_is_started_while_the_daemon_ends_lives_on(
+    starts: bool, what: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`down` had found that no agent runs, with --agents as well: the shim of the run that was begun then was told to
+    go."""
     shims, terminal, story = Shims(), Terminal(), Story(spec(autostart=False))
     assert story.fleet.is_at_rest
     supervisor = SimpleNamespace(fleet=story.fleet)
@@ -79,7 +83,7 @@ async def test_what_is_started_while_the_daemon_ends_lives_on(starts: bool, monk
     manager = SimpleNamespace(stopping=lambda why: None, extend_timeout=lambda seconds: None)
     world = SimpleNamespace(shims=shims, terminal=terminal, cgroups=None)
     ground = SimpleNamespace(manager=manager, supervisor=supervisor)
-    await _end(cast(Any, SimpleNamespace(ground=ground, world=world, ending=SimpleNamespace(dismiss="idle"))))
+    await _end(cast(Any, SimpleNamespace(ground=ground, world=world, ending=SimpleNamespace(dismiss=what))))
 
     assert terminal.is_ended is not starts
     assert bool(shims.told) is not starts

@@ -15,7 +15,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 SLOW_START = 30.0
 """Seconds that an execution may take (design section 3); a run's time counts from its order."""
 FAILED_START = 10.0
-"""Seconds within which an end with 0 is a failed start of a resident (design section 3)."""
+"""Seconds within which an end with 0 is a crash of a resident (design section 3)."""
 
 
 @dataclass(slots=True)

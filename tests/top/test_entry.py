@@ -94,7 +94,7 @@ raise SystemExit(_load(OWN["top"])(parse(["top"])))
     )
     assert told.returncode == 1, told.stderr
     assert told.stderr == (
-        "top needs textual 8, and it is not installed\n"
+        "top needs textual 8, and it is not installed; phoenixctl status --watch needs nothing\n"
         "do: in the checkout: uv tool install '.[tui]', or pipx install --force '.[tui]', or "
-        "pip install '.[tui]', or without it: phoenixctl status --watch\n"
+        "pip install '.[tui]'\n"
     )

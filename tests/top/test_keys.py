@@ -289,7 +289,7 @@ def test_what_was_closed_is_looked_at_from_the_list() -> None:
 
 
 def test_undo_looks_first() -> None:
-    assert orders(pressed(at("infra"), "u")[1]) == [("undo", {"select": "", "dry_run": True})]
+    assert orders(pressed(at("infra"), "u")[1]) == [("undo", {"dry_run": True})]
 
 
 def test_the_filter_speaks_the_one_grammar() -> None:

@@ -13,7 +13,7 @@ from phoenixd.top.told import Answer
 from phoenixd.top.words import Clock
 
 STOP = Order("act", {"verb": "stop"}, "stop", ("docs", "shop"))
-UNDO = Order("undo", {"select": "", "dry_run": True}, "undo")
+UNDO = Order("undo", {"dry_run": True}, "undo")
 CLOCK = Clock(1.0, 1_795_248_840.0)
 
 

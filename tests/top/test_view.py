@@ -71,7 +71,7 @@ def test_of_a_program_of_which_nothing_is_known_that_is_said_in_words() -> None:
     """A newcomer took a lone "?" in the widest column for a fault of the screen."""
     row = {"state": "running", "hooks": "none", "group": "working", "last_evidence": None}
 
-    assert matter(row, None, world().clock) == "what it does is unknown"
+    assert matter(row, None, world().clock) == "it tells nothing of what it does"
 
 
 @pytest.mark.parametrize("size", [*SIZES, LOWEST, (1, 1), (33, 9)])
@@ -97,7 +97,7 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
         assert "..." not in first
         assert size[1] < 8 or "..." not in rest[0]
     first, second = paint(world()).text.splitlines()[:2]
-    assert "5/6 alive  1 quarantined  0 healing  0 unknown" in first, "the numbers add up"
+    assert "5/7 alive  1 stopped  1 quarantined  0 healing  0 unknown" in first, "the numbers add up"
     assert second == " since 20 Nov 18:00: 14 deaths: 6 healed, 3 not healed yet, 5 quarantined"
     wider = paint(world(width=100)).text.splitlines()[1]
     assert wider == " since 20 Nov 18:00: 14 deaths: 6 healed, 2 running again, 1 not back, 5 quarantined"
@@ -150,8 +150,8 @@ def test_what_was_acknowledged_is_counted_and_stands_as_in_status() -> None:
     told = World(hear(Model(), frames(daemon), AT - 1), Face(since=SINCE), Clock(AT, NOW, UTC), 200, 60, "build-1")
     screen = paint(told).text
 
-    assert shown[0].startswith("3 need you (1 acknowledged, 1 muted). 5 of 6 alive")
-    assert "3 NEED YOU (1 acknowledged, 1 muted)   5/6 alive" in screen.splitlines()[0]
+    assert shown[0].startswith("3 need you (1 acknowledged, 1 muted). 5 of 7 alive")
+    assert "3 NEED YOU (1 acknowledged, 1 muted)   5/7 alive" in screen.splitlines()[0]
     needy = ("docs", "shop-web", "shop-api")
     in_status = [name for line in shown for name in needy if line.startswith(f"! {name}")]
     assert sorted(in_status) == sorted(needy)

@@ -76,7 +76,7 @@ async def act(ask: Ask) -> Reply:
         raise Problem("denied", f"uid {ask.caller.uid} may not remove agents", "ask as root or as the daemon's user")
     if verb == "send" and not ask.arguments["dry_run"] and not str(ask.arguments["text"] or "").strip():
         raise Problem("invalid", "there is nothing to send", "phoenixctl send --help")
-    if not str(ask.arguments["select"]).strip():
+    if not str(ask.arguments["select"] or "").strip():
         raise Problem("invalid", f"nothing says which agents to {verb}; all of them are '*'", "phoenixctl help select")
     rows = {row.name: row for row in project(ask.service.fleet(), ask.service.now())}
     chosen = await _meant(ask, verb, subjects(rows.values()))
@@ -92,7 +92,7 @@ async def act(ask: Ask) -> Reply:
 async def undo(ask: Ask) -> Reply:
     act, kept = ask.arguments["act"], age.kept(ask.service.fleet().undoable, ask.service.now())
     _all_known(ask, kept)
-    acts = newest(kept, _undone(ask, kept) if str(ask.arguments["select"]).strip() else None, act)
+    acts = newest(kept, _undone(ask, kept) if ask.arguments["select"] is not None else None, act)
     if not acts and act is not None and kept:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:
@@ -114,9 +114,10 @@ async def undo(ask: Ask) -> Reply:
 
 def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
     """Raise Problem where a name is given that no agent has, and of which nothing is kept."""
-    words = str(ask.arguments["select"])
+    words = ask.arguments["select"]
     known = {*(one.name for one in project(ask.service.fleet(), ask.service.now())), *(one.agent for one in kept)}
-    nobody = next((name for name in selected(words).names if name not in known), None) if words.strip() else None
+    named = selected(str(words)).names if words is not None else ()
+    nobody = next((name for name in named if name not in known), None)
     if nobody is None:
         return
     close = nearest(nobody, known)
@@ -146,7 +147,7 @@ def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
 
 def selected(words: str) -> Selector:
     """A selector, understood; raises Problem."""
-    found = selection.parse(words)
+    found = selection.given(words)
     if isinstance(found, Refusal):
         raise problems.of_refusal(found)
     return found
@@ -166,7 +167,7 @@ def _expected(ask: Ask, chosen: Sequence[str]) -> None:
     verb = str(ask.arguments.get("verb", "undo"))
     spoken = SPOKEN.get(verb, verb)
     text = " TEXT" if verb == "send" else ""
-    words = str(ask.arguments["select"]).split()
+    words = str(ask.arguments["select"] or "").split()
     again = " ".join((f"phoenixctl {spoken}", *map(shlex.quote, words))) + f"{text} --dry-run"
     if len(words) > SHOWN:
         again = "phoenixctl status --all"
@@ -246,7 +247,11 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     if one.verb in MUTES:
         now = ask.service.now().wall
         mute = standing(fleet.mutes, agent.spec, now) if agent is not None else None
-        until = f"muted again until {Page(now).start(mute.until_wall)}" if mute is not None else "not muted any more"
+        until = (
+            f"muted again until {Page(now, zone=ask.zone).start(mute.until_wall)}"
+            if mute is not None
+            else "not muted any more"
+        )
         return Result(one.agent, exits.OK, f"{one.agent} is {until}")
     told_of_it = telling.told(agent, one, ask.service.now()) if agent is not None else f"{one.agent} was removed since"
     return Result(one.agent, exits.OK, told_of_it)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import secrets
+from collections.abc import Mapping
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
@@ -18,11 +19,18 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.orders import BreakerReset, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCancelRequested
+from phoenixd.core.facts import Ordered, Verb
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.turn import due
 
 REMOVE_WAIT = 60.0
+OVERTAKES: Mapping[Verb, str] = {
+    "undo": "took the stop back", "start": "started it meanwhile", "restart": "restarted it meanwhile",
+}  # fmt: skip
+"""Orders after which an agent is to run that was told to stop."""
+OVERTAKING_ROWS = 50
+"""Rows among which such an order is looked for."""
 
 WRITERS = {"cli": "auto", "plain": "deterministic"}
 """What the configuration calls the answers to who is to write the brief."""
@@ -86,10 +94,28 @@ async def stop_agent(ask: Ask) -> Reply:
     if later or not ask.arguments["wait"]:
         return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
     timeout = float(ask.arguments["timeout"])
-    if await ask.service.wait_for(lambda fleet: is_down(fleet, ask.name), timeout):
+    await ask.service.wait_for(lambda fleet: is_down(fleet, ask.name) or _is_wanted(fleet, ask.name), timeout)
+    if is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
+    if _is_wanted(ask.service.fleet(), ask.name):
+        return _outcome(ask, done=False, message=await _overtaken(ask), code=exits.CONFLICT)
     message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
+
+
+def _is_wanted(fleet: Fleet, name: str) -> bool:
+    """Whether an agent is to run, whatever was ordered before."""
+    agent = meant(fleet, name)
+    return agent is not None and agent.desired is Desired.RUNNING
+
+
+async def _overtaken(ask: Ask) -> str:
+    """By whom a stop was undone before it was done."""
+    rows = await ask.service.journal.read(agent=ask.written_by(ask.name), newest=True, limit=OVERTAKING_ROWS)
+    orders = [fact for row in rows for fact in row.entry.facts if isinstance(fact, Ordered) and fact.verb in OVERTAKES]
+    # What is not saved yet is told by the agent itself.
+    told = f"{orders[-1].by} {OVERTAKES[orders[-1].verb]}" if orders else ask.agent().reason
+    return f"{ask.name} is to run again: {told}. See: phoenixctl explain {ask.name}"
 
 
 ALL_DOWN = "every agent is stopped, and phoenixd ends"
@@ -247,4 +273,4 @@ def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> R
     return Reply({"message": message, "done": done}, said(message), code, 200 if done else 202, afterwards)
 
 
-PAGE_KEYS = ("width", "colour", "look")
+PAGE_KEYS = ("width", "colour", "zone", "look")

@@ -137,7 +137,7 @@ async def _of_files(ask: Ask, seat: Seat, holder: Agent | None) -> tuple[Check, 
         for path in (tree.paths.plan(phase), tree.paths.context(phase))
         if line_count(tree.files.get(path, b"")) > most
     ]
-    ways = "phoenixctl phase split, phase archive, or phase summarise"
+    ways = "phase archive, phase summarise, or phoenixctl phase split"
     told = f"{'; '.join(long[:5])}. Shorten: {ways}" if long else f"no file of a phase has over {most} lines"
     return (*found, Check(name, not long, told))
 

@@ -7,9 +7,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Mapping, Sequence
 
-from phoenixd.api import problems
 from phoenixd.api.exchange import Ask, Reply
-from phoenixd.api.handlers.acting import selected
 from phoenixd.api.pages import log as pages
 from phoenixd.api.pages.layout import Page, page
 from phoenixd.api.problems import Problem
@@ -17,7 +15,6 @@ from phoenixd.api.representation import Json
 from phoenixd.api.service import LogReader
 from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import selection
-from phoenixd.core.decision import Refusal
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import is_other, shown
@@ -96,7 +93,7 @@ class _Names:
 
     def __init__(self, ask: Ask, chosen: tuple[str, ...]) -> None:
         self._ask = ask
-        self._selector = selected(str(ask.arguments["select"]))
+        self._selector = ask.selector() or selection.EVERYBODY
         self._by_name = all(term.key == selection.NAME for term in self._selector.terms)
         self._names = chosen
         self._agents: object = None
@@ -160,10 +157,7 @@ def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
 def _chosen(ask: Ask) -> tuple[str, ...]:
     """Whom it is about; a name that is not there is refused, as is nothing at all."""
     known = subjects(project(ask.service.fleet(), ask.service.now()))
-    found = selection.choose(selected(str(ask.arguments["select"])), known)
-    if isinstance(found, Refusal):
-        raise problems.of_refusal(found)
-    return found
+    return ask.choose(ask.selector() or selection.EVERYBODY, known)
 
 
 def _most(ask: Ask) -> int:
@@ -176,7 +170,7 @@ def _since(ask: Ask) -> float | None:
     if words is None:
         return None
     try:
-        return parse_past(str(words), ask.service.now().wall, None)
+        return parse_past(str(words), ask.service.now().wall, ask.zone)
     except ValueError as error:
         raise Problem("invalid", str(error), f"phoenixctl log --since {meant_past(str(words))}") from None
 

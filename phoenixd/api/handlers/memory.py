@@ -41,8 +41,9 @@ async def memory_list(ask: Ask) -> Reply:
 async def memory_share(ask: Ask) -> Reply:
     path, withdrawn = ask.arguments["path"], ask.arguments["withdraw"]
     if (path is None) == (withdrawn is None):
-        why = "nothing says what to share" if path is None else "a file is shared, or a project's are taken back"
-        raise Problem("invalid", why, f"phoenixctl memory share PATH, or --withdraw PROJECT; see: {SEE}")
+        why = "nothing says what to share: PATH, or --withdraw PROJECT"
+        why = why if path is None else "a file is shared, or a project's are taken back"
+        raise Problem("invalid", why, SEE)
     if withdrawn is not None:
         names = await _heeded(ask.service.withdraw_memory(str(withdrawn)))
         message = f"{len(names)} texts that {withdrawn} had shared are taken back; {KEPT}" if names else (

@@ -13,6 +13,7 @@ from phoenixd.api.pages.inbox import inbox as inbox_page
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.alerts import next_command
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING
@@ -50,6 +51,10 @@ def _have_all(missing: Set[int], why: Callable[[int], Problem]) -> None:
 
 def not_waiting(fleet: Fleet, number: int) -> Problem:
     """Why nothing is told of an open item."""
+    of_nobody = next((one for one in fleet.alerts if one.id == number), None)
+    if of_nobody is not None:
+        why = f"#{number} is of no agent, and takes no answer: {of_nobody.kind}: {of_nobody.text}"
+        return Problem("not_found", why, next_command(of_nobody.kind, None))
     if 0 < number < fleet.next_item:
         why = f"nothing waits under #{number}: it was answered, or is gone"
         return Problem("not_found", why, f"phoenixctl inbox {number} --closed")
@@ -125,7 +130,7 @@ async def show_usage(ask: Ask) -> Reply:
     words, since = ask.arguments["since"], None
     if words is not None:
         try:
-            since = parse_past(str(words), ask.service.now().wall, None)
+            since = parse_past(str(words), ask.service.now().wall, ask.zone)
         except ValueError as error:
             raise Problem("invalid", str(error), "GET /v1/agents/NAME/usage?since=8h") from None
     found = await ask.service.journal.usage(

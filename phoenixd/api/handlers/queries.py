@@ -17,12 +17,15 @@ from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
+from phoenixd.api.pages.headline import needed
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
+from phoenixd.api.row import alert
 from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import condition, glance, restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.alerts import pressing
 from phoenixd.core.breaker import Open
 from phoenixd.core.facts import Ordered, RunEnded
 from phoenixd.core.inbox import inbox as all_items
@@ -70,9 +73,14 @@ async def prompt(ask: Ask) -> Reply:
 
 
 async def inbox(ask: Ask) -> Reply:
-    items = open_items(ask, chosen(ask))
-    body = {"items": [representation.item(item) for item in items]}
-    return Reply(body, lambda here: text_inbox.inbox(items, here))
+    names, fleet = chosen(ask), ask.service.fleet()
+    items, of_nobody = open_items(ask, names), pressing(fleet.alerts) if names is None else ()
+    seen = [one for one in glance.glances(fleet, ask.service.now()) if names is None or one.name in names]
+    body = {
+        "items": [representation.item(item) for item in items],
+        "alerts": [alert(one) for one in of_nobody],
+    }
+    return Reply(body, lambda here: text_inbox.inbox(items, here, of_nobody, needed(seen, of_nobody)))
 
 
 async def show_item(ask: Ask) -> Reply:
@@ -270,7 +278,7 @@ async def _start(ask: Ask, words: str, remedy: str) -> float:
     if words == "last":
         return await ask.chronicle.last_look(ask.caller.uid, now)
     try:
-        return parse_past(words, now, None)
+        return parse_past(words, now, ask.zone)
     except ValueError as error:
         raise Problem("invalid", str(error), remedy) from None
 

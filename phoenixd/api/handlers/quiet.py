@@ -29,7 +29,7 @@ async def mute_agent(ask: Ask) -> Reply:
         raise Problem("invalid", LENGTHS, f"phoenixctl mute {ask.name} --for 1h")
     await _order(ask, MuteRequested(ask.name, seconds, ask.caller.name, act_of(ask)))
     now = ask.service.now().wall
-    until = Page(now).start(now + seconds)
+    until = Page(now, zone=ask.zone).start(now + seconds)
     words = f"{ask.name} is muted for {format_duration(seconds)}, until {until}: its alerts stand, and nobody is told"
     return _outcome(ask, f"{words}. See: phoenixctl status {ask.name}")
 

@@ -66,8 +66,8 @@ async def restore_resonance(ask: Ask) -> Reply:
         return _told(await _marked(ask, ask.agent()), "being restored")
     found = await ask.service.rebuild_marker(ask.name)
     if found is None:
-        why = f"no footer of {ask.name} is found in its transcript"
-        raise Problem("not_found", why, f"phoenixctl resonance restore {ask.name}, which begins a new session")
+        why = f"no footer of {ask.name} is found in its transcript; a restoration begins a new session"
+        raise Problem("not_found", why, f"phoenixctl resonance restore {ask.name}")
     new = "; its phrase is not known any more, and another one stands for it" if found.phrase_lost else ""
     message = f"the papers of {ask.name} are made anew: role {found.role}, state {found.state}{new}"
     return _told(await _marked(ask, agent), message, whole=True)

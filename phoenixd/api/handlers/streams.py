@@ -125,7 +125,7 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
         if words == "last":
             return 0, await ask.chronicle.last_look(ask.caller.uid, now)
         try:
-            return 0, parse_past(words, now, None)
+            return 0, parse_past(words, now, ask.zone)
         except ValueError as error:
             raise Problem("invalid", str(error), f"phoenixctl events --since {meant_past(words)}") from None
     if ask.arguments["lines"] is not None:

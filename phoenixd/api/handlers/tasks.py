@@ -30,7 +30,7 @@ from phoenixd.errors import PhoenixdError
 MOST_AFTER = 20
 COMMAND, PROMPT = "command", "{prompt}"
 SEE = "phoenixctl task status"
-WHO = "phoenixctl task run --project PROJECT PROMPT, or --agent NAME"
+WHO = "phoenixctl task run --agent NAME PROMPT"
 _ID = re.compile(r"t[0-9]{1,9}")
 
 
@@ -253,8 +253,9 @@ def _require_prompt(spec: AgentSpec, leader: Agent) -> None:
     """Refuse a command that gets no prompt: it would be the orchestrator's own program once more, and no worker."""
     if spec.harness != COMMAND or spec.prompt_via == "paste" or PROMPT in (*spec.argv, *spec.fresh_args):
         return
-    said_why = f"the command of {_name(leader)} takes no prompt: it would begin a second time, and not do the task"
-    raise Problem("invalid", said_why, "phoenixctl task run --agent NAME PROMPT, or an argument {prompt} in its argv")
+    said_why = f"the command of {_name(leader)} takes no prompt: it would begin a second time, and not do the task; "
+    said_why += "its argv needs an argument {prompt}, or another agent does it"
+    raise Problem("invalid", said_why, "phoenixctl task run --agent NAME PROMPT")
 
 
 def _name(agent: Agent) -> str:

@@ -14,7 +14,7 @@ from phoenixd.core.seat.finding import meant
 CODES = {"OK": exits.OK, "WARNING": exits.OK, "HANDOFF": exits.CONDITION, None: exits.FAILED}
 """phoenixctl's exit code by the verdict; unknown is a failure, and never taken for room that is left."""
 
-WAYS = "phoenixctl tokens check NAME, or --session-id ID; from inside a pane neither is needed"
+WAYS = "phoenixctl tokens check NAME"
 
 
 async def tokens_check(ask: Ask) -> Reply:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from phoenixd.api import exits, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages import agent as text_agent
-from phoenixd.api.pages import status as text
+from phoenixd.api.pages.next_commands import answer_command
 from phoenixd.api.problems import Problem
 from phoenixd.core import condition
 from phoenixd.core.agent.state import Quarantined
@@ -60,7 +60,7 @@ class _Wait:
             message = told
         elif asks:
             why = f": {row.waiting_for}" if row.waiting_for else ""
-            remedy = text.answer_command(row) if row.is_running else f"phoenixctl explain {name}"
+            remedy = answer_command(row) if row.is_running else f"phoenixctl explain {name}"
             message = f"not {self.wanted} until a person helps: {told}{why}. See: phoenixctl inbox; {remedy}"
         else:
             # Without a number: phoenixctl asks in rounds, and only it knows for how long in all.

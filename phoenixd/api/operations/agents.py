@@ -120,7 +120,9 @@ AGENTS: tuple[Operation, ...] = (
             ),
             wait("return when nothing of it is left; it always does", default=True), timeout("1m"), *TEXT_FORM,
         ),
-        method="POST", path="/v1/agents/{name}/stop", rights="operate", response="Outcome", exits=(NOT_NOW, TIMED_OUT),
+        method="POST", path="/v1/agents/{name}/stop", rights="operate", response="Outcome", exits=(
+            (6, "the agent's present state does not allow it, or it was ordered to run again meanwhile"), TIMED_OUT,
+        ),
     ),
     Operation(
         "restart_agent", ("restart",), "End the present run and start a new one",

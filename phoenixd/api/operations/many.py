@@ -25,7 +25,7 @@ EXPECT = Parameter(
     maximum=MOST_EXPECTED, hidden=True,
 )
 MANY = (
-    Parameter("select", "body", "string", "names and selectors: see help select", default="", hidden=True),
+    Parameter("select", "body", "string", "names and selectors: see help select", hidden=True),
     Parameter("dry_run", "body", "boolean", "only show whom it means", default=False, hidden=True),
     EXPECT,
 )
@@ -68,7 +68,7 @@ MANY_AGENTS: tuple[Operation, ...] = (
         "read_log", ("log",), "What agents said and did, a line each, out of their transcripts",
         (
             WHICH,
-            Parameter("select", "query", "string", "names and selectors: see help select", default="", hidden=True),
+            Parameter("select", "query", "string", "names and selectors: see help select", hidden=True),
             FOLLOW,
             Parameter("grep", "local", "string", "only lines with this regular expression", flag="--grep", short="-g"),
             Parameter("since", "query", "string", "from then on: 8h, 18:00, yesterday, a date", flag="--since"),

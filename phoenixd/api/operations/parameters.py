@@ -26,6 +26,10 @@ CHOSEN = (SEVERAL, WHICH, ONLY_SHOW, YES)
 NEW_NAME = Parameter("name", "body", "string", "name of the new agent", required=True, pattern=NAME_PATTERN)
 WIDTH = Parameter("width", "query", "integer", "columns of the text", default=80, minimum=20, maximum=1000, hidden=True)
 COLOUR = Parameter("colour", "query", "boolean", "colour the text's signs", default=False, hidden=True)
+ZONE = Parameter(
+    "zone", "query", "string", "the reader's TZ, by which times are read and shown; default: the machine's",
+    hidden=True,
+)
 LOOK = Parameter("look", "query", "boolean", "a person reads this: remember when", default=False, hidden=True)
 FOLLOW = Parameter("follow", "local", "boolean", "go on as it changes", flag="--follow", short="-f", default=False)
 PLACES = (
@@ -38,7 +42,7 @@ CONFIG = Parameter("config", "local", "string", "configuration file or directory
 FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
 LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
-TEXT_FORM = (WIDTH, COLOUR)
+TEXT_FORM = (WIDTH, COLOUR, ZONE)
 SELECT = Parameter(
     "select", "query", "string", "which agents: names, patterns, s: h: k: p: l: needs:you, ! takes out", hidden=True,
 )
@@ -91,7 +95,7 @@ DECLARATION = (
     ),
     Parameter(
         "kind", "body", "string",
-        "what exit 0 means: resident stays down (within 10 s of its start: a failed start), loop goes on, ephemeral is "
+        "what exit 0 means: resident stays down (within 10 s of its start it is a crash), loop goes on, ephemeral is "
         "a job that is done; orchestrator is resident with handoffs",
         flag="--kind",
         choices=("resident", "loop", "orchestrator", "ephemeral"),

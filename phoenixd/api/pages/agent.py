@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
+from phoenixd.api.pages.agent_lines import call
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, wrap
-from phoenixd.api.pages.status import call, next_commands
+from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.times import ago
 from phoenixd.api.values import Change, LoopCounts, Rechecked
 from phoenixd.clis import EXAMPLE
@@ -64,7 +65,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
         "muted": _muted(row, here),
         "wanted": row.desired,
         "kind": f"{row.kind}, {row.harness}",
-        "restarts": str(row.restarts),
+        "restarts": f"{row.restarts}, those that were ordered among them" if row.restarts else "0",
         "link": f"lost for {ago(here.now - row.deaf.since_wall)}: {row.deaf.why}" if row.deaf is not None else "",
         "refused": refused(row),
         "alerts": "; ".join(f"{one.kind} for {ago(here.now - one.raised_wall)}: {one.text}" for one in row.untold),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from phoenixd.api.cases import Replayed
 from phoenixd.api.pages.facts import in_words
 from phoenixd.api.pages.findings import alike
-from phoenixd.api.pages.layout import SET_IN, Page, clip, counted, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, counted, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
@@ -45,11 +45,12 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
 def _listed(group: Sequence[Case], here: Page) -> str:
     """One Case, or several of which the same is to be told: then what differs stands behind each of them."""
     one = group[0]
+    detail = _words(one.detail)
     often = f"{counted(one.incidents, 'time')}, {counted(one.treatments, 'treatment')}"
     if len(group) == 1:
-        return f"{one.id} {one.detail}: {one.scope}, {often}, {one.outcome}, {here.minute(one.newest)}"
+        return f"{one.id} {detail}: {one.scope}, {often}, {one.outcome}, {here.minute(one.newest)}"
     each = ", ".join(f"{case.id} {case.scope} {here.clock(case.newest)}" for case in group)
-    return f"{len(group)} Cases of {one.detail}, each {often}, {one.outcome}: {each}"
+    return f"{len(group)} Cases of {detail}, each {often}, {one.outcome}: {each}"
 
 
 def case(found: clinic.Case, here: Page, reader: str = "") -> str:
@@ -63,7 +64,7 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
         )
     for seen in found.triage[-NEWEST:]:
         known = in_words({name: value for name, value in seen.evidence.items() if name not in NOT_LISTED})
-        occasion = seen.occasion.replace("_", " ")
+        occasion = _words(seen.occasion)
         lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {occasion}: {known}", here)
     lines += _said(found, here)
     pane = _pane(found)
@@ -72,7 +73,7 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     lines += ["", "diagnosis"]
     if pane and found.diagnosis is None:
         # No rule reads the words of a screen; a person does.
-        told = f"unknown{f', {found.detail}' if found.detail else ''}: no rule knows why. Its terminal ended with"
+        told = f"{_unknown(found)}: no rule knows why. Its terminal ended with"
         lines += [*_below(told, here), *_cited(pane[-PANE_LINES:], here)]
     else:
         lines += _below(_diagnosis(found), here)
@@ -139,9 +140,11 @@ def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
     said = f"Case {name}: today's rules make {told} diagnosis{whole}; treatments that were tried are not compared"
     lines = wrap(said, here.width, SET_IN)
     for one in found:
-        lead = f"{'!' if one.differs or one.problem else '.'} {one.agent} run {one.incarnation}, {one.occasion}: "
-        then = f"{one.then_cause or 'unknown'} ({one.then_rule})"
-        now = f"; now {one.now_cause or 'unknown'} ({one.now_rule})" if one.differs else ""
+        lead = (
+            f"{'!' if one.differs or one.problem else '.'} {one.agent} run {one.incarnation}, {_words(one.occasion)}: "
+        )
+        then = f"{_words(one.then_cause or 'unknown')} ({one.then_rule})"
+        now = f"; now {_words(one.now_cause or 'unknown')} ({one.now_rule})" if one.differs else ""
         told = one.problem or f"{then}{now}; untried, it begins with {one.treatment}"
         lines += wrap(f"{lead}{told}", here.width, SET_IN)
     return page(lines)
@@ -149,10 +152,16 @@ def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
 
 def _diagnosis(found: clinic.Case) -> str:
     if found.diagnosis is None:
-        return f"unknown{f', {found.detail}' if found.detail else ''}: {found.rule or 'no rule knows it'}"
+        return f"{_unknown(found)}: {found.rule or 'no rule knows it'}"
     told = found.diagnosis
     detail = f" ({told.detail})" if told.detail else ""
     return f"{told.root_cause.replace('_', ' ')}{detail}, confidence {told.confidence:.0%}: {told.explanation}"
+
+
+def _unknown(found: clinic.Case) -> str:
+    """That no cause is known, and what is known instead; of a CLI that says "unknown" itself the word stands once."""
+    detail = _words(found.detail or "")
+    return f"unknown, {detail}" if detail not in ("", "unknown") else "unknown"
 
 
 def _prescribed(one: clinic.Prescription) -> str:
@@ -162,15 +171,27 @@ def _prescribed(one: clinic.Prescription) -> str:
 
 
 def _table(title: str, found: Sequence[Figure], here: Page) -> list[str]:
+    """A treatment a line; below its words stand its numbers where the page is too narrow for both, for none is cut."""
     lead = f"{pad(title, CAUSE_COLUMNS)} {pad('treatment', TREATMENT_COLUMNS)} {pad('harness', HARNESS_COLUMNS)}"
-    lines = [clip(f"{lead} healed treatment held     median", here.width)]
-    for one in found:
-        cause, detail, _, treatment, harness = one.group
-        name = detail or cause
-        row = f"{pad(name, CAUSE_COLUMNS)} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
-        row = f"{row} {one.healed:>6}"
-        lines.append(clip(f"{row} {_held(one):<18} {ago(one.seconds) if one.seconds is not None else '-'}", here.width))
+    rows = [(_of_whom(one), f"{one.healed:>6}", f"{_held(one):<18}", _median(one)) for one in found]
+    lines = [f"{lead} healed treatment held     median", *(" ".join(row) for row in rows)]
+    if max(map(columns, lines)) <= here.width:
+        return lines
+    lines = [clip(lead.rstrip(), here.width)]
+    for who, healed, held, median in rows:
+        said = f"healed {healed.strip()}, held {held.strip()}, median {median}"
+        lines += [clip(who, here.width).rstrip(), *_below(said, here)]
     return lines
+
+
+def _of_whom(one: Figure) -> str:
+    cause, detail, _, treatment, harness = one.group
+    name = pad(_words(detail or cause), CAUSE_COLUMNS)
+    return f"{name} {pad(treatment, TREATMENT_COLUMNS)} {pad(harness, HARNESS_COLUMNS)}"
+
+
+def _median(one: Figure) -> str:
+    return ago(one.seconds) if one.seconds is not None else "-"
 
 
 def _held(one: Figure) -> str:
@@ -189,6 +210,11 @@ def _when(at: str | None, here: Page) -> str:
     """A time of a record by the reader's clock; what is no time, as it stands there."""
     wall = read_time(at)
     return here.clock(wall) if wall is not None else at or "an unknown time"
+
+
+def _words(name: str) -> str:
+    """A name of the clinic's own, as people read it."""
+    return name.replace("_", " ")
 
 
 def _because(why: str) -> str:

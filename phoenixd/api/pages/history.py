@@ -7,6 +7,7 @@ from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, event_words
 from phoenixd.api.pages.agent import summary
+from phoenixd.api.pages.agent_lines import reason
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import (
     SET_IN,
@@ -19,7 +20,7 @@ from phoenixd.api.pages.layout import (
     with_command,
     wrap,
 )
-from phoenixd.api.pages.status import answer_choice, reason, side_by_side
+from phoenixd.api.pages.next_commands import answer_choice, side_by_side
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident

@@ -3,46 +3,75 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from phoenixd.api.pages.layout import Page, clip, columns, fold, name_column, pad, page, wrap
-from phoenixd.api.pages.status import AGE_COLUMNS
+from phoenixd.api.pages.agent_lines import AGE_COLUMNS
+from phoenixd.api.pages.layout import Page, clip, columns, counted, fold, name_column, pad, page, wrap
 from phoenixd.api.times import ago
-from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.standing import Ack, InboxItem, StandingAlert
+from phoenixd.core.alerts import next_command
 from phoenixd.core.question.call import ASKS, PLAN, QUESTION
 from phoenixd.core.question.render import render, title
 from phoenixd.core.question.reply import asked_in, is_reachable, limits
 
 QUARANTINED = "quarantined"
+NOBODY = "phoenixd"
+"""In place of a name, what no agent is at fault for."""
 INDENT = "  "
 DEEP = "    "
 GOES_ON = "  > "
 """Before what goes on below a line that is too long: no agent's words begin this far left."""
 
 
-def inbox(items: Sequence[InboxItem], here: Page) -> str:
-    """What waits for a person, oldest first."""
-    if not items:
+def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert] = (), needed: str = "") -> str:
+    """What waits for a person, oldest first. alerts: those of no agent; needed: how many need one, as `status` says."""
+    if not items and not alerts:
         return page(["Nothing waits for you. What happened: phoenixctl since last"])
-    new = [item for item in items if item.ack is None]
-    seen = [item for item in items if item.ack is not None]
-    wait = f"{len(new)} {'waits' if len(new) == 1 else 'wait'} for you, oldest first."
-    lines = [wait if new else "Nothing new waits for you.", *([""] if new else []), *_listed(new, items, here)]
+    there = [_Waiting.of(item) for item in items] + [_Waiting.of_nobody(one) for one in alerts]
+    there.sort(key=lambda one: (one.opened, one.id))
+    new, seen = [one for one in there if one.ack is None], [one for one in there if one.ack is not None]
+    wait = f"{counted(len(new), 'thing')} {'waits' if len(new) == 1 else 'wait'}, oldest first" if new else ""
+    heading = f"{needed}: {wait or 'nothing new waits'}." if needed else f"{wait or 'Nothing new waits'}."
+    lines = [*wrap(heading, here.width), *([""] if new else []), *_listed(new, there, here)]
     if seen:
-        lines += ["", f"{len(seen)} acknowledged, and not over:", *_listed(seen, items, here)]
+        lines += ["", f"{len(seen)} acknowledged, and not over:", *_listed(seen, there, here)]
+    if alerts:
+        lines += ["", f"what is of {NOBODY} alone: {next_command(alerts[-1].kind, None)}"]
     answerable = [item for item in items if item.answer_by == "answer"]
-    if not answerable:
-        return page([*lines, "", "".join(_instead((new or seen)[0]))])
-    return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
+    if answerable:
+        return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
+    first = next((item for item in items if item.ack is None), items[0] if items else None)
+    return page([*lines, *(["", "".join(_instead(first))] if first is not None else [])])
 
 
-def _listed(items: Sequence[InboxItem], beside: Sequence[InboxItem], here: Page) -> list[str]:
-    """An item a line, in columns that hold those beside them as well."""
-    width = name_column([item.agent for item in beside], here)
+@dataclass(frozen=True, slots=True)
+class _Waiting:
+    """A line of the list: an item, or an alert of no agent."""
+
+    id: int
+    whose: str
+    kind: str
+    title: str
+    opened: float
+    ack: Ack | None
+
+    @classmethod
+    def of(cls, item: InboxItem) -> _Waiting:
+        return cls(item.id, item.agent, item.kind, title(item) if item.text else "", item.opened_wall, item.ack)
+
+    @classmethod
+    def of_nobody(cls, one: StandingAlert) -> _Waiting:
+        return cls(one.id, NOBODY, one.kind, one.text, one.raised_wall, one.ack)
+
+
+def _listed(those: Sequence[_Waiting], beside: Sequence[_Waiting], here: Page) -> list[str]:
+    """What waits, a line each, in columns that hold those beside them as well."""
+    width = name_column([one.whose for one in beside], here)
     lines = []
-    for item in items:
-        lead = f"#{item.id:<5}{pad(item.agent, width)} {ago(here.now - item.opened_wall):>{AGE_COLUMNS}}  "
-        seen = f"{_seen(item, here)}: " if item.ack is not None else ""
-        said = f"{seen}{item.kind}: {title(item)}" if item.text else f"{seen}{item.kind}"
+    for one in those:
+        lead = f"#{one.id:<5}{pad(one.whose, width)} {ago(here.now - one.opened):>{AGE_COLUMNS}}  "
+        seen = f"{_seen(one.ack, here)}: " if one.ack is not None else ""
+        said = f"{seen}{one.kind}: {one.title}" if one.title else f"{seen}{one.kind}"
         lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
     return lines
 
@@ -51,15 +80,15 @@ def one(item: InboxItem, here: Page) -> str:
     """One item in full."""
     since = f"{ago(here.now - item.opened_wall)} ago"
     left = ", and that run is over: the answer goes with the next words that it is told" if item.left else ""
-    seen = f"; {_seen(item, here)}" if item.ack is not None else ""
+    seen = f"; {_seen(item.ack, here)}" if item.ack is not None else ""
     told = f"#{item.id} {item.kind} of {item.agent} (incarnation {item.incarnation}), {since}{left}{seen}"
     head = wrap(told, here.width)
     return page([*head, "", *_asked(item, here)])
 
 
-def _seen(item: InboxItem, here: Page) -> str:
+def _seen(ack: Ack, here: Page) -> str:
     """Who has seen it, and when."""
-    return f"seen by {item.ack.by} {ago(here.now - item.ack.at_wall)} ago" if item.ack is not None else ""
+    return f"seen by {ack.by} {ago(here.now - ack.at_wall)} ago"
 
 
 def advice(item: InboxItem) -> str:

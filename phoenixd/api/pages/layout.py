@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -14,6 +15,8 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
 ELLIPSIS = "..."
+OF_A_NUMBER = "0123456789.,"
+NUMBER_GOES_ON = re.compile(r"[.,]?[0-9]|%")
 UNCUT = 1000
 """The widest page that a client can ask for: what goes to a pipe or a file, where nothing is to be cut."""
 WHOLE = 1_000_000
@@ -120,7 +123,10 @@ def page_columns(asked: int) -> int:
 
 
 def clip(text: str, width: int) -> str:
-    """The cleaned text in at most `width` columns; where it was cut it ends with a whole word, and that is marked."""
+    """The cleaned text in at most `width` columns; where it was cut it ends with a whole word, and that is marked.
+
+    No number is cut: its beginning would be read as another one.
+    """
     text = clean(text)
     if columns(text) <= width:
         return text
@@ -134,12 +140,19 @@ def clip(text: str, width: int) -> str:
         if left < 0:
             break
         kept.append(character)
-    shown = "".join(kept)
+    shown = whole_numbers("".join(kept), text)
     if text[len(shown)] != " ":
         words = shown.rpartition(" ")[0]
         # Unless half of the room would be left empty by that.
         shown = words if columns(words) * 2 >= room else shown
     return shown.rstrip() + ELLIPSIS
+
+
+def whole_numbers(beginning: str, text: str) -> str:
+    """The beginning of a text without a number at its end that goes on in the text."""
+    is_cut = beginning[-1:] in OF_A_NUMBER and beginning.rstrip(".,")[-1:].isdigit()
+    is_cut = is_cut and NUMBER_GOES_ON.match(text, len(beginning)) is not None
+    return beginning.rstrip(OF_A_NUMBER) if is_cut else beginning
 
 
 def pad(text: str, width: int) -> str:

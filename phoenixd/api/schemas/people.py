@@ -92,7 +92,7 @@ PEOPLE: dict[str, Schema] = {
         }
     ),
     "OneItem": an_object({"item": ref("Item")}),
-    "Inbox": an_object({"items": a_list(ref("Item"))}),
+    "Inbox": an_object({"items": a_list(ref("Item")), "alerts": a_list(ref("Alert"))}),
     "Since": an_object(
         {
             "from": or_null(TIME),

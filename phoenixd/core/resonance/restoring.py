@@ -249,7 +249,7 @@ def _held_up(agent: Agent, known: Resonance, going: Restoration) -> Decision:
     """The turn in which it works does not end, so it is neither renewed nor asked: a person is told, once a step."""
     left = "works on without the front of its context" if going.step is Step.SEED else "works unverified after a loss"
     said = f"it {left}: its turn has not ended for an hour"
-    remedy = f"phoenixctl restart {agent.name} --fresh ends that turn, and begins anew with the brief"
+    remedy = f"What ends that turn, and begins anew with the brief: phoenixctl restart {agent.name} --fresh"
     told = replace(agent, resonance=replace(known, restoration=replace(going, tells=True)))
     return Decision(told, (Alert(agent.name, CHECKS, f"{said}. {remedy}"),), f"restoration: {said}")
 

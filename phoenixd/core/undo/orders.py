@@ -133,7 +133,7 @@ def _held(fleet: Fleet, agent: Agent, act: Undoable) -> tuple[str, str] | None:
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
     if agent.removing:
-        return _refused(agent, f"{act.agent} is still being removed", f"phoenixctl undo {act.agent}, again in a moment")
+        return _refused(agent, f"{act.agent} is being removed still: wait a moment", f"phoenixctl undo {act.agent}")
     by = f"{by}, who took the {act.verb} back"
     returning = _returning(agent, act)
     match agent.state:
@@ -144,7 +144,7 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return Decision(agent, reason=f"undo asked by {by}: it runs already")
         case Stopping() | BackingOff() | Parked() if act.verb == "fresh":
             why = f"{act.agent} is between two runs: its fresh start can be taken back once it runs"
-            return _refused(agent, why, f"phoenixctl undo {act.agent}, once it runs")
+            return _refused(agent, why, f"phoenixctl undo {act.agent}")
         case _ if act.verb != "fresh" and agent.desired is Desired.RUNNING:
             return Decision(agent, reason=f"undo asked by {by}: it is to run already")
         case Stopped() if act.quarantine is not None and agent.incarnation == act.incarnation:

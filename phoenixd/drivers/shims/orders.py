@@ -116,7 +116,7 @@ class Orders:
         if self._is_too_old(peer.hello):
             raise ShimFailed(
                 f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",
-                remedy="phoenixctl down --agents, then: phoenixctl up",
+                remedy="phoenixctl down --agents && phoenixctl up",
             )
         peer.link.send(message)
 

@@ -1,0 +1,89 @@
+"""The commands that a page ends with: what to type next, and how what an agent asks is answered."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from phoenixd.api.pages.layout import Page
+from phoenixd.core.alerts import next_command
+from phoenixd.core.condition import BY_EXCEPTION, URGENCY
+from phoenixd.core.glance import Seen
+from phoenixd.core.projection import Row
+from phoenixd.core.question.call import PLAN, QUESTION
+from phoenixd.core.question.reply import is_reachable, limits
+
+SINCE = "since you looked: phoenixctl since last"
+
+
+def as_row(one: Seen) -> Row:
+    """For who has rows already."""
+    assert isinstance(one, Row)
+    return one
+
+
+def next_commands(rows: Sequence[Seen], here: Page, whole: Callable[[Seen], Row] = as_row) -> str:
+    """The command that the most urgent of these agents asks for, and a second one where it fits."""
+    return side_by_side(*_commands(rows, whole), here)
+
+
+def side_by_side(first: str, second: str, here: Page) -> str:
+    """Two hints on one line, or only the first: a command that is cut is none."""
+    return f"{first}     {second}" if len(first) + len(second) + 5 <= here.width else first
+
+
+def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, str]:
+    row = whole(
+        min(
+            rows,
+            key=lambda row: (
+                URGENCY.index(row.group), row.is_acknowledged, row.activity != "waiting", row.since, row.name,
+            ),
+        )
+    )  # fmt: skip
+    why = f"why: phoenixctl explain {row.name}"
+    if row.group == "needs_you":
+        if row.activity == "waiting" or answer_from_afar(row):
+            return f"answer: {answer_choice(row)}", why
+        return why, _remedy(row)
+    if row.group in BY_EXCEPTION:
+        return why, SINCE
+    if len(rows) == 1:
+        if row.state == "starting":
+            return f"next: phoenixctl wait {row.name} --for running", why
+        return f"next: phoenixctl {'attach' if row.pid is not None else 'start'} {row.name}", why
+    return "each agent: phoenixctl status --all", SINCE
+
+
+def _remedy(row: Row) -> str:
+    """What helps an agent that asks nothing: a start where nothing runs, else what its alert asks for."""
+    if row.pid is None:
+        return f"again: phoenixctl start {row.name}"
+    alert = row.pressing
+    remedy = next_command(alert.kind, row.name) if alert is not None else f"phoenixctl attach {row.name}"
+    if remedy != f"phoenixctl explain {row.name}":
+        return f"do: {remedy}"
+    return f"seen: phoenixctl ack {alert.id}" if alert is not None and alert.ack is None else SINCE
+
+
+def answer_from_afar(row: Row) -> int:
+    """The number by which what it asks can be answered from afar; 0 where it cannot."""
+    return row.item.id if row.item is not None and is_reachable(row.item) else 0
+
+
+def answer_command(row: Row) -> str:
+    """How what it asks is answered."""
+    number = answer_from_afar(row)
+    return f"phoenixctl answer {number}" if number else f"phoenixctl attach {row.name}"
+
+
+def answer_choice(row: Row) -> str:
+    """The same with the words that its kind takes. Typed as it stands it decides nothing: a person has to choose.
+
+    Of a question the number alone: `answer N` shows its options, and any word after it would be sent as the answer.
+    """
+    command, item = answer_command(row), row.item
+    if item is None or not answer_from_afar(row) or item.kind == QUESTION:
+        return command
+    if limits(item):
+        return f'{command} deny "REASON"'
+    return f"{command} {'approve' if item.kind == PLAN else 'allow'}/deny"

@@ -1,0 +1,56 @@
+"""`status --watch` prints a line for each change that it shows, and none twice."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from phoenixd.ctl import calls
+from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.watch import _Watched
+
+ROW: dict[str, Any] = {
+    "name": "docs", "incarnation": 1, "group": "resting", "state": "parked", "activity": None, "waiting_for": None,
+    "parked_until": "2026-11-21T09:00:00Z", "item": None, "reason": "rate limit of claude",
+}  # fmt: skip
+
+
+def told(capsys: pytest.CaptureFixture[str], *changes: dict[str, Any], as_json: bool = False) -> list[str]:
+    """What is printed of these rows one after the other, without the time before each line."""
+    watched = _Watched(Command(("status",), calls.operation("list_agents"), {}, None, as_json))
+    for change in changes:
+        watched.hear("agent", json.dumps({**ROW, **change}))
+    lines = capsys.readouterr().out.splitlines()
+    return lines if as_json else [line.partition(" ")[2] for line in lines]
+
+
+@pytest.mark.parametrize(
+    "change", [{"parked_until": "2026-11-21T09:30:00Z"}, {"parked_until": None}, {"activity": ""}], ids=str
+)
+def test_a_line_that_would_be_the_same_is_not_printed_again(
+    change: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert told(capsys, {}, change, {}) == [". docs  parked, rate limit of claude"]
+
+
+def test_what_changes_in_the_line_is_printed_also_back_and_forth(capsys: pytest.CaptureFixture[str]) -> None:
+    back = {"state": "running", "activity": "working", "group": "working"}
+    assert told(capsys, {}, back, {}) == [
+        ". docs  parked, rate limit of claude", "* docs  running, working", ". docs  parked, rate limit of claude"
+    ]  # fmt: skip
+
+
+def test_another_run_is_a_change_although_all_else_is_the_same(capsys: pytest.CaptureFixture[str]) -> None:
+    assert told(capsys, {}, {"incarnation": 2}) == [
+        ". docs  parked, rate limit of claude", ". docs  parked, rate limit of claude, incarnation 2"
+    ]  # fmt: skip
+
+
+def test_an_item_that_comes_and_one_that_takes_its_place_are_changes(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(told(capsys, {}, {"item": 7}, {"item": 8})) == 3
+
+
+def test_in_json_a_row_is_told_whatever_of_it_changed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert len(told(capsys, {}, {"parked_until": None}, as_json=True)) == 2
