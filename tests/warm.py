@@ -237,7 +237,10 @@ def _umask() -> int:
 
 
 def serve(link: socket.socket) -> list[str] | None:
-    """Fork as it is told, and tell how each ends; return its argv in each fork, and None when the tests are over."""
+    """Fork as it is told, and tell how each ends; return its argv in each fork.
+
+    None when the tests are over, or were killed: then what it forked is ended.
+    """
     children: dict[int, int] = {}
     branches: list[int] = []
     while True:
@@ -253,6 +256,10 @@ def serve(link: socket.socket) -> list[str] | None:
                 continue
             said, files, _, _ = socket.recv_fds(link, MESSAGE, 3)
             if not said:
+                # Nobody is left to end them: a daemon would keep its agents at work for ever.
+                for child, pid in children.items():
+                    if pid not in branches:
+                        signal.pidfd_send_signal(child, signal.SIGKILL)
                 return None
             order = json.loads(said)
             try:
