@@ -9,6 +9,7 @@ is begun before them, and each worker has a fork of it.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import errno
@@ -69,6 +70,12 @@ def popen(
     return forker.fork(argv, files, dict(env), os.fspath(cwd or Path.cwd()))
 
 
+def begin(module: str, *arguments: str, files: list[int], env: Mapping[str, str], cwd: Path | None) -> Forked:
+    """Start `python -m MODULE ...` warm, whatever it would read at its start; files: its output, errors and input."""
+    argv = [sys.executable, "-m", module, *arguments]
+    return _forker().fork(argv, files, dict(env), os.fspath(cwd or Path.cwd()))
+
+
 def run(
     argv: Sequence[str], *, capture_output: bool, text: bool, check: bool, input: str | None, env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
@@ -104,6 +111,17 @@ class Forked:
     def __init__(self, forker: Forker, pid: int, pidfd: int | None) -> None:
         self.pid, self._forker, self._pidfd = pid, forker, pidfd
         self.returncode: int | None = None
+
+    async def ended(self) -> int:
+        """The same as `wait`, for who has an event loop to go on with."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        if self._pidfd is not None:
+            loop.add_reader(self._pidfd, ended.set)
+            try:
+                await ended.wait()
+            finally:
+                loop.remove_reader(self._pidfd)
+        return self.wait()
 
     def poll(self) -> int | None:
         if self.returncode is None:
