@@ -29,6 +29,7 @@ from phoenixd.doctor import Doctor
 from phoenixd.doctor_agents import cli_findings, marker_findings, size_finding, version_finding, writer_finding
 from phoenixd.doctor_versions import AT_ONCE
 from phoenixd.errors import LaunchFailed, TerminalFailed
+from tests.ending import A_WHILE
 from tests.waiting import eventually
 
 
@@ -281,7 +282,7 @@ async def test_clis_are_asked_side_by_side(tmp_path: Path) -> None:
     for number in range(AT_ONCE):
         home = tmp_path / str(number)
         home.mkdir()
-        wait = f"while [ $(ls {tmp_path}/asked.* | wc -l) -lt {AT_ONCE} ]; do sleep 0.01; done"
+        wait = f"while [ $(ls {tmp_path}/asked.* | wc -l) -lt {AT_ONCE} ] && {A_WHILE}; do sleep 0.01; done"
         program(home, f": > {tmp_path}/asked.{number}; {wait}; echo '2.1.197 (Claude Code)'")
         agents[f"a{number}"] = claude_agent(tmp_path, name=f"a{number}", argv=(str(home / "claude"),))
 

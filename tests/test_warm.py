@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import signal
 import subprocess
 import sys
@@ -176,3 +177,20 @@ def test_a_worker_has_a_fork_of_what_its_parent_has_begun(module: Path) -> None:
     assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
     assert begin(warm.popen, module).wait(60) == 7, "its parent's still forks for its parent"
     assert ours == {one._process.pid for one in warm._both if one._process is not None}
+
+
+def test_a_daemon_ends_when_the_tests_that_began_it_were_killed(module: Path) -> None:
+    trunk = warm.Forker()
+    worker = warm.Forker(trunk)
+    with (module / "out").open("wb") as out:
+        line, files = [sys.executable, "-m", "says", "wait"], [out.fileno(), out.fileno()]
+        ours, theirs = (one.fork(line, files, {**os.environ}, os.fspath(module)) for one in (trunk, worker))
+    assert ours._pidfd is not None
+    assert theirs._pidfd is not None
+
+    worker._link.close()  # As the kernel does at a kill.
+
+    assert select.select([theirs._pidfd], [], [], 60)[0]
+    assert ours.poll() is None, "those of other workers go on"
+    trunk._link.close()
+    assert select.select([ours._pidfd], [], [], 60)[0]

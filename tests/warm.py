@@ -9,6 +9,7 @@ is begun before them, and each worker has a fork of it.
 
 from __future__ import annotations
 
+import asyncio
 import atexit
 import ctypes
 import errno
@@ -69,6 +70,12 @@ def popen(
     return forker.fork(argv, files, dict(env), os.fspath(cwd or Path.cwd()))
 
 
+def begin(module: str, *arguments: str, files: list[int], env: Mapping[str, str], cwd: Path | None) -> Forked:
+    """Start `python -m MODULE ...` warm, whatever it would read at its start; files: its output, errors and input."""
+    argv = [sys.executable, "-m", module, *arguments]
+    return _forker().fork(argv, files, dict(env), os.fspath(cwd or Path.cwd()))
+
+
 def run(
     argv: Sequence[str], *, capture_output: bool, text: bool, check: bool, input: str | None, env: Mapping[str, str]
 ) -> subprocess.CompletedProcess[str]:
@@ -104,6 +111,17 @@ class Forked:
     def __init__(self, forker: Forker, pid: int, pidfd: int | None) -> None:
         self.pid, self._forker, self._pidfd = pid, forker, pidfd
         self.returncode: int | None = None
+
+    async def ended(self) -> int:
+        """The same as `wait`, for who has an event loop to go on with."""
+        loop, ended = asyncio.get_running_loop(), asyncio.Event()
+        if self._pidfd is not None:
+            loop.add_reader(self._pidfd, ended.set)
+            try:
+                await ended.wait()
+            finally:
+                loop.remove_reader(self._pidfd)
+        return self.wait()
 
     def poll(self) -> int | None:
         if self.returncode is None:
@@ -237,7 +255,10 @@ def _umask() -> int:
 
 
 def serve(link: socket.socket) -> list[str] | None:
-    """Fork as it is told, and tell how each ends; return its argv in each fork, and None when the tests are over."""
+    """Fork as it is told, and tell how each ends; return its argv in each fork.
+
+    None when the tests are over, or were killed: then what it forked is ended.
+    """
     children: dict[int, int] = {}
     branches: list[int] = []
     while True:
@@ -253,6 +274,10 @@ def serve(link: socket.socket) -> list[str] | None:
                 continue
             said, files, _, _ = socket.recv_fds(link, MESSAGE, 3)
             if not said:
+                # Nobody is left to end them: a daemon would keep its agents at work for ever.
+                for child, pid in children.items():
+                    if pid not in branches:
+                        signal.pidfd_send_signal(child, signal.SIGKILL)
                 return None
             order = json.loads(said)
             try:

@@ -15,27 +15,18 @@ from pathlib import Path
 LINEAGES = 20
 
 
-def hop(place: Path, number: int) -> None:
-    """Be somebody else, for ever."""
-    hops = 0
-    while True:
-        if os.fork():
-            os._exit(0)
-        os.setsid()
-        hops += 1
-        if hops == 5:
-            (place / str(number)).touch()
-        time.sleep(0.002)
-
-
 def main() -> None:
     place = Path(sys.argv[1])
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     if "PHOENIX_RUN_ID" in os.environ:
         os.open(place / "alive", os.O_WRONLY)
+        sys.path.append(str(Path(__file__).resolve().parents[1]))
+        from ending import SECONDS, hop
+
+        until = time.monotonic() + SECONDS
         for number in range(LINEAGES):
             if os.fork() == 0:
-                hop(place, number)
+                hop(until, 0.002, lambda hops, mark=place / str(number): hops == 5 and mark.touch())
     while True:
         time.sleep(1000)
 

@@ -14,6 +14,7 @@ import pytest
 from phoenixd.config import read_configuration
 from phoenixd.demo.stage import Stage
 from tests.drivers.git.repositories import git, make_repository
+from tests.ending import A_WHILE
 
 pytestmark = pytest.mark.slow
 
@@ -84,7 +85,8 @@ def test_g10_g30_g55_f_cb_1_idle_on_a_dirty_tree_half_open_at_3_and_open_at_exac
 
 def test_g64_f_cb_9_the_count_survives_kill_9_of_the_daemon_between_4_and_5(stage: Stage, dirty: Path) -> None:
     wait = stage.root / "wait"
-    declare(stage, dirty, f'[ "$PHOENIX_INCARNATION" -lt 5 ] || while [ ! -e {wait} ]; do sleep 0.02; done')
+    waits = f"while [ ! -e {wait} ] && {A_WHILE}; do sleep 0.02; done"
+    declare(stage, dirty, f'[ "$PHOENIX_INCARNATION" -lt 5 ] || {waits}')
     stage.up()
     stage.until_running(NAME, 5)
     assert breaker(stage)["no_progress_count"] == 4
@@ -146,7 +148,7 @@ def test_x8b_two_agents_in_one_worktree_add_warns_and_the_breaker_says_so(stage:
 RESIDENT = """turn() { echo '{"prompt": "<task-notification> go on"}' | "$PHOENIX_HOOK" prompt-submit; sleep 0.4
     echo '{}' | "$PHOENIX_HOOK" stop; }
 "$PHOENIX_HOOK" session-start < /dev/null > /dev/null
-while :; do turn; sleep 0.1; done"""
+while [ $((turns += 1)) -lt 999 ]; do turn; sleep 0.1; done"""
 
 
 def test_residents_have_the_breaker_per_turn_where_it_is_asked_for(stage: Stage, dirty: Path) -> None:
@@ -221,7 +223,7 @@ def test_f_cb_10_a_loop_that_says_it_is_done_stays_down(stage: Stage, dirty: Pat
 
 def test_g45_stop_after_iteration_ends_with_the_iteration(stage: Stage, dirty: Path) -> None:
     go = stage.root / "go"
-    declare(stage, dirty, f"while [ ! -e {go} ]; do sleep 0.02; done; {COMMIT}")
+    declare(stage, dirty, f"while [ ! -e {go} ] && {A_WHILE}; do sleep 0.02; done; {COMMIT}")
     stage.up()
     stage.until_running(NAME, 1)
     stage.ask("stop", NAME, "--after-iteration")

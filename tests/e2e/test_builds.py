@@ -12,6 +12,7 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.e2e.puppet import Puppet
 from tests.e2e.test_hangs import explained, hook
+from tests.ending import A_WHILE
 
 pytestmark = pytest.mark.slow
 
@@ -21,11 +22,11 @@ SECRET = "sk-ant-0123456789abcdefghijkl"
 SHORT_LIVED = "awk 'BEGIN { for (i = 0; i < 200000; i++) x += i }'"
 WRITES = "head -c 2000000 /dev/zero >OVER.o"
 BUILD = (
-    f"for job in 1 2 3; do (until [ -e OVER ]; do {SHORT_LIVED}; done) & done; "
-    f"until [ -e OVER ]; do {WRITES}; {SHORT_LIVED}; done; wait"
+    f"for job in 1 2 3; do (while [ ! -e OVER ] && {A_WHILE}; do {SHORT_LIVED}; done) & done; "
+    f"while [ ! -e OVER ] && {A_WHILE}; do {WRITES}; {SHORT_LIVED}; done; wait"
 )
 """Compilers that live for a moment: no look at the processes meets most of them."""
-SPINNER = "import time\nwhile True:\n  print(end=chr(13) + 'collecting', flush=True)\n  time.sleep(0.1)"
+SPINNER = "import time\nfor _ in range(9999):\n  print(end=chr(13) + 'collecting', flush=True)\n  time.sleep(0.1)"
 BLOCKED = (
     f"echo {SECRET} >/dev/null; {shlex.quote(sys.executable)} -c {shlex.quote(SPINNER)} & "
     f"sleep 1000 | {shlex.quote(sys.executable)} -c 'input()'"

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import incarnations, survivors
+from tests.ending import A_WHILE
 
 SLEEP = 'argv = ["sleep", "100000"]\ncwd = "/"\n'
 
@@ -31,7 +32,7 @@ def test_p39_x20_f_proc_1_a_killed_agent_is_back_in_a_new_incarnation(stage: Sta
 
 def test_p53_p54_exit_zero_stays_down_also_over_a_restart_of_the_daemon(stage: Stage) -> None:
     leave = stage.root / "leave"
-    wait = f"while [ ! -e {leave} ]; do sleep 0.05; done"
+    wait = f"while [ ! -e {leave} ] && {A_WHILE}; do sleep 0.05; done"
     body = f'argv = ["sh", "-c", {json.dumps(wait)}]\ncwd = "/"\n'
     declare(stage, "a", body, more='[agent.a.restart]\nearly_exit = "0s"\n')
     stage.up()

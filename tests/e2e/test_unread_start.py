@@ -6,12 +6,13 @@ import json
 from typing import Any
 
 from phoenixd.demo.stage import Stage
+from tests.ending import A_WHILE
 
 PATIENCE = 60.0
 CLAUDE = """#!/bin/sh
 [ "$1" != --version ] || exec echo "2.1.197 (Claude Code)"
 echo "A release of another age"
-while [ ! -e {go} ]; do sleep 0.05; done
+while [ ! -e {go} ] && {a_while}; do sleep 0.05; done
 echo "{{\\"session_id\\": \\"$PHOENIX_SESSION_ID\\", \\"source\\": \\"startup\\"}}" | "$PHOENIX_HOOK" session-start
 exec sleep 100000
 """
@@ -38,7 +39,7 @@ def test_f_hb_7_a_screen_that_nobody_knows_becomes_an_item_which_its_first_hook_
     """It was shown as starting for ever, with no alert and an empty inbox."""
     cli, go, home = stage.root / "claude", stage.root / "go", stage.root / "home"
     home.mkdir()
-    cli.write_text(CLAUDE.format(go=go))
+    cli.write_text(CLAUDE.format(go=go, a_while=A_WHILE))
     cli.chmod(0o755)
     stage.declare("a", DECLARATION.format(cli=cli, cwd=home, home=home))
     stage.up()

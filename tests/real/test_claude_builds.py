@@ -11,6 +11,7 @@ import pytest
 
 from tests.e2e.census import survivors
 from tests.e2e.test_builds import BLOCKED, BUILD
+from tests.ending import A_WHILE
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
 from tests.real.claude_stage import ClaudeStage
@@ -38,7 +39,7 @@ def silence(last_evidence: str | None) -> float:
 def test_promise_4_a_build_of_25_minutes_scaled_completes_at_its_first_try(stage: ClaudeStage) -> None:
     over = stage.workspace / "over"
     build = BUILD.replace("OVER", shlex.quote(str(over)))
-    told = "while :; do echo compiling; sleep 0.2; done & told=$!"
+    told = f"while {A_WHILE}; do echo compiling; sleep 0.2; done & told=$!"
     stage.scenario.add(bash(f"{told}; {build.removesuffix('wait')} kill $told; wait"))
     stage.up(keys=KEYS)
     first = stage.asked()

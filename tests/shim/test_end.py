@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ending import A_WHILE, ALARM
 from tests.shim.pane import DEADLINE, Daemon, Pane, is_running
 from tests.waiting import eventually_sync
 
@@ -101,7 +102,7 @@ def test_f_proc_2_no_marker_for_an_exit_zero_that_the_lost_terminal_forced(open_
     """Gemini exits 0 when it is hung up: that is no wish to stay down."""
     pane = open_pane()
     daemon = pane.daemon()
-    started = daemon.start(["sh", "-c", "while [ ! -e go ]; do sleep 0.01; done"])
+    started = daemon.start(["sh", "-c", f"while [ ! -e go ] && {A_WHILE}; do sleep 0.01; done"])
     # Agent and terminal are both gone by the time the shim looks; the hang-up itself makes it go on.
     pane.process.send_signal(signal.SIGSTOP)
     (pane.room / "go").touch()
@@ -207,7 +208,11 @@ def test_one_shim_for_each_agent(pane: Pane, daemon: Daemon) -> None:
     assert daemon.hello()["run"]["pid"] == started["pid"]
 
 
-LOOKS = "import sys\nfrom phoenixd.runs import is_locked\nprint(flush=True)\nwhile True: is_locked(sys.argv[1])"
+LOOKS = f"""{ALARM}
+import sys
+from phoenixd.runs import is_locked
+print(flush=True)
+while True: is_locked(sys.argv[1])"""
 
 
 def test_a_shim_gets_its_directory_however_often_somebody_looks_whether_one_lives(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ending import A_WHILE
 from tests.shim.pane import Daemon, sleeps_without_a_deadline
 from tests.shim.posting import Poster
 from tests.waiting import eventually_sync
@@ -21,7 +22,7 @@ def switches(pid: int) -> int:
 @pytest.mark.parametrize("situation", ["nothing runs", "an agent lives", "an agent talks to its terminal"])
 def test_an_idle_shim_does_not_wake_up(daemon: Daemon, situation: str) -> None:
     if situation != "nothing runs":
-        noisy = "while :; do echo x; sleep 0.01; done" if "talks" in situation else "exec sleep 1000"
+        noisy = f"while {A_WHILE}; do echo x; sleep 0.01; done" if "talks" in situation else "exec sleep 1000"
         daemon.start(["sh", "-c", noisy])
         if "talks" not in situation:
             # A hook arms two deadlines, the beat's and the request's: both must be gone again.

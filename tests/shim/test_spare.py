@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests.ending import A_WHILE
 from tests.shim.pane import Daemon
 
 SHIM = Path(__file__).parents[2] / "phoenixd/shim"
@@ -85,7 +86,7 @@ def test_one_that_was_meddled_with_is_not_used(spare: Any, record: Path, what: s
 def test_an_agent_that_forges_it_is_recorded_as_it_ended(daemon: Daemon) -> None:
     daemon.run_to_end(["sh", "-c", "exit 3"])
     beside = daemon.pane.state / BESIDE
-    forge = f"until [ -e {beside} ]; do sleep 0.01; done; rm {beside}; echo '{{}}' > {beside}; exit 4"
+    forge = f"while [ ! -e {beside} ] && {A_WHILE}; do sleep 0.01; done; rm {beside}; echo '{{}}' > {beside}; exit 4"
 
     exited = daemon.run_to_end(["sh", "-c", forge])
 

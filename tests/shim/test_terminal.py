@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ending import A_WHILE
 from tests.shim.pane import DEADLINE, Daemon, Pane, sleeps_without_a_deadline
 from tests.waiting import eventually_sync
 
@@ -139,7 +140,7 @@ def test_what_a_past_run_left_stays_above_the_next_one(tmux_pane: TmuxPane) -> N
 
 
 def test_ctrl_c_reaches_the_agent_and_not_the_shim(daemon: Daemon) -> None:
-    daemon.give(daemon.pane.order(["sh", "-c", "trap 'exit 130' INT; echo now; while :; do sleep 0.01; done"]))
+    daemon.give(daemon.pane.order(["sh", "-c", f"trap 'exit 130' INT; echo now; while {A_WHILE}; do sleep 0.01; done"]))
     daemon.pane.shows("now\r\n")
     daemon.pane.type(b"\x03")
     assert daemon.expect("exited")["code"] == 130

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.ending import TESTS
 from tests.shim.pane import DEADLINE, Daemon, is_running
 from tests.shim.test_pure import load
 from tests.waiting import eventually_sync
@@ -53,16 +54,13 @@ time.sleep(271828)
 """
 
 # Twenty lineages that leave session and pid every few milliseconds: who looks and then kills is too late.
-STORM = r"""
+STORM = f"""
 import os, sys, time
-def lineage(first):
-    for generation in range(1 << 62):
-        time.sleep(0.002)
-        if first and generation == 20: open(sys.argv[1], "w").close()
-        if os.fork(): os._exit(0)
-        os.setsid()
+sys.path.append({TESTS!r})
+from ending import SECONDS, hop
+until = time.monotonic() + SECONDS
 for number in range(20):
-    if os.fork() == 0: lineage(number == 19)
+    if os.fork() == 0: hop(until, 0.002, lambda hops: number == 19 and hops == 20 and open(sys.argv[1], "w").close())
 time.sleep(271828)
 """
 

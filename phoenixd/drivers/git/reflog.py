@@ -19,6 +19,10 @@ from typing import Literal, NamedTuple
 TAIL = 128 << 10
 """Bytes that are read of a log, from its end: some 700 moves."""
 MOST_MESSAGE = 300
+LAG = 0.02
+"""Seconds by which a file's time may lag behind ours: the kernel gives it the time of its last tick."""
+WHOLE_SECONDS = 2.0
+"""The same where a file system keeps no fractions."""
 USUAL = (b"main", b"master", b"trunk", b"develop", b"HEAD")
 """Branches of a remote that everybody works from."""
 
@@ -73,18 +77,21 @@ def mark_of(path: bytes) -> str:
     found = _tail(path)
     if found is None or not found[0]:
         return ""
-    size, content = found
+    size, content, _ = found
     line = content[content.rfind(b"\n", 0, -1) + 1 :]
     return f"{size}:{len(line)}:{_digest(line)}"
 
 
 def appended(path: bytes, mark: str | None, since: float) -> Appended:
-    """What a log has gained. mark: None for a log that was not looked at then, so that only the times of its lines can
-    tell. since: wall seconds of the mark. One without a line is as good as none."""
+    """What a log has gained.
+
+    mark: None for a log that was not looked at then, so that only times can tell: those of its lines, in whole seconds,
+    and that of its file. since: wall seconds of the mark. A log without a line is as good as none.
+    """
     found = _tail(path)
     if found is None or not found[0]:
         return NO_LOG
-    size, content = found
+    size, content, written = found
     start = size - len(content)
     if mark == "":
         return Appended(_moves(content))
@@ -93,7 +100,7 @@ def appended(path: bytes, mark: str | None, since: float) -> Appended:
         new = max(0, end - start)
         return Appended(_moves(content[new:]), _moves(content[:new]))
     moves = _moves(content)
-    fresh = [move.at >= int(since) for move in moves]
+    fresh = [written >= since and move.at >= int(since) for move in moves]
     first = fresh.index(True) if True in fresh else len(moves)
     # One that begins with nothing, and only now, is that of another repository or worktree in the same place.
     is_another = start == 0 and first == 0 and bool(moves) and not moves[0].old.strip("0")
@@ -129,8 +136,9 @@ def _is_upstream(merged: bytes, branch: bytes) -> bool:
     return bool(slash) and rest in (*USUAL, branch)
 
 
-def _tail(path: bytes) -> tuple[int, bytes] | None:
-    """Size and last bytes of a log, from the beginning of a line; None where there is no such file. Raises OSError."""
+def _tail(path: bytes) -> tuple[int, bytes, float] | None:
+    """Size and last bytes of a log, from the beginning of a line, and until when it can have been written; None where
+    there is no such file. Raises OSError."""
     try:
         descriptor = os.open(path, READ_FLAGS)
     except OSError as error:
@@ -149,7 +157,8 @@ def _tail(path: bytes) -> tuple[int, bytes] | None:
     # A line that is being written is none yet.
     content = content[: content.rfind(b"\n") + 1]
     size = start + len(content)
-    return size, content[content.find(b"\n") + 1 :] if start else content
+    lag = LAG if found.st_mtime_ns % 1_000_000_000 else WHOLE_SECONDS
+    return size, content[content.find(b"\n") + 1 :] if start else content, found.st_mtime + lag
 
 
 def _end_of_mark(path: bytes, mark: str, start: int, content: bytes, size: int) -> int | None:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from phoenixd.drivers.git import survey as surveying
 from phoenixd.drivers.git.plumbing import PlumbingFailed
-from phoenixd.drivers.git.work import LOOKS, WorkUnreadable, work_print
-from tests.drivers.git.repositories import make_repository
+from phoenixd.drivers.git.work import LOOKS, WorkUnreadable, survey, work_print
+from tests.drivers.git.repositories import IDENTITY, git, make_repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
 
@@ -75,3 +76,23 @@ def test_what_cannot_be_read_where_nothing_was_moved_is_looked_at_once(
     with pytest.raises((WorkUnreadable, PlumbingFailed)):
         look(repository)
     assert len(looks) == 1
+
+
+@pytest.mark.parametrize(
+    ("written", "made"), [(0.3, []), (0.9, ["commit"]), (0.0, ["commit"])], ids=["before it", "after it", "cannot tell"]
+)
+def test_a_commit_in_the_second_of_a_look_that_saw_no_repository_counts_if_its_log_was_written_afterwards(
+    repository: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, written: float, made: list[str]
+) -> None:
+    """A reflog tells whole seconds, and a repository that only comes back holds nothing that is new."""
+    second = 1_800_000_000
+    monkeypatch.setitem(IDENTITY, "GIT_COMMITTER_DATE", f"{second} +0000")
+    git(repository, "commit", "-q", "-a", "-m", "made in that second")
+    os.utime(repository / ".git/logs/HEAD", (second + written, second + written))
+    (repository / ".git").rename(tmp_path / "git-away")
+    seen = survey([str(repository)]).survey
+    (tmp_path / "git-away").rename(repository / ".git")
+
+    found = survey([str(repository)], since=replace(seen, at=second + 0.6))
+
+    assert [deed.kind for deed in found.deeds] == made

@@ -19,6 +19,7 @@ from phoenixd.drivers.notify.command import RUN_ID, CommandRoute, without_secret
 from phoenixd.drivers.notify.notifier import Message, Notifier, Route
 from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.pidfds import Processes
+from tests.ending import A_WHILE
 from tests.waiting import eventually
 
 HOSTILE = "permission\n\x1b]0;title\x07 $(touch /tmp/x) `id` '\"; #(x) ghp_" + "a1" * 18
@@ -101,7 +102,8 @@ async def test_a_command_that_is_missing_or_fails_is_no_failure_of_ours(tmp_path
 
 
 async def test_at_most_four_commands_run_at_once_and_what_waits_is_bounded(tmp_path: Path) -> None:
-    script = f"echo >> {tmp_path}/began; while [ ! -e {tmp_path}/go ]; do sleep 0.01; done; cat >> {tmp_path}/out"
+    waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
+    script = f"echo >> {tmp_path}/began; {waits}; cat >> {tmp_path}/out"
     async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=60)) as notifier:
         await asyncio.sleep(0)
         for number in range(4):

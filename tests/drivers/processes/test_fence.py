@@ -21,6 +21,7 @@ from phoenixd.drivers.processes.proc import carries, process_ids, read_stat
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports.processes import Fenced, ProcessIdentity
 from tests.drivers.processes.processes import ESCAPES, Run, identity, sleepers
+from tests.ending import SECONDS, TESTS
 from tests.waiting import eventually_sync
 
 ALL = len(ESCAPES) + 2
@@ -183,14 +184,12 @@ async def test_a_daemon_that_was_started_within_the_run_spares_itself_and_its_ch
     assert done.stdout == "None\n"
 
 
-STORM = """
+STORM = f"""
+sys.path.append({TESTS!r})
+from ending import hop
+until = time.monotonic() + {SECONDS}
 for lineage in range(10):
-    if os.fork() == 0:
-        while True:
-            if os.fork(): os._exit(0)
-            os.setsid()
-            time.sleep(0.002)
-            open(room + "/hops", "ab").write(b".")
+    if os.fork() == 0: hop(until, 0.002, lambda hops: open(room + "/hops", "ab").write(b"."))
 """
 
 

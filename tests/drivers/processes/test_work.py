@@ -16,6 +16,7 @@ import pytest
 from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.work import work_since
 from phoenixd.ports.processes import ProcessIdentity, WorkDone
+from tests.ending import A_WHILE
 from tests.waiting import eventually_sync
 
 BURN = "awk 'BEGIN { for (i = 0; i < 300000; i++) x += i }'"
@@ -54,7 +55,7 @@ def after_a_tick() -> int:
 
 def test_promise_4_thousands_of_short_lived_compilers_count_through_their_parents() -> None:
     began = after_a_tick()
-    with running("sh", "-c", f"(while :; do {BURN}; done); true"):
+    with running("sh", "-c", f"(while {A_WHILE}; do {BURN}; done); true"):
         eventually_sync(lambda: done(began).cpu > 0.5, 60, "the sum holds the dead")
         # One that just ends cannot be read by every user.
         eventually_sync(lambda: done(began).unread == 0, what="a look at which all can be read")
@@ -63,7 +64,7 @@ def test_promise_4_thousands_of_short_lived_compilers_count_through_their_parent
 
 
 def test_what_began_before_the_call_never_counts() -> None:
-    with running("sh", "-c", f"while :; do {BURN}; done") as server:
+    with running("sh", "-c", f"while {A_WHILE}; do {BURN}; done") as server:
         eventually_sync(lambda: done(0, server.pid).cpu > 0.05, what="it works")
         began = after_a_tick()
         with running("sleep", "100") as blocked:

@@ -14,6 +14,7 @@ import pytest
 
 from phoenixd.drivers.tmux.terminal import BY_WHO_ASKS
 from tests.drivers.tmux.terminals import a_terminal, tmux
+from tests.ending import A_WHILE
 from tests.waiting import eventually
 
 OWN = "120x40"
@@ -142,7 +143,7 @@ async def test_a_peek_changes_neither_size_nor_mode(short_tmp: Path) -> None:
     """Twenty looks, as twenty faces would have them, at a pane that a person reads in copy mode."""
     async with a_terminal(short_tmp) as terminal:
         told = short_tmp / "winch"
-        script = f'trap "echo w >>{told}" WINCH; seq 200; touch {told}; while :; do sleep 0.05; done'
+        script = f'trap "echo w >>{told}" WINCH; seq 200; touch {told}; while {A_WHILE}; do sleep 0.05; done'
         await terminal.open_pane("a", ["sh", "-c", script])
         await eventually(told.exists, what="it listens")
         tmux(short_tmp, "copy-mode", "-t", "=phx-a:")

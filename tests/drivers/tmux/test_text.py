@@ -204,7 +204,7 @@ async def test_p7_what_an_agent_makes_of_its_pane_does_not_run(short_tmp: Path) 
     """Titles and names set by escape sequences, in front of an operator who looks at the pane."""
     canary = short_tmp / "canary"
     sequences = [f"\x1b]{code};#(touch {canary})\x07" for code in (0, 1, 2, 52)] + [f"\x1bk#(touch {canary})\x1b\\"]
-    show = f"import time\nwhile True: print({''.join(sequences)!a}, end='', flush=True); time.sleep(0.01)"
+    show = f"import time\nfor _ in range(9999): print({''.join(sequences)!a}, end='', flush=True); time.sleep(0.01)"
     async with a_terminal(short_tmp) as terminal:
         await terminal.open_pane("a", [sys.executable, "-c", show])
         attach = ["tmux", "-N", "-S", str(short_tmp / "tmux.sock"), "attach-session", "-t", "=phx-a"]

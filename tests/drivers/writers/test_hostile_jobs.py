@@ -33,7 +33,8 @@ from phoenixd.errors import LaunchFailed, WriterFailed
 from phoenixd.ports.papers import WriterAnswer
 from phoenixd.start.job_place import JobPlaces
 from tests.drivers.writers.test_reader import asked
-from tests.drivers.writers.test_writers import RUNNER, is_alive, material
+from tests.drivers.writers.test_writers import RUNNER, SPINS, is_alive, material
+from tests.ending import ALARM, TESTS
 from tests.waiting import eventually, eventually_sync
 
 KINDS = ("brief", "handoff", "clinic")
@@ -116,24 +117,22 @@ for number in (signal.SIGTERM, signal.SIGHUP, signal.SIGINT, signal.SIGQUIT): si
 """
 HOPS = f"""{DEAF}{TELLS}
 import sys, time
+sys.path.append({TESTS!r})
+from ending import SECONDS, hop
 if os.fork() == 0:
-    os.setsid()
     os.closerange(0, 3)
-    told = False
-    while True:
-        # Each process lives for an instant: who lists processes, and then kills, comes too late.
-        if os.fork() != 0: os._exit(0)
-        if not told: tell(str(os.getpid())); told = True
+    # Each process lives for an instant: who lists processes, and then kills, comes too late.
+    hop(time.monotonic() + SECONDS, told=lambda hops: hops > 1 or tell(str(os.getpid())))
 time.sleep(1000)
 """
-"""Ignores every signal that can be ignored, and hops from one process to the next in a session of its own."""
+"""Ignores every signal that can be ignored, and hops from one process to the next, each in a session of its own."""
 
 HOSTILE = {
     "ignores every signal": (f"{DEAF}\nwhile True: signal.pause()", "no answer within"),
-    "spins without reading": ("import sys\nsys.stdin.close()\nwhile True: pass", "no answer within"),
+    "spins without reading": (SPINS, "no answer within"),
     "hops from process to process": (HOPS, "no answer within"),
     "talks without end": ("import sys\nwhile True: sys.stdout.write('x' * 65536)", "answered more than"),
-    "complains without end": ("import sys\nwhile True: sys.stderr.write('x' * 65536)", "no answer within"),
+    "complains without end": (f"{ALARM}\nimport sys\nwhile True: sys.stderr.write('x' * 65536)", "no answer within"),
 }
 
 tries = pytest.mark.parametrize(

@@ -29,12 +29,14 @@ from phoenixd.drivers.writers.model import ModelWriter
 from phoenixd.drivers.writers.project_model import ProjectModel
 from phoenixd.errors import WriterFailed
 from phoenixd.installed import SOURCE, interpreter
+from tests.ending import ALARM
 from tests.stub.messages import MessagesStub
 from tests.stub.scenario import Step
 from tests.waiting import eventually_sync
 
 NONCE = "5c1f0e6b9a7d4c3e8f2b1a0d9c8e7f6a"
 RUNNER = (interpreter(), "-I", "-S", str(SOURCE), "--job")
+SPINS = f"{ALARM}\nimport sys\nsys.stdin.close()\nwhile True: pass"
 
 
 def material(*said: Utterance) -> BriefMaterial:
@@ -118,7 +120,7 @@ async def test_the_command_gets_the_prompt_and_the_agents_environment_and_no_ter
         ("import sys; sys.exit('no credit, key sk-ant-api03-abcdefghijklmnopqrstuvwx1234')", "exit 1: no credit, key"),
         ("import os, signal; os.kill(os.getpid(), signal.SIGKILL)", "exit 137"),
         ("import sys\nwhile True: sys.stdout.write('x' * 65536)", "more than"),
-        ("import sys\nsys.stdin.close()\nwhile True: pass", "no answer within 0.5 s"),
+        (SPINS, "no answer within 0.5 s"),
         ("import time\ntime.sleep(1000)", "no answer within 0.5 s"),
     ],
 )
