@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.question import render as rendering
 from phoenixd.core.question.render import render, title
 
 
@@ -220,3 +221,19 @@ def test_p15_a_call_that_is_nested_too_deep_for_its_form_is_shown_as_it_came() -
         asked = Waiting("permission", text, 0.0, "X", hold=1, whole=True)
         assert "".join(render(asked).lines).count("[") == depth
         assert title(asked)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=6), st.lists(st.sampled_from("abc"), max_size=6))
+def test_p15_an_edit_too_long_to_be_compared_shows_all_of_both_and_what_begins_and_ends_alike_once(
+    old: list[str], new: list[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "COMPARED", 0)
+        shown = list(rendering._changes(old, new))
+
+    assert [line for sign, line in shown if sign in " -"] == old
+    assert [line for sign, line in shown if sign in " +"] == new
+    signs = "".join(sign for sign, _ in shown).strip()
+    assert signs == "-" * signs.count("-") + "+" * signs.count("+"), "one change, between what is alike"
+    changed = [[line for sign, line in shown if sign == wanted] for wanted in "-+"]
+    assert not all(changed) or (changed[0][0] != changed[1][0] and changed[0][-1] != changed[1][-1])

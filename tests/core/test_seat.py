@@ -635,3 +635,16 @@ def holds(story: Seats) -> None:
 def test_promise_9_a_lost_journal_leaves_every_agent_declared_that_the_configuration_names() -> None:
     specs = [spec("docs"), spec("boss", kind=Kind.ORCHESTRATOR, project="shop"), spec("web")]
     assert [one.name for one in generations(specs, Fleet(), ())] == ["docs", "boss", "web"]
+
+
+def test_a_name_like_that_of_a_generation_means_its_seat_and_is_given_to_nobody_else() -> None:
+    story = Seats(BOSS, spec("other"))
+    refused = story.tell(AgentDeclared(spec("boss-g2")))
+    fleet = story.fleet
+
+    assert refused is not None
+    assert finding.of(fleet, "boss") is story.seat
+    assert finding.of(fleet, "boss-g3") is story.seat
+    assert finding.of(fleet, "other") is None
+    assert finding.of(fleet, "other-g2") is None
+    assert finding.meant(fleet, "boss-g3") is None
