@@ -304,6 +304,7 @@ def ending() -> Iterator[At]:
 
 OPTIONS: dict[str, dict[str, Any]] = {
     "its turns are judged": {"breaker": BreakerRules(per_turn=True, warn=1, stop=2)},
+    "its own turns are judged": {"breaker": BreakerRules(per_turn=True, warn=2, stop=3)},
     "a loop with bounds": {
         "kind": Kind.LOOP,
         "loop": LoopRules(pause=5.0, session="resume", max_iterations=2, max_per_hour=3, done_text="Done."),
@@ -329,16 +330,28 @@ OPTIONS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 
 
+JUDGED: dict[str, str | None] = {"its turns are judged": None, "its own turns are judged": "machine"}
+"""Whose turns are judged, with the source of a further prompt: a person's, and one of nobody."""
+
+
 def configured() -> Iterator[At]:
     """What an operator can ask for, in the middle of its second turn, which changed nothing, and after its end."""
     for what, options in OPTIONS.items():
-        story = Story(claude(**options)).works()
+        story = Story(claude(**options))
         story.work = "git:same"
+        story.works()
         if story.agent.spec.has_hooks:
             story.hook("stop", text="Done with that.")
-            story.hook("prompt-submit", text="Go on.")
+            story.hook("prompt-submit", text="Go on.", source=JUDGED.get(what))
         yield at(what, story, after=60)
+        if what in JUDGED:
+            story.work = "late"
+            story.hook("stop", text="I looked.")
+            yield at(f"{what}; its turn is measured", story, after=60)
+            story.hook("prompt-submit", text="Once more.", source=JUDGED[what])
+            yield at(f"{what}; it works again", story, after=60)
         story.pass_over(60)
+        story.work = "late"
         story.exited(1)
         yield at(f"{what}; it ended", story, after=1)
 

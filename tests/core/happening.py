@@ -16,6 +16,7 @@ from phoenixd.core.spec import FleetLimits
 from phoenixd.core.tasks.state import JobRules, Outcome
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.examined import Opinion
+from phoenixd.core.work import Deed
 from phoenixd.documents.hooks import hook_of
 from phoenixd.planting import Marker, Planting
 from tests.core.handing import FACTS, HASH, WORD
@@ -64,6 +65,17 @@ def of_hold(kind: Callable[..., Event], *given: Any, **named: Any) -> Happens:
     def of(agent: Agent) -> Event:
         asks = agent.activity.waiting if agent.activity is not None else None
         return kind(agent.name, agent.incarnation, asks.hold if asks is not None else 3, *given, **named)
+
+    return of
+
+
+def measured(at_end: bool, found: str | None, note: str = "", **named: Any) -> Happens:
+    """How the work looks of the iteration or the turn that is judged."""
+
+    def of(agent: Agent) -> Event:
+        number = agent.iteration.number if agent.iteration is not None else agent.incarnation
+        turn = agent.turns[-1].number if agent.turns else 0
+        return work.WorkMeasured(agent.name, number, at_end, found, note, turn=turn, **named)
 
     return of
 
@@ -213,6 +225,7 @@ SIGNS: dict[str, Happens] = {
     "signs of life": of_run(evidence.EvidenceSeen, "transcript"),
     "old signs of life": of_run(evidence.EvidenceSeen, "transcript", 1_000.0),
     "a heartbeat": of_run(evidence.EvidenceSeen, "heartbeat"),
+    "its context is shortened": of_run(evidence.UsageSeen, None, None, "transcript", SOON),
     "usage": of_run(evidence.UsageSeen, 100_000, None, "transcript", SOON),
     "a full context": of_run(evidence.UsageSeen, 190_000, 200_000, "status line", SOON),
     "a cut answer": of_run(evidence.AnswerCut, "output_limit", SOON),
@@ -237,9 +250,11 @@ SIGNS: dict[str, Happens] = {
     "its seed is read": of_run(resonance.SeedRead, words="its words"),
     "codes are seen": of_run(resonance.CodesSeen, ("aaaaa1",), "a file", EPOCH),
     "a footer": of_run(resonance.FooterSeen, PLANTING.marker.code, "The Architect", "Degraded", EPOCH),
-    "its work changed": of_agent(work.WorkMeasured, 1, True, "git:2"),
-    "its work is looked at": of_agent(work.WorkMeasured, 1, False, "git:1"),
-    "its work cannot be told": of_agent(work.WorkMeasured, 1, True, None, "git is slow"),
+    "its work changed": measured(True, "git:2", deeds=(Deed("commit", "k1"),), tokens=900),
+    "its work is looked at": measured(False, "git:1"),
+    "its work is as it was": measured(True, "git:same"),
+    "its work is as it was, and done": measured(True, "git:same", done=True),
+    "its work cannot be told": measured(True, None, "git is slow"),
     "a file is there": of_agent(work.FileLooked, 1, 0, True),
     "a measurement is lost": of_agent(work.MeasurementLost),
     "its successor read its package": of_agent(handoffs.HandoffAcked, HASH, WORD, FACTS),
