@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from phoenixd.core import alert_kinds, cleanup, unproven, workplaces
+from phoenixd.core import alert_kinds, cleanup, durations, hooks, unproven, workplaces
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, Lease, Waiting
 from phoenixd.core.agent.run import LastExit
@@ -268,3 +269,35 @@ def test_a_restoration_of_one_that_is_down_is_never_overdue() -> None:
     over = replace(going, step=RestoringStep.RESUME)
     assert restoring.deadline(replace(agent, resonance=Resonance(restoration=over))) is None
     assert restoring.deadline(replace(agent, resonance=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90.0), (" 1h30m ", 5400.0), ("500ms", 0.5), ("1w", 604_800.0), ("2d", 172_800.0), ("1m1m", 120.0),
+        ("5", None), ("1.5", None), ("soon", None), ("", None), ("1h 30m", None), ("5x", None), ("-5m", None),
+    ],
+)  # fmt: skip
+def test_a_length_that_a_person_types_has_its_units(text: str, seconds: float | None) -> None:
+    assert durations.is_duration(text.strip()) is (seconds is not None)
+    if seconds is not None:
+        assert durations.parse_length(text) == seconds
+        return
+    with pytest.raises(ValueError, match="no unit" if text[:1].isdigit() and text[-1:].isdigit() else "no duration"):
+        durations.parse_length(text)
+
+
+def test_what_a_status_says_goes_by_its_name() -> None:
+    of = HTTPStatus
+    assert {of.REQUEST_TIMEOUT, of.CONFLICT, of.TOO_EARLY, of.TOO_MANY_REQUESTS} == hooks.PASSING
+    beside_http = {499, 520, 521, 522, 523, 524, 529}
+    assert beside_http | {
+        of.REQUEST_TIMEOUT, of.TOO_EARLY, of.INTERNAL_SERVER_ERROR, of.BAD_GATEWAY, of.SERVICE_UNAVAILABLE,
+        of.GATEWAY_TIMEOUT,
+    } == hooks.OF_A_SERVICE  # fmt: skip
+    assert {
+        of.METHOD_NOT_ALLOWED, of.NOT_ACCEPTABLE, of.PROXY_AUTHENTICATION_REQUIRED, of.GONE, of.LENGTH_REQUIRED,
+        of.UNSUPPORTED_MEDIA_TYPE, of.UPGRADE_REQUIRED, of.PRECONDITION_REQUIRED, of.REQUEST_HEADER_FIELDS_TOO_LARGE,
+        of.UNAVAILABLE_FOR_LEGAL_REASONS, of.NOT_IMPLEMENTED, of.HTTP_VERSION_NOT_SUPPORTED,
+        of.NETWORK_AUTHENTICATION_REQUIRED,
+    } == hooks.WRONG_BY_STATUS  # fmt: skip

@@ -149,3 +149,14 @@ def test_many_batches_that_wait_are_one_with_each_agents_newest_word() -> None:
     assert saving._merge([batch(1, 2), batch(3)]).entries == (*batch(1, 2).entries, *batch(3).entries)
     whole = of(a, removed={"b": 2})
     assert saving._merge([whole]) is whole
+
+
+def test_of_tickets_on_which_nothing_hangs_one_stands_for_all_in_between() -> None:
+    def tickets(*which: str) -> list[saving.Ticket]:
+        return [saving.Ticket(entries, is_forgotten=word == "forgotten") for entries, word in enumerate(which, 1)]
+
+    kept = saving._remembered(tickets("forgotten", "forgotten", "waited for", "forgotten", "forgotten", "forgotten"))
+    assert [(one.entries, one.is_forgotten) for one in kept] == [(3, True), (3, False), (15, True)]
+    kept = saving._remembered(tickets("waited for", "waited for", "forgotten"))
+    assert [one.entries for one in kept] == [1, 2, 3]
+    assert saving._remembered([]) == []
