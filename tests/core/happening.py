@@ -1,31 +1,32 @@
-"""Events as they happen to an agent, and fleets to which they happen: by the words by which tables name them."""
+"""Events as they happen to an agent, by the words by which tables name them."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, NamedTuple
+from typing import Any
 
 from phoenixd.core import armed
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event, aftermath, evidence, fleet, handoffs, orders, resonance, runs, work
-from phoenixd.core.fleet import Fleet
+from phoenixd.core.behind.world import World
+from phoenixd.core.events import Event, aftermath, evidence, fleet, handoffs, orders, resonance, runs, tasks, work
+from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.hooks import TurnFailed
-from phoenixd.core.moment import Moment
-from phoenixd.core.spec import Kind, Member
+from phoenixd.core.spec import FleetLimits
+from phoenixd.core.tasks.state import JobRules, Outcome
+from phoenixd.core.treatment.authority import Caps
+from phoenixd.core.treatment.examined import Opinion
+from phoenixd.core.work import Deed
 from phoenixd.documents.hooks import hook_of
 from phoenixd.planting import Marker, Planting
-from tests.core.handing import HandoffStory
-from tests.core.resonating import ResonanceStory, resonant
-from tests.core.story import EPOCH, Story, claude, spec
-from tests.core.test_rules_of_agents import SITUATIONS
-from tests.core.test_sequence import SequenceStory
-from tests.core.workers import Works
+from tests.core.handing import FACTS, HASH, WORD
+from tests.core.story import EPOCH
 
 Happens = Callable[[Agent], Event]
 """An event that happens to an agent."""
 PLANTING = Planting(Marker("the weight of the morning", "7f3a9c"), ("aaaaa1", "aaaaa2", "aaaaa3"))
 SOON = EPOCH + 60
+OPINION = Opinion("logic_error", "The build needs a library.", 0.9, "modify_prompt", "Install it first.")
 
 
 def of_run(kind: type[Any], *given: Any, **named: Any) -> Happens:
@@ -35,6 +36,58 @@ def of_run(kind: type[Any], *given: Any, **named: Any) -> Happens:
 
 def of_agent(kind: type[Any], *given: Any, **named: Any) -> Happens:
     return lambda agent: kind(agent.name, *given, **named)
+
+
+def of_seat(kind: type[Any], *given: Any, **named: Any) -> Happens:
+    """What came of the work on files of its seat's handoff, which fleets call h1."""
+    return lambda agent: kind(agent.spec.seat or agent.name, "h1", *given, **named)
+
+
+def of_text(kind: Callable[..., Event], *given: Any, **named: Any) -> Happens:
+    """What became of the text that is on its way to it, whoever sent that."""
+
+    def of(agent: Agent) -> Event:
+        parking, run = agent.limits.parking, agent.run
+        ours = (
+            parking.message_id if parking is not None else "",
+            agent.cut.message_id if agent.cut is not None else "",
+            run.opening if run is not None else "",
+            *(item.answering for item in agent.items if item.left),
+        )
+        return kind(agent.name, agent.incarnation, next(filter(None, ours), "m1"), *given, **named)
+
+    return of
+
+
+def of_hold(kind: Callable[..., Event], *given: Any, **named: Any) -> Happens:
+    """What became of the request that its shim holds."""
+
+    def of(agent: Agent) -> Event:
+        asks = agent.activity.waiting if agent.activity is not None else None
+        return kind(agent.name, agent.incarnation, asks.hold if asks is not None else 3, *given, **named)
+
+    return of
+
+
+def measured(at_end: bool, found: str | None, note: str = "", **named: Any) -> Happens:
+    """How the work looks of the iteration or the turn that is judged."""
+
+    def of(agent: Agent) -> Event:
+        number = agent.iteration.number if agent.iteration is not None else agent.incarnation
+        turn = agent.turns[-1].number if agent.turns else 0
+        return work.WorkMeasured(agent.name, number, at_end, found, note, turn=turn, **named)
+
+    return of
+
+
+def used(times: int) -> Happens:
+    """The answer that stands ready with its shim was given."""
+
+    def of(agent: Agent) -> Event:
+        name = agent.armed[-1].answer.id if agent.armed else "c1"
+        return runs.ArmedUsed(agent.name, agent.incarnation, name, times, SOON)
+
+    return of
 
 
 def hook(kind: str, **named: Any) -> Happens:
@@ -71,6 +124,21 @@ def fails(failure: Any, status: int | None, named: Any = "") -> Happens:
     return of
 
 
+def seen(agent: Agent) -> Event:
+    """An operator acknowledges the newest that stands of it."""
+    standing = [*(item.id for item in agent.items), *(alert.id for alert in agent.alerts)]
+    return fleet.AlertAcknowledged(standing[-1] if standing else 1, "ada")
+
+
+def answers(**words: Any) -> Happens:
+    """An operator answers what the agent asks now."""
+    return lambda agent: orders.AnswerRequested(agent.name, agent.item.id if agent.item is not None else 1, **words)
+
+
+def asked_for(**details: Any) -> Happens:
+    return lambda agent: tasks.TaskRequested(agent.spec, "Do it.", asked_by=agent.name, **details)
+
+
 ORDERS: dict[str, Happens] = {
     "it is declared again": lambda agent: orders.AgentDeclared(agent.spec),
     "it is declared and started": lambda agent: orders.AgentDeclared(agent.spec, start=True),
@@ -95,6 +163,16 @@ ORDERS: dict[str, Happens] = {
     "rollback": of_agent(orders.RollbackRequested),
     "check": of_agent(resonance.CheckRequested),
     "restore": of_agent(resonance.RestorationRequested),
+    "what it asks is allowed": answers(allow=True),
+    "what it asks is denied": answers(reason="not now"),
+    "what it asks is answered in words": answers(words=("yes",)),
+    "what it asks is answered with a secret": answers(words=("hunter2",), as_text=True, secret=True),
+    "what stands is acknowledged": seen,
+    "what was found is confirmed": lambda agent: fleet.RecoveryConfirmed(),
+    "two may start at once": lambda agent: fleet.LimitsDeclared(FleetLimits(max_starting=1), JobRules(1), Caps()),
+    "a task is asked for": asked_for(),
+    "a task is asked for after another": asked_for(after=("t1",), key="k1", project="shop", plan="2"),
+    "its task is canceled": lambda agent: tasks.TaskCancelRequested("t1"),
 }
 RUNS: dict[str, Happens] = {
     "its process began": began,
@@ -115,8 +193,9 @@ RUNS: dict[str, Happens] = {
     "its shim died": of_run(runs.ShimLost),
     "its run is missing": of_run(runs.RunMissing),
     "its tree is gone": of_run(runs.TreeGone),
-    "its tree is gone, untold": of_run(runs.TreeGone, 2, untold=True),
-    "its tree is gone, unproven": of_run(runs.TreeGone, unproven="hidden"),
+    "its tree is gone, untold": of_run(runs.TreeGone, unproven=True, untold=True),
+    "its tree is gone, unproven": of_run(runs.TreeGone, unproven=True),
+    "its tree is gone, as far as it can be read": of_run(runs.TreeGone, ("node 7",), unproven=True, unread=(700,)),
     "its tree lingers": of_run(runs.TreeLingers, (300, 301)),
     "it is adopted": of_run(runs.RunAdopted, 100, 1000, link=armed.LINK),
     "it is adopted, nobody watched": of_run(
@@ -125,23 +204,28 @@ RUNS: dict[str, Happens] = {
     "its link is lost": of_run(runs.LinkLost, "reset"),
     "hooks are refused": of_run(runs.HooksRefused, 2, 0, "no token"),
     "strangers are refused": of_run(runs.HooksRefused, 0, 3, "no token"),
-    "it took a text": of_run(runs.Delivered, "m1", "the agent took the prompt"),
-    "a text waits for it": of_run(runs.Delivered, "m1", "queued", "Go on."),
-    "it took no text": of_run(runs.NotDelivered, "m1", "a dialog is open"),
-    "somebody types": of_run(runs.NotDelivered, "m1", "somebody types", person=True),
-    "an answer is taken": of_run(runs.HoldAnswered, 3, True),
-    "an answer comes too late": of_run(runs.HoldAnswered, 3, False, "the terminal was first"),
-    "an answer is held": of_run(runs.HoldAnswered, 3, False, "no word", still_held=True),
-    "a question is let go of": of_run(runs.HoldReleased, 3),
-    "an armed answer was used": of_run(runs.ArmedUsed, "c1", 1, SOON),
+    "it took a text": of_text(runs.Delivered, "the agent took the prompt"),
+    "a text waits for it": of_text(runs.Delivered, "queued", "Go on."),
+    "it took no text": of_text(runs.NotDelivered, "a dialog is open"),
+    "somebody types": of_text(runs.NotDelivered, "somebody types", person=True),
+    "an answer is taken": of_hold(runs.HoldAnswered, True),
+    "an answer comes too late": of_hold(runs.HoldAnswered, False, "the terminal was first"),
+    "an answer is held": of_hold(runs.HoldAnswered, False, "no word", still_held=True),
+    "a question is let go of": of_hold(runs.HoldReleased),
+    "an armed answer was used": used(1),
     "it is cleaned up after": of_run(aftermath.CleanedUp, "exit", ("node 7",), ("node 8",)),
     "somebody sits there": of_run(aftermath.AttendanceSeen, True),
     "nobody sits there": of_run(aftermath.AttendanceSeen, False),
+    "its report holds": of_run(aftermath.ReportJudged, "task t1", verified=2),
+    "its report is contradicted": of_run(aftermath.ReportJudged, "task t1", ("no such commit",), beyond=1),
+    "its task's work is collected": lambda agent: tasks.TaskCollected("t1", 1, Outcome("done", seal="sealed")),
+    "its task's answer is cut": lambda agent: tasks.TaskCollected("t1", 1, Outcome("cut", seal="cut")),
 }
 SIGNS: dict[str, Happens] = {
     "signs of life": of_run(evidence.EvidenceSeen, "transcript"),
     "old signs of life": of_run(evidence.EvidenceSeen, "transcript", 1_000.0),
     "a heartbeat": of_run(evidence.EvidenceSeen, "heartbeat"),
+    "its context is shortened": of_run(evidence.UsageSeen, None, None, "transcript", SOON),
     "usage": of_run(evidence.UsageSeen, 100_000, None, "transcript", SOON),
     "a full context": of_run(evidence.UsageSeen, 190_000, 200_000, "status line", SOON),
     "a cut answer": of_run(evidence.AnswerCut, "output_limit", SOON),
@@ -166,20 +250,37 @@ SIGNS: dict[str, Happens] = {
     "its seed is read": of_run(resonance.SeedRead, words="its words"),
     "codes are seen": of_run(resonance.CodesSeen, ("aaaaa1",), "a file", EPOCH),
     "a footer": of_run(resonance.FooterSeen, PLANTING.marker.code, "The Architect", "Degraded", EPOCH),
-    "its work changed": of_agent(work.WorkMeasured, 1, True, "git:2"),
-    "its work is looked at": of_agent(work.WorkMeasured, 1, False, "git:1"),
-    "its work cannot be told": of_agent(work.WorkMeasured, 1, True, None, "git is slow"),
+    "its work changed": measured(True, "git:2", deeds=(Deed("commit", "k1"),), tokens=900),
+    "its work is looked at": measured(False, "git:1"),
+    "its work is as it was": measured(True, "git:same"),
+    "its work is as it was, and done": measured(True, "git:same", done=True),
+    "its work cannot be told": measured(True, None, "git is slow"),
     "a file is there": of_agent(work.FileLooked, 1, 0, True),
     "a measurement is lost": of_agent(work.MeasurementLost),
-    "its successor read its package": of_agent(handoffs.HandoffAcked, "5f" * 32, "heron"),
-    "its papers are up to date": of_agent(handoffs.PapersUpdated, "h1"),
-    "its package is written": of_agent(handoffs.PackageWritten, "h1", "5f" * 32, "heron"),
+    "its successor read its package": of_agent(handoffs.HandoffAcked, HASH, WORD, FACTS),
+    "its successor misread its package": of_agent(handoffs.HandoffAcked, HASH, "crane", FACTS),
+    "its papers are up to date": of_seat(handoffs.PapersUpdated, "one plan was left alone", 300),
+    "its package is written": of_seat(handoffs.PackageWritten, HASH, WORD, FACTS, "Read your package."),
     "time passes": lambda agent: fleet.Tick(),
     "the host was booted": lambda agent: fleet.Rebooted("b2"),
     "the terminal is blind": lambda agent: fleet.TerminalSeen(False),
     "nothing can be saved": lambda agent: fleet.SavingHalted("the disk is full"),
     "its papers cannot be read": of_agent(fleet.TroubleSeen, "unread", "its papers cannot be read"),
     "its papers can be read": of_agent(fleet.TroubleGone, "unread"),
+    "its papers are not up to date": of_seat(handoffs.PapersFailed, "git is slow"),
+    "its papers are gone": of_seat(handoffs.PapersFailed, "they are gone", final=True, tokens=900),
+    "its package cannot be written": of_seat(handoffs.PackageFailed, "the disk is full"),
+    "no package is written": of_seat(handoffs.PackageFailed, "its place is no directory", final=True),
+    "an addendum is written": of_seat(handoffs.AddendumWritten, "/srv/addendum.md", 2, 1),
+    "no addendum is written": of_seat(handoffs.AddendumWritten, why="the disk is full"),
+    "a failure is kept": of_run(evidence.IncidentRecorded, "crash", "incidents/1-crash.json", 40, EPOCH, case="c1"),
+    "a failure is read": of_run(CaseExamined, "c1", 1, OPINION, tokens=700),
+    "a failure cannot be read": of_run(CaseExamined, "c1", 1, problem="no model"),
+    "its state is edited": of_agent(fleet.StateEdited),
+    "decisions can be saved again": lambda agent: fleet.SavingResumed(),
+    "a daemon began": lambda agent: fleet.EpochBegun(7, 3),
+    "the terminal is back": lambda agent: fleet.TerminalSeen(True),
+    "the journal is old": lambda agent: fleet.JournalBehind("it was put back", World("b", 3, 7), (agent.spec,)),
 }
 HOOKS: dict[str, Happens] = {
     "a session began": hook("session-start", source="startup"),
@@ -216,125 +317,3 @@ HOOKS: dict[str, Happens] = {
     "it is compacted": hook("compacted"),
 }
 ALL = {"orders": ORDERS, "runs": RUNS, "signs": SIGNS, "hooks": HOOKS}
-
-
-class At(NamedTuple):
-    """A fleet as it is at a moment. agent: to whom something happens."""
-
-    situation: str
-    fleet: Fleet
-    agent: Agent
-    now: Moment
-
-
-def at(situation: str, story: Story, name: str = "") -> At:
-    return At(situation, story.fleet, story.fleet.agents[name] if name else story.agent, story.now)
-
-
-def alone() -> Iterator[At]:
-    """Each situation of an agent, in a fleet of that agent alone; an orchestrator holds its seat."""
-    for situation, agent, now in SITUATIONS:
-        yield At(situation, replace(Story(agent.spec).fleet, agents={agent.name: agent}, next_item=70), agent, now)
-
-
-def failing() -> Iterator[At]:
-    """What failed lately: a case, a history, an account or a service that others share."""
-    for times in (1, 3):
-        story = Story(claude(), claude("b"))
-        for _ in range(times):
-            story.works()
-            story.pass_over(40)
-            story.exited(1)
-        yield at(f"it crashed, {times}", story)
-        story.works()
-        yield at(f"it works after a crash, {times}", story)
-    for failure, status in (("limit", 429), ("overload", 529), ("login", 401), ("request", 400), ("full", 400)):
-        story = Story(claude(), claude("b"), claude("c"))
-        story.works()
-        story.tell(fails(failure, status)(story.agent))
-        yield at(f"its turn failed: {failure}", story)
-    shared = Story(claude(), claude("b"), claude("c"))
-    for name in ("a", "b", "c"):
-        shared.tell(orders.StartRequested(name))
-        shared.tell(began(shared.fleet.agents[name]))
-        for kind in ("session-start", "prompt-submit"):
-            shared.tell(hook(kind, text="go", source="startup")(shared.fleet.agents[name]))
-        shared.tell(fails("overload", 529)(shared.fleet.agents[name]))
-    yield at("three are in an outage", shared)
-    loop = Story(spec(kind=Kind.LOOP))
-    loop.start()
-    loop.started()
-    yield at("an iteration goes on", loop)
-    loop.work = "late"
-    loop.pass_over(60)
-    loop.exited(0)
-    yield at("an iteration is measured", loop)
-
-
-def handing() -> Iterator[At]:
-    """A seat that passes on, step by step: its holder, and its successor."""
-    story = HandoffStory()
-    story.works()
-    story.hook("stop")
-    story.begins()
-    yield at("handed over: it is told to finish", story, "o")
-    story.told_to_finish()
-    yield at("handed over: its successor is started", story, "o")
-    yield at("it is a successor that is started", story, "o-g2")
-    story.started_of("o-g2")
-    yield at("handed over: its successor reads", story, "o")
-    yield at("it is a successor that reads", story, "o-g2")
-    story.ack()
-    yield at("handed over: its successor has read", story, "o")
-    yield at("it is a successor that has read", story, "o-g2")
-    full = HandoffStory()
-    full.works()
-    full.uses(185_000)
-    yield at("its context is full", full)
-
-
-def turns() -> Iterator[At]:
-    """A sequence: its first member, and who has the turn."""
-    story = SequenceStory()
-    yield at("first of a sequence", story, "builder")
-    story.has_run("builder")
-    yield at("first of a sequence, another has its turn", story, "builder")
-    yield at("it has its turn", story, "criticizer")
-    yield at("its turn comes later", story, "planner")
-    asks = SequenceStory(Member("planner", when_agent="criticizer"))
-    asks.has_run("builder")
-    yield at("it says whether another has its turn", asks, "criticizer")
-    looks = SequenceStory(Member("planner", when_exists="todo.md"))
-    looks.has_run("builder")
-    yield at("its turn depends on a file", looks, "builder")
-
-
-def working() -> Iterator[At]:
-    """Tasks and their workers."""
-    story = Works()
-    story.works()
-    story.ask(tries=2)
-    yield at("its task has a worker that starts", story)
-    yield at("it is a worker that starts", story, story.task("t1").agent)
-    story.begins("t1")
-    yield at("it is a worker", story, story.task("t1").agent)
-    story.ask("Then that.", after=("t1",))
-    yield at("another task waits for its worker's", story, story.task("t1").agent)
-    story.ends("t1", 1)
-    yield at("it is a worker that failed", story, story.task("t1").agent)
-
-
-def checking() -> Iterator[At]:
-    """An agent that is checked: a check that stands ready, one that goes on, one that was missed."""
-    story = ResonanceStory(resonant(interval_turns=2)).begins()
-    yield at("a check is ready", story)
-    story.hook("prompt-submit", text="Go on.")
-    story.asked()
-    yield at("it is being checked", story)
-    story.memory = None
-    story.hook("stop", text="I do not know.")
-    yield at("it missed a check", story)
-
-
-FLEETS = (*alone(), *failing(), *handing(), *turns(), *working(), *checking())
-"""Made before any test begins: what is decided on the way to them is no story of this one."""

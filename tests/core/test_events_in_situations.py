@@ -21,7 +21,8 @@ from phoenixd.core.events.fleet import Tick
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.step import step
-from tests.core.happening import ALL, FLEETS, At, Happens
+from tests.core.fleets import FLEETS, At
+from tests.core.happening import ALL, Happens
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import clipped, told
 
@@ -36,7 +37,7 @@ def answer(before: Fleet, event: Event, now: Moment, found: Step) -> str:
     for decision in found.decisions:
         said += [", ".join((clipped(decision.reason), *(type(action).__name__ for action in decision.actions)))]
     changes = told(before, event, now, found).partition("\n")[2]
-    digest = f" #{sha256(changes.encode()).hexdigest()[:8]}" if changes else ""
+    digest = f" #{sha256(changes.encode()).hexdigest()[:6]}" if changes else ""
     return f"{'; '.join(filter(None, said)) or 'nothing'}{digest}"
 
 
@@ -46,11 +47,25 @@ def happened(event: Event, one: At) -> tuple[str, Fleet]:
 
 
 def answers(happens: Happens) -> list[str]:
-    """What an event comes to in most situations, and in which it comes to something else."""
-    each = [(happened(happens(one.agent), one)[0], one.situation) for one in FLEETS]
-    most, _ = Counter(one for one, _ in each).most_common(1)[0]
-    others = sorted({one for one, _ in each} - {most})
-    return [most, *(f"    {one}: {', '.join(where for other, where in each if other == one)}" for one in others)]
+    """What an event comes to in most situations, and in which it comes to something else.
+
+    Of situations in which the same is said, a digest stands behind those in which other things change than in most.
+    """
+    said: dict[str, dict[str, str]] = {}
+    for one in FLEETS:
+        words, _, digest = happened(happens(one.agent), one)[0].partition(" #")
+        said.setdefault(words, {})[one.situation] = digest
+    most = max(said, key=lambda words: len(said[words]))
+    found = []
+    for words in (most, *sorted(said.keys() - {most})):
+        usual, _ = Counter(said[words].values()).most_common(1)[0]
+        where = [
+            name if digest == usual else f"{name} #{digest}"
+            for name, digest in said[words].items() if words != most or digest != usual
+        ]  # fmt: skip
+        digest = f" #{usual}" if usual else ""
+        found.append(f"{words}{digest}{': ' if where else ''}{', '.join(where)}")
+    return [found[0], *(f"    {one}" for one in found[1:])]
 
 
 @pytest.mark.parametrize("name", ALL)

@@ -12,6 +12,7 @@ from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
 from phoenixd.core.events.runs import RunMissing, StartFailed
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
+from phoenixd.core.facts import RunProductive
 from phoenixd.core.iteration import Closing, Opening, Underway
 from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
 from phoenixd.core.work import Place, Survey
@@ -507,3 +508,16 @@ def test_f_cb_9_an_iteration_that_an_older_phoenixd_measured_is_unknown_and_not_
 
     assert story.breaker == ("CLOSED", 0)
     assert "an older phoenixd measured the work before it" in story.reasons[-1]
+
+
+@pytest.mark.parametrize("rules", [LoopRules(), LoopRules(max_iterations=1)])
+def test_the_work_that_proves_a_run_is_noted_also_where_its_loop_ends_with_it(rules: LoopRules) -> None:
+    story = LoopStory(harness="claude", loop=rules)
+    story.works()
+    story.pass_over(60)
+    story.work = "git:other"
+    story.exited(1)
+    story.wait(1)
+
+    facts = [fact for decision in story.decisions for fact in decision.facts]
+    assert [fact for fact in facts if isinstance(fact, RunProductive)] == [RunProductive(1)]

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.question import render as rendering
 from phoenixd.core.question.render import render, title
 
 
@@ -220,3 +221,84 @@ def test_p15_a_call_that_is_nested_too_deep_for_its_form_is_shown_as_it_came() -
         asked = Waiting("permission", text, 0.0, "X", hold=1, whole=True)
         assert "".join(render(asked).lines).count("[") == depth
         assert title(asked)
+
+
+@given(st.lists(st.sampled_from("abc"), max_size=6), st.lists(st.sampled_from("abc"), max_size=6))
+def test_p15_an_edit_too_long_to_be_compared_shows_all_of_both_and_what_begins_and_ends_alike_once(
+    old: list[str], new: list[str]
+) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(rendering, "COMPARED", 0)
+        shown = list(rendering._changes(old, new))
+
+    assert [line for sign, line in shown if sign in " -"] == old
+    assert [line for sign, line in shown if sign in " +"] == new
+    signs = "".join(sign for sign, _ in shown).strip()
+    assert signs == "-" * signs.count("-") + "+" * signs.count("+"), "one change, between what is alike"
+    changed = [[line for sign, line in shown if sign == wanted] for wanted in "-+"]
+    assert not all(changed) or (changed[0][0] != changed[1][0] and changed[0][-1] != changed[1][-1])
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_input"),
+    [
+        ("Bash", {"command": 7}),
+        ("Edit", {"file_path": "x", "old_string": "a", "new_string": "b", "replace_all": "yes"}),
+        ("MultiEdit", {"file_path": "x", "edits": "all"}),
+        ("MultiEdit", {"file_path": "x", "edits": [1]}),
+        ("MultiEdit", {"file_path": "x", "edits": [{"old_string": "a", "new_string": "b", "replace_all": 1}]}),
+        ("MultiEdit", {"file_path": "x", "edits": [{"old_string": "a", "new_string": "b", "more": 1}]}),
+        ("Write", {"file_path": "x"}),
+    ],
+)
+def test_p15_a_call_that_its_form_does_not_know_is_shown_as_it_came(tool: str, given_input: dict[str, Any]) -> None:
+    shown = lines(tool, given_input)
+
+    assert shown[0] == tool
+    assert json.loads("\n".join(shown[1:])) == given_input
+
+
+def test_p15_several_edits_are_shown_one_by_one_and_each_says_whether_it_is_of_every_occurrence() -> None:
+    edits = [
+        {"old_string": "a", "new_string": "b"},
+        {"old_string": "c", "new_string": "d", "replace_all": True},
+        {"old_string": "e", "new_string": "f", "replace_all": False},
+    ]
+    shown = lines("MultiEdit", {"file_path": "x", "edits": edits})
+
+    assert shown[0] == "MultiEdit x, 3 edits"
+    heads = [line for line in shown if line.startswith("edit ")]
+    assert heads == ["edit 1:", "edit 2, every occurrence:", "edit 3:"]
+    changed = [line.strip() for line in shown if line.strip()[:1] in "-+" and line.strip()[:3] not in ("---", "+++")]
+    assert changed == ["-a", "+b", "-c", "+d", "-e", "+f"]
+    one = {"file_path": "x", "old_string": "a", "new_string": "b"}
+    assert lines("Edit", one)[0] == "Edit x"
+    assert lines("Edit", {**one, "replace_all": True})[0] == "Edit x, every occurrence"
+
+
+@pytest.mark.parametrize(
+    ("content", "told"),
+    [
+        ("", "Write x, 0 bytes, 0 lines"), ("a", "Write x, 1 bytes, 1 line, no newline at the end"),
+        ("a\n", "Write x, 2 bytes, 1 line"), ("é\nb\n", "Write x, 5 bytes, 2 lines"),
+        ("a\n\nb", "Write x, 4 bytes, 3 lines, no newline at the end"),
+    ],
+)  # fmt: skip
+def test_p15_a_file_says_its_size_its_lines_and_whether_its_last_one_ends(content: str, told: str) -> None:
+    assert lines("Write", {"file_path": "x", "content": content})[0] == told
+
+
+@pytest.mark.parametrize(
+    ("tool", "given_input", "kind", "told"),
+    [
+        ("ExitPlanMode", {"plan": "\n# The shop\n- paint"}, "plan", "The shop"),
+        ("ExitPlanMode", {"plan": "\n# \t\n"}, "plan", "an empty plan"),
+        ("WebFetch", {"url": "https://example.org", "prompt": "?"}, "permission", "WebFetch https://example.org"),
+        ("Edit", {"file_path": "x.py"}, "permission", "Edit x.py"),
+        ("Other", {"a": 1}, "permission", 'Other {"a": 1}'),
+        ("Other", {}, "permission", "Other"),
+        ("Bash", {"command": "make", "file_path": "x"}, "permission", "Bash make"),
+    ],
+)
+def test_p15_a_title_is_what_is_asked_in_short(tool: str, given_input: dict[str, Any], kind: str, told: str) -> None:
+    assert title(item(tool, given_input, kind)) == told

@@ -17,7 +17,7 @@ from phoenixd.core.lifecycle import overdue
 from phoenixd.core.marks import MARKER
 from phoenixd.core.moment import Moment
 from phoenixd.core.ranked import END, Mark, Ranked
-from phoenixd.core.roster import DUE, SPAWN, START, Roster
+from phoenixd.core.roster import BLOCK, DUE, SPAWN, START, Roster
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.step import step
 from tests.core.story import spec
@@ -115,3 +115,16 @@ def test_a_roster_is_a_mapping_in_the_order_of_declaration(moves: list[tuple[str
         assert list(roster.marks) == list(roster.marks_anew())
     for name in ("a0", "nobody"):
         assert (roster.get(name), name in roster) == (plain.get(name), name in plain)
+
+
+def test_a_roster_of_which_most_are_gone_is_the_same_mapping_and_takes_no_room_for_them() -> None:
+    agents = [declared(spec(f"a{number}"), Moment(0.0, 0.0)) for number in range(2 * BLOCK + 10)]
+    roster = Roster.of(MARKER, agents)
+    for agent in agents[:-5]:
+        roster = roster.without(agent.name)
+
+    assert list(roster) == [agent.name for agent in agents[-5:]]
+    assert list(roster.marks) == list(roster.marks_anew())
+    again = roster.taking(declared(spec("new"), Moment(0.0, 0.0)))
+    assert list(again)[-1] == "new"
+    assert again.place("new") <= 2 * BLOCK + 2 * len(again)

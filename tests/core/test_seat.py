@@ -635,3 +635,49 @@ def holds(story: Seats) -> None:
 def test_promise_9_a_lost_journal_leaves_every_agent_declared_that_the_configuration_names() -> None:
     specs = [spec("docs"), spec("boss", kind=Kind.ORCHESTRATOR, project="shop"), spec("web")]
     assert [one.name for one in generations(specs, Fleet(), ())] == ["docs", "boss", "web"]
+
+
+def test_a_name_like_that_of_a_generation_means_its_seat_and_is_given_to_nobody_else() -> None:
+    story = Seats(BOSS, spec("other"))
+    refused = story.tell(AgentDeclared(spec("boss-g2")))
+    fleet = story.fleet
+
+    assert refused is not None
+    assert finding.of(fleet, "boss") is story.seat
+    assert finding.of(fleet, "boss-g3") is story.seat
+    assert finding.of(fleet, "other") is None
+    assert finding.of(fleet, "other-g2") is None
+    assert finding.meant(fleet, "boss-g3") is None
+
+
+def test_a_seat_without_a_room_for_its_next_generation_has_none() -> None:
+    story = Seats()
+    for name in ("other", "nobody"):
+        with pytest.raises(KeyError):
+            succession.declare_successor(story.fleet, name, story.now)
+    with pytest.raises(ValueError, match="no successor"):
+        succession.succeed(story.fleet, "boss", story.now)
+
+    removing = replace(story.of("boss"), removing=True)
+    with pytest.raises(ValueError, match="being removed"):
+        succession.declare_successor(replace(story.fleet, agents={"boss": removing}), "boss", story.now)
+    stranger = replace(story.of("other"), spec=replace(story.of("other").spec, name="boss-g2"))
+    taken = replace(story.fleet, agents={**story.fleet.agents, "boss-g2": stranger})
+    with pytest.raises(ValueError, match="is called boss-g2"):
+        succession.declare_successor(taken, "boss", story.now)
+
+    fleet, _ = succession.declare_successor(story.fleet, "boss", story.now)
+    made = fleet.agents["boss-g2"]
+    assert (made.spec.autostart, made.spec.restart.policy, made.desired) == (
+        False,
+        RestartPolicy.NEVER,
+        Desired.STOPPED,
+    )
+    with pytest.raises(ValueError, match="already"):
+        succession.declare_successor(fleet, "boss", story.now)
+    going = replace(fleet, agents={**fleet.agents, "boss-g2": replace(made, removing=True)})
+    with pytest.raises(ValueError, match="no successor"):
+        succession.succeed(going, "boss", story.now)
+    after, _ = succession.succeed(fleet, "boss", story.now)
+    assert (after.seats["boss"].generation, after.seats["boss"].fenced) == (2, 1)
+    assert after.agents["boss"].desired is Desired.STOPPED

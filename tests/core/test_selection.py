@@ -245,7 +245,8 @@ def test_patterns_are_those_of_the_shell(text: str, name: str) -> None:
     ("text", "takes", "leaves"),
     [
         ("[]a]", "]a", "[b"), ("[!]a]", "[b", "]a"), ("[!]]", "a!", "]"), ("[!a]", "b!", "a"), ("[a!]", "a!", "b"),
-        ("[a-c]", "abc", "`d-"), ("[!a-c]", "`d-", "abc"), ("[ac-]", "ac-", "b"), ("[-a]", "-a", "b"), ("?", "a[", ""),
+        ("[a-c]", "abc", "`d-"), ("[a-cx]", "abcx", "dy-"), ("[xa-cz]", "abcxz", "dy-"), ("[a-cx-z]", "abcxyz", "dw-"),
+         ("[!a-c]", "`d-", "abc"), ("[ac-]", "ac-", "b"), ("[-a]", "-a", "b"), ("?", "a[", ""),
     ],
 )  # fmt: skip
 def test_a_class_of_signs_ends_where_the_shell_ends_it(text: str, takes: str, leaves: str) -> None:
@@ -270,3 +271,11 @@ def test_a_row_is_chosen_by_what_it_shows() -> None:
     assert found["a"].words == ("running", "working")
     assert found["lead"].project == "web"
     assert choose(understood("p:web s:stopped"), found.values()) == ("lead",)
+
+
+def test_a_class_of_signs_is_read_where_it_stands() -> None:
+    for text, takes, leaves in (
+        ("x[!]a]", "xb", "x]"), ("!x[]a]", "!x]", "!xb"), ("x[!ab", "x[!ab", "xc"), ("x[!]", "x[!]", "xa"),
+    ):  # fmt: skip
+        assert pattern(text).matches(takes), text
+        assert not pattern(text).matches(leaves), text

@@ -2,30 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from http import HTTPStatus
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
-from phoenixd.core import workplaces
+from phoenixd.core import alert_kinds, cleanup, durations, hooks, unproven, workplaces
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Activity, Waiting
+from phoenixd.core.agent.activity import Activity, Lease, Waiting
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.standing import StandingAlert
-from phoenixd.core.agent.state import BackingOff, Desired, Outage, Quarantined, Running
+from phoenixd.core.agent.state import BackingOff, Desired, Outage, Quarantined, Running, Stopped
+from phoenixd.core.behind import plan
 from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.fleet import Step
 from phoenixd.core.iteration import Passing, Turn
 from phoenixd.core.limits import groups, outage
 from phoenixd.core.moment import Moment
+from phoenixd.core.resonance import restoring
+from phoenixd.core.resonance.state import Resonance, Restoration
+from phoenixd.core.resonance.state import Step as RestoringStep
 from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
 from phoenixd.core.treatment import effects
 from phoenixd.core.treatment.case import Case
+from phoenixd.core.turn import calls
 from phoenixd.core.turn.liveness import settled
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude
@@ -205,3 +212,92 @@ def test_a_run_is_calm_once_it_has_lived_as_long_as_an_outage_lets_nobody_live_w
     assert groups.calm(rests) == rests.state.run.began + groups.WINDOW
     assert groups.calm(waited) == rests.state.run.began + groups.WINDOW + 50.0
     assert groups.calm(Story(claude()).works().agent) is None
+
+
+@pytest.mark.parametrize(
+    ("tells", "most"),
+    [
+        (lambda names: unproven._named(names), unproven.NAMED),
+        (lambda names: plan._named(list(names)), plan.NAMED),
+        (lambda names: cleanup._counted(names), cleanup.TOLD),
+    ],
+    ids=("unproven", "behind", "cleanup"),
+)
+def test_a_sentence_names_the_first_few_and_counts_the_others(tells: Callable[[Any], str], most: int) -> None:
+    def names(count: int) -> tuple[str, ...]:
+        return tuple(f"p{number:03}" for number in range(count))
+
+    for count in (2, most):
+        assert ", ".join(names(count)) in tells(names(count))
+        assert " more" not in tells(names(count))
+    assert f"p{most - 1:03} and 2 more" in tells(names(most + 2))
+    assert f"p{most - 1:03} and 1 more" in tells(names(most + 1))
+    assert f"p{most:03}" not in tells(names(most + 1))
+
+
+def test_a_kind_of_alert_that_nobody_knows_has_a_row_of_its_own_and_all_outages_have_one() -> None:
+    assert alert_kinds.of("no such kind").name == "no such kind"
+    assert alert_kinds.of("outage: account team") is alert_kinds.KINDS[alert_kinds.SHARED_OUTAGE]
+    for name, kind in alert_kinds.KINDS.items():
+        assert alert_kinds.of(name) is kind
+
+
+def test_a_call_that_is_denied_without_its_number_is_the_newest_of_its_tool() -> None:
+    first, second = (Lease(name, 50.0, 40.0, tool="Bash") for name in ("t1", "t2"))
+    other, sub = Lease("t3", 50.0, 40.0, tool="Read"), Lease("t4", 50.0, 40.0, tool="Bash", sub=True)
+    task = Lease("t5", 50.0, 40.0, tool="Task", is_subagent=True)
+    every = (first, second, other, sub, task)
+
+    def left(denied: dict[str, Any], leases: tuple[Lease, ...] = every) -> tuple[Lease, ...]:
+        return calls.end(leases, cast(Any, hook_of("a", 1, "permission-denied", **denied)))
+
+    assert left({"tool": "Bash"}) == (first, other, sub, task)
+    assert left({"tool": "Bash", "tool_use_id": "t1"}) == (second, other, sub, task)
+    assert left({"tool": "Bash", "sub": True}) == (first, second, other, task)
+    assert left({"tool": "Write"}) == every
+    assert left({"tool": "Task"}) == (first, second, other), "with the last call of a subagent go its own calls"
+    assert left({"tool": "Read"}, (first, other)) == (first,)
+
+
+def test_a_restoration_of_one_that_is_down_is_never_overdue() -> None:
+    going = Restoration(RestoringStep.SEED, "two checks were missed", EPOCH, 90.0, 1, deadline=150.0)
+    agent = replace(Story(claude()).works().agent, resonance=Resonance(state="lost", restoration=going))
+
+    assert restoring.deadline(agent) == 150.0
+    for state in (Stopped(), Quarantined("crashes")):
+        assert restoring.deadline(replace(agent, state=state)) is None
+    over = replace(going, step=RestoringStep.RESUME)
+    assert restoring.deadline(replace(agent, resonance=Resonance(restoration=over))) is None
+    assert restoring.deadline(replace(agent, resonance=None)) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "seconds"),
+    [
+        ("90s", 90.0), (" 1h30m ", 5400.0), ("500ms", 0.5), ("1w", 604_800.0), ("2d", 172_800.0), ("1m1m", 120.0),
+        ("5", None), ("1.5", None), ("soon", None), ("", None), ("1h 30m", None), ("5x", None), ("-5m", None),
+    ],
+)  # fmt: skip
+def test_a_length_that_a_person_types_has_its_units(text: str, seconds: float | None) -> None:
+    assert durations.is_duration(text.strip()) is (seconds is not None)
+    if seconds is not None:
+        assert durations.parse_length(text) == seconds
+        return
+    with pytest.raises(ValueError, match="no unit" if text[:1].isdigit() and text[-1:].isdigit() else "no duration"):
+        durations.parse_length(text)
+
+
+def test_what_a_status_says_goes_by_its_name() -> None:
+    of = HTTPStatus
+    assert {of.REQUEST_TIMEOUT, of.CONFLICT, of.TOO_EARLY, of.TOO_MANY_REQUESTS} == hooks.PASSING
+    beside_http = {499, 520, 521, 522, 523, 524, 529}
+    assert beside_http | {
+        of.REQUEST_TIMEOUT, of.TOO_EARLY, of.INTERNAL_SERVER_ERROR, of.BAD_GATEWAY, of.SERVICE_UNAVAILABLE,
+        of.GATEWAY_TIMEOUT,
+    } == hooks.OF_A_SERVICE  # fmt: skip
+    assert {
+        of.METHOD_NOT_ALLOWED, of.NOT_ACCEPTABLE, of.PROXY_AUTHENTICATION_REQUIRED, of.GONE, of.LENGTH_REQUIRED,
+        of.UNSUPPORTED_MEDIA_TYPE, of.UPGRADE_REQUIRED, of.PRECONDITION_REQUIRED, of.REQUEST_HEADER_FIELDS_TOO_LARGE,
+        of.UNAVAILABLE_FOR_LEGAL_REASONS, of.NOT_IMPLEMENTED, of.HTTP_VERSION_NOT_SUPPORTED,
+        of.NETWORK_AUTHENTICATION_REQUIRED,
+    } == hooks.WRONG_BY_STATUS  # fmt: skip

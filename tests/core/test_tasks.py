@@ -14,7 +14,7 @@ from phoenixd.core.agent.state import Stopped
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, Tick
 from phoenixd.core.events.handoffs import PapersUpdated
-from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.fleet import Fleet
@@ -28,7 +28,7 @@ from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.outcomes import of_workers
 from tests.core.handing import HandoffStory, orchestrator
-from tests.core.story import spec
+from tests.core.story import claude, spec
 from tests.core.workers import DONE, Works, boss
 
 
@@ -420,6 +420,16 @@ def test_an_end_waits_for_an_agent_that_is_down_and_for_none_that_is_gone() -> N
     assert works.typed() == []
     idle(works)
     assert len(works.typed()) == 1
+
+
+def test_the_end_of_a_task_whose_asker_was_removed_meanwhile_is_told_to_nobody() -> None:
+    works = Works(boss(), claude("b"))
+    works.ask(asked_by="b")
+    works.finishes("t1")
+    works.tell(AgentWithdrawn("b"))
+
+    assert "b" not in works.fleet.agents
+    assert (works.typed(), works.task("t1").told, works.fleet.tasks.open) == ([], "nobody", ())
 
 
 def test_an_operators_task_is_told_to_nobody() -> None:

@@ -216,3 +216,14 @@ def test_f_re_10_the_shim_is_told_by_what_a_question_is_known_that_is_left_alone
         told = order(claude(harness=harness), asks, 300.0)
         assert told is not None
         assert told["spares"] == {"key": key, "ends": ["?", "？", "؟"]}
+
+
+def test_an_end_that_is_heard_at_the_greeting_says_first_what_was_used(ear: Ear) -> None:
+    run = ear.story.run
+    ended = {"run_id": run.run_id, "incarnation": 1, "code": 0, "signal": None, "armed": [{"id": "f-1", "uses": 1}]}
+    hello = ShimHello("a", identity(os.getpid()), 2, "0.1.0", 40001, None, ended)
+
+    ear.hearing.reconcile(ear.story.agent, hello)
+
+    assert [type(event) for event in ear.told] == [ArmedUsed, AgentExited]
+    assert ear.told[0].uses == 1  # type: ignore[union-attr]

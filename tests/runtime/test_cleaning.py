@@ -10,13 +10,18 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from phoenixd.core import background
+from phoenixd.core.behind.world import World
 from phoenixd.core.events import Event
-from phoenixd.core.events.orders import AnswerRequested, SendRequested
+from phoenixd.core.events.fleet import JournalBehind, LimitsDeclared, Rebooted
+from phoenixd.core.events.orders import AgentDeclared, AnswerRequested, SendRequested
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen
 from phoenixd.core.events.runs import AgentExited, NotDelivered, TreeGone
-from phoenixd.core.events.tasks import TaskRequested
+from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.hooks import Hook
+from phoenixd.core.spec import FleetLimits
+from phoenixd.core.tasks.state import Outcome
 from phoenixd.documents.hooks import hook_event, hook_of
+from phoenixd.documents.journal_names import event_name
 from phoenixd.documents.redact import redact
 from phoenixd.planting import Marker, Planting
 from phoenixd.runtime.cleaning import MAX_FIELD, MEANT, ORDERED, WORDS, cleaned, kept
@@ -240,3 +245,33 @@ def test_the_journal_keeps_of_each_text_so_much_and_leaves_out_what_is_empty() -
     _, detail = describe_event(NotDelivered("a", 3, "m1", "x" * (MAX_FIELD + 1)))
 
     assert detail == {"message_id": "m1", "reason": "x" * MAX_FIELD}
+
+
+@pytest.mark.parametrize(
+    ("event", "told"),
+    [
+        (AgentDeclared(claude("a"), start=True), {"harness": "claude", "kind": "resident", "start": True}),
+        (LimitsDeclared(FleetLimits(max_starting=3)), {"max_starting": 3}),
+        (
+            Rebooted("b2", (AgentExited("a", 3, "r", 0, None), AgentExited("b", 1, "r", 1, None))),
+            {"boot_id": "b2", "ended": ["a #3", "b #1"]},
+        ),
+        (JournalBehind("it was put back", World("b2", 5, 7)), {"why": "it was put back", "journal": 5, "world": 7}),
+        (
+            TaskCollected("t1", 2, Outcome("done", report="/r.md")),
+            {
+                "task": "t1", "run": 2, "stop": "done", "words": "", "report": "/r.md", "outputs": 0, "refused": 0,
+                "problem": "", "judged": None, "seal": "",
+            },
+        ),
+        (
+            TaskRequested(claude("a"), "x" * (MAX_FIELD + 1), project="shop", plan="2", after=("t1",), writes=False),
+            {
+                "asked_by": "", "by": "operator", "project": "shop", "plan": "2", "phase": "", "after": ("t1",),
+                "writes": False, "harness": "claude", "prompt": "x" * MAX_FIELD,
+            },
+        ),
+    ],
+)  # fmt: skip
+def test_events_that_hold_much_are_kept_in_short(event: Event, told: dict[str, Any]) -> None:
+    assert describe_event(event) == (event_name(event), told)

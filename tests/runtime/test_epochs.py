@@ -293,3 +293,19 @@ async def test_a_start_that_found_no_trouble_with_the_epoch_tells_of_none_and_of
     with anyio.move_on_after(0.2):
         await keeper.run()
     assert not heard
+
+
+async def test_a_keeper_that_has_nothing_left_to_write_writes_nothing() -> None:
+    """Its clock does not wait, so that it would write again and again by now."""
+    told = Told()
+    keeper = EpochKeeper(told, FastClock(), lambda event: None, lambda number: None)  # type: ignore[arg-type]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(keeper.run)
+        await eventually(lambda: keeper._tasks is not None)
+        written = keeper.keep(Batch(1.0, 1.0, epoch=4), is_order=True, is_saved=True)
+        assert written is not None
+        await written.wait()
+        for _ in range(20):
+            await anyio.lowlevel.checkpoint()
+        assert told.heard() == ["epoch 4"]
+        tasks.cancel_scope.cancel()

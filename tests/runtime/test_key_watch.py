@@ -171,3 +171,37 @@ async def test_other_clis_with_hooks_are_watched_too(harness: str) -> None:
     story.hook("permission-request", tool="Bash", text="make", seq=1)
     async with watching(terminals, told, story.agent):
         await told_of(terminals, told, "a")
+
+
+class NoReads:
+    """The kernel tells of no reads at any path that it is asked for, as on a filesystem without that."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    def watch(self, path: str) -> bool:
+        self.asked.append(path)
+        return False
+
+    def forget(self, path: str) -> None:
+        raise AssertionError(f"{path} was never watched")
+
+    async def next(self) -> str:
+        await anyio.sleep_forever()
+        raise AssertionError
+
+    def close(self) -> None:
+        """Nothing is open."""
+
+
+async def test_a_terminal_that_cannot_be_watched_is_tried_again_with_the_next_word_of_its_agent() -> None:
+    terminals, reads, story = Terminals("a"), NoReads(), asks("a")
+    watch = KeyWatch(terminals, reads, SupervisedClock(), lambda event: None)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        for tried in (1, 2, 3):
+            watch.hear([story.agent])
+            await eventually(lambda tried=tried: len(reads.asked) == tried, what="it is tried once a word")  # type: ignore[misc]
+            await eventually(lambda: not watch._asking, what="it is given up until then")
+        tasks.cancel_scope.cancel()
+    terminals.close()

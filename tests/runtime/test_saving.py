@@ -5,16 +5,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import pytest
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.durability import Durability
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Batch, Entry
 from phoenixd.runtime import saving
 from phoenixd.runtime.saving import Saver
+from tests.agents import an_agent
+from tests.core.story import spec
 from tests.waiting import eventually
 
 
@@ -123,3 +127,36 @@ async def test_a_journal_that_fails_for_days_fills_no_memory(monkeypatch: pytest
     assert [entry.detail["n"] for entry in kept] == list(range(3000 - len(kept), 3000))
     assert gap.detail["count"] == 3000 - len(kept)
     assert len(kept) < 600
+
+
+def test_many_batches_that_wait_are_one_with_each_agents_newest_word() -> None:
+    def of(*agents: Agent, removed: dict[str, int] | None = None, **more: Any) -> Batch:
+        return Batch(0.0, 0.0, changed=agents, removed=tuple((removed or {}).items()), **more)
+
+    a, b, c = (an_agent(spec=spec(name)) for name in "abc")
+    newer = replace(a, restarts=3)
+
+    def merged(*batches: Batch) -> tuple[tuple[Agent, ...], dict[str, int]]:
+        found = saving._merge(list(batches))
+        return found.changed, dict(found.removed)
+
+    assert merged(of(a, b), of(newer)) == ((newer, b), {})
+    assert merged(of(a, b), of(removed={"a": 4})) == ((b,), {"a": 4})
+    assert merged(of(a, b), of(removed={"a": 4}), of(newer)) == ((newer, b), {}), "it was declared again"
+    assert merged(of(removed={"a": 4}), of(removed={"a": 5, "c": 1}), of(b)) == ((b,), {"a": 5, "c": 1})
+    assert merged(of(c, removed={"b": 2}), of(a)) == ((c, a), {"b": 2})
+    assert saving._merge([of(after_row=7), of(after_row=3)]).after_row == 7
+    assert saving._merge([batch(1, 2), batch(3)]).entries == (*batch(1, 2).entries, *batch(3).entries)
+    whole = of(a, removed={"b": 2})
+    assert saving._merge([whole]) is whole
+
+
+def test_of_tickets_on_which_nothing_hangs_one_stands_for_all_in_between() -> None:
+    def tickets(*which: str) -> list[saving.Ticket]:
+        return [saving.Ticket(entries, is_forgotten=word == "forgotten") for entries, word in enumerate(which, 1)]
+
+    kept = saving._remembered(tickets("forgotten", "forgotten", "waited for", "forgotten", "forgotten", "forgotten"))
+    assert [(one.entries, one.is_forgotten) for one in kept] == [(3, True), (3, False), (15, True)]
+    kept = saving._remembered(tickets("waited for", "waited for", "forgotten"))
+    assert [one.entries for one in kept] == [1, 2, 3]
+    assert saving._remembered([]) == []

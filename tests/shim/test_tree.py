@@ -182,6 +182,8 @@ def test_a_fork_storm_dies(daemon: Daemon, cgroup: Path | None) -> None:
         (32_000, 1000, 1500, 32768, 32_700, 0),  # They are about to.
         (500, 0, 0, 32768, 620, 0),  # The kernel does not say how many there were.
         (500, 1000, 900, 32768, 620, 0),
+        (500, 1000, 17_133, 32768, 620, 500),
+        (500, 1000, 17_134, 32768, 620, 0),  # Half of all numbers were given since.
         (500, 1000, 1100, 0, 620, 0),
         (500, 1000, 1100, 32768, 0, 0),
     ],

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import MISSING, Field, fields, is_dataclass
+from dataclasses import MISSING, fields
 from enum import Enum
+from functools import cache
 from typing import Any
 
 from phoenixd.core.agent import Agent
@@ -24,6 +25,7 @@ DERIVED = (
     "step", "case", "muted_until", "is_acknowledged",
 )  # fmt: skip
 """What a row shows that is derived from several facts."""
+UUID_LENGTH = 36
 UUID = re.compile(r"\b([0-9a-f]{8})(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 
 
@@ -42,6 +44,8 @@ def told(before: Fleet, event: Event, now: Moment, found: Step) -> str:
         lines += [f"        fact {value(fact)}" for fact in decision.facts]
         lines += [f"        sample {value(decision.sample)}"] * (decision.sample is not None)
     lines += [f"    keep {value(one)}" for one in found.kept]
+    if found.fleet is before:
+        return "\n".join(lines)
     lines += [f"    {line}" for line in changes("", before, found.fleet)]
     lines += [f"    {line}" for line in changes("next", next_deadline(before, now), next_deadline(found.fleet, now))]
     was = shown(before, now)
@@ -63,7 +67,7 @@ def changes(place: str, old: Any, new: Any) -> Iterator[str]:
     """What differs, one line for each leaf; `place` is the way to it."""
     if old is new or (type(old) is type(new) and old == new):
         return
-    if is_dataclass(old) and is_dataclass(new):
+    if hasattr(type(old), "__dataclass_fields__") and hasattr(type(new), "__dataclass_fields__"):
         yield from _of_dataclass(place, old, new)
     elif isinstance(old, Mapping) and isinstance(new, Mapping):
         for key in sorted({*old, *new}, key=str):
@@ -83,15 +87,14 @@ def changes(place: str, old: Any, new: Any) -> Iterator[str]:
 def _of_dataclass(place: str, old: Any, new: Any) -> Iterator[str]:
     if type(old) is not type(new):
         yield f"{place}: {type(old).__name__} -> {type(new).__name__}"
-    known = {field.name for field in fields(old)}
-    for field in fields(new):
+    known = type(old).__dataclass_fields__
+    for name in _fields(type(new)):
         # What the fleet holds is found by its name alone: the agents' names are unique, and so are the other parts'.
-        inner = "" if isinstance(new, Fleet) and field.name == "agents" else f"{place}.{field.name}".lstrip(".")
-        after = getattr(new, field.name)
-        if field.name in known:
-            yield from changes(inner, getattr(old, field.name), after) if _can_show(new, field) else ()
-        elif _is_shown(new, field):
-            yield f"{inner} = {value(after)}"
+        inner = "" if name == "agents" and isinstance(new, Fleet) else f"{place}.{name}".lstrip(".")
+        if name in known:
+            yield from changes(inner, getattr(old, name), getattr(new, name))
+        elif _is_shown(new, name):
+            yield f"{inner} = {value(getattr(new, name))}"
 
 
 def _of_tuple(place: str, old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterator[str]:
@@ -111,9 +114,10 @@ def _of_tuple(place: str, old: tuple[Any, ...], new: tuple[Any, ...]) -> Iterato
 
 def value(found: Any) -> str:
     """A value in one line: of a dataclass, the fields that hold something."""
-    if is_dataclass(found) and not isinstance(found, type):
-        shown = [field.name for field in fields(found) if _is_shown(found, field)]
-        return f"{type(found).__name__}({', '.join(f'{name}={value(getattr(found, name))}' for name in shown)})"
+    kind = type(found)
+    if hasattr(kind, "__dataclass_fields__"):
+        shown = [f"{name}={value(getattr(found, name))}" for name in _fields(kind) if _is_shown(found, name)]
+        return f"{kind.__name__}({', '.join(shown)})"
     match found:
         case Enum():
             return str(found.value)
@@ -131,22 +135,38 @@ def value(found: Any) -> str:
 
 
 def clipped(text: str) -> str:
-    text = UUID.sub(r"\1", text).replace("\n", "\\n")
+    if len(text) >= UUID_LENGTH:
+        text = UUID.sub(r"\1", text)
+    text = text.replace("\n", "\\n")
     return text if len(text) <= LONGEST else f"{text[:LONGEST]}... ({len(text)})"
 
 
-def _is_shown(owner: Any, field: Field[Any]) -> bool:
+def _is_shown(owner: Any, name: str) -> bool:
     """Whether a field says something: of what an operator can ask for, only what is not at its default."""
-    if not _can_show(owner, field):
-        return False
-    found = getattr(owner, field.name)
-    if isinstance(owner, AgentSpec | FleetLimits) or type(owner).__name__.endswith("Rules"):
-        default = field.default if field.default_factory is MISSING else field.default_factory()
-        return bool(found != default)
-    return bool(found) and not (is_dataclass(found) and value(found).endswith("()"))
+    found = getattr(owner, name)
+    if name in (defaults := _defaults(type(owner))):
+        return bool(found != defaults[name])
+    return bool(found) and not (hasattr(type(found), "__dataclass_fields__") and value(found).endswith("()"))
 
 
-def _can_show(owner: Any, field: Field[Any]) -> bool:
-    """Why an agent is as it is stands with the decision, and a class says its own name."""
-    is_its_word = field.name == "name" and field.default is not MISSING
-    return field.init and not is_its_word and not (isinstance(owner, Agent) and field.name == "reason")
+@cache
+def _fields(kind: type[Any]) -> tuple[str, ...]:
+    """What is shown of a class: why an agent is as it is stands with the decision, and a class says its own name."""
+    return tuple(
+        field.name
+        for field in fields(kind)
+        if field.init
+        and not (field.name == "name" and field.default is not MISSING)
+        and not (kind is Agent and field.name == "reason")
+    )
+
+
+@cache
+def _defaults(kind: type[Any]) -> dict[str, Any]:
+    """What an operator can ask for, as it is unless he does; of other classes nothing."""
+    if not issubclass(kind, AgentSpec | FleetLimits) and not kind.__name__.endswith("Rules"):
+        return {}
+    return {
+        field.name: field.default if field.default_factory is MISSING else field.default_factory()
+        for field in fields(kind)
+    }
