@@ -88,6 +88,9 @@ def untold(seen: Sequence[Occurrence], lines: Iterable[bytes], clean: Callable[[
         if left[line := render_occurrence(one, clean)]:
             left[line] -= 1
             known = place
+    if known == len(seen):
+        # As of most agents, after most ends of a daemon: nothing has to be read of its lines.
+        return ()
     # A line of another version, or from before a secret was known, is not the same, and tells of it all the same.
     rest = [found for line in left.elements() if (found := _read(line)) is not None]
     others = Counter(map(_marks, rest))
