@@ -26,6 +26,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.jobs.kept import newest_task
 from phoenixd.runtime.ending import LAST_COMMITS, finish
+from phoenixd.runtime.last_rows import newest_rows
 from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.supervisor import Supervisor
@@ -39,9 +40,6 @@ EXIT_BAD_CONFIGURATION = 78
 EXIT_ANOTHER_RUNS = 6
 LOCK_PATIENCE = 1.0
 """Seconds for which a daemon that ends just now is waited for."""
-LAST_ROWS = 1000
-"""Newest rows of the journal of which an earlier daemon may not have told in its agents' ops.jsonl: it writes there
-half a second later, or as soon as their disks take it."""
 WAITING_LOOK, WAITING_EXTENSION = 1.0, 30.0
 """Seconds between two looks of a service that waits for the directories, and those that systemd is asked for."""
 
@@ -148,7 +146,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     faced = await face(
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
-    papers.inherit([row.entry for row in await ground.journal.read(newest=True, limit=LAST_ROWS)])
+    papers.inherit(await newest_rows(ground.journal))
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
     looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch)
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):

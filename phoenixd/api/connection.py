@@ -92,7 +92,7 @@ class Connection(H11Protocol):
     def data_received(self, data: bytes) -> None:
         if self.transport.is_closing() or self._looking is not None:
             return  # Nothing that comes after a look is answered.
-        if _suspect(self.peer) is None:
+        if _suspect(self.peer) is None and not self._is_busy():
             self._enter()
         if not self._has_spoken:
             self._has_spoken = True

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import math
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -75,6 +77,34 @@ def render_occurrence(seen: Occurrence, clean: Callable[[str], str]) -> bytes:
     return json.dumps(line, ensure_ascii=False).encode("utf-8", "replace")
 
 
+def untold(seen: Sequence[Occurrence], lines: Iterable[bytes], clean: Callable[[str], str]) -> Sequence[Occurrence]:
+    """Those of an agent's newest occurrences that came after the last one of which the end of an ops.jsonl tells.
+
+    What came before that and stands nowhere was left out, or stands further up: behind newer ones it is old news.
+    Where these lines tell of none, it is what came after all of them.
+    """
+    left, known = Counter(lines), 0
+    for place, one in enumerate(seen, 1):
+        if left[line := render_occurrence(one, clean)]:
+            left[line] -= 1
+            known = place
+    if known == len(seen):
+        # As of most agents, after most ends of a daemon: nothing has to be read of its lines.
+        return ()
+    # A line of another version, or from before a secret was known, is not the same, and tells of it all the same.
+    rest = [found for line in left.elements() if (found := _read(line)) is not None]
+    others = Counter(map(_marks, rest))
+    for place, one in enumerate(seen[known:], known + 1):
+        marks = (timestamp(one.wall), one.name, one.incarnation, one.state)
+        if others[marks]:
+            others[marks] -= 1
+            known = place
+    if known:
+        return seen[known:]
+    newest = max((wall for found in rest if (wall := read_time(found.get("ts"))) is not None), default=-math.inf)
+    return [one for one in seen if one.wall >= newest + 1]
+
+
 def happenings(occurrences: Iterable[Occurrence], clean: Callable[[str], str]) -> Iterator[Happening]:
     """Those that a brief tells again: whatever had a reason, but for a run that goes on under another daemon."""
     for seen in occurrences:
@@ -85,11 +115,8 @@ def happenings(occurrences: Iterable[Occurrence], clean: Callable[[str], str]) -
 def read_happenings(content: bytes) -> Iterator[Happening]:
     """The same from the end of an ops.jsonl; a torn or odd line is passed over."""
     for line in content.split(b"\n"):
-        try:
-            found = from_json(line, allow_inf_nan=False)
-        except ValueError:
-            continue
-        if not isinstance(found, dict) or not isinstance(found.get("meta"), dict):
+        found = _read(line)
+        if found is None:
             continue
         wall, reason = read_time(found.get("ts")), found["meta"].get("reason")
         if _goes_on(found.get("event"), found["meta"].get("state")):
@@ -113,6 +140,21 @@ def read_spoken(content: bytes) -> tuple[float, str] | None:
         if wall is not None and isinstance(text, str):
             return wall, text
     return None
+
+
+def _read(line: bytes) -> dict[str, Any] | None:
+    """What a line says; None for a torn or odd one."""
+    try:
+        found = from_json(line, allow_inf_nan=False)
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and isinstance(found.get("meta"), dict) else None
+
+
+def _marks(line: dict[str, Any]) -> tuple[Any, ...]:
+    """By what it is known of which occurrence a line tells, in whatever words; () for an odd one."""
+    found = (line.get("ts"), line.get("event"), line["meta"].get("incarnation"), line["meta"].get("state"))
+    return found if all(isinstance(one, str | int | None) for one in found) else ()
 
 
 def _goes_on(name: object, state: object) -> bool:

@@ -172,8 +172,7 @@ class Desk:
         today, session = utc_date(now), self.session_of(agent)
         self.consult(now)
         left, self.left = self.left, ()
-        if left:
-            self.shelf.ops.inherit(left, self.clean)
+        self.shelf.ops.inherit(left, self.clean)
         self._begin_run(agent)
         self.shelf.ops.record(occurrences, self.clean)
         self.agent, self.day = agent, today.isoformat()

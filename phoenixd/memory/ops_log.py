@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
-from collections import Counter, deque
-from collections.abc import Callable, Iterable
+from collections import deque
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from phoenixd.documents.ops import Happening, Occurrence, happenings, read_happenings, read_spoken, render_occurrence
+from phoenixd.documents.ops import (
+    Happening,
+    Occurrence,
+    happenings,
+    read_happenings,
+    read_spoken,
+    render_occurrence,
+    untold,
+)
 from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import rotate, size_of, tail
 
@@ -46,22 +54,24 @@ class OpsLog:
         """Whether lines wait for a disk with room."""
         return bool(self._unwritten)
 
-    def inherit(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
-        """Append those of an earlier daemon's last occurrences that it did not write before it was killed."""
+    def inherit(self, occurrences: Sequence[Occurrence], clean: Clean) -> None:
+        """Note what an earlier daemon decided last and did not write before it was killed; `record` writes it."""
+        if not occurrences:
+            return
         newest = tail(self.path, OPS_TAIL)
-        written = Counter([*tail(Path(f"{self.path}.1"), OPS_TAIL - len(newest)).split(b"\n"), *newest.split(b"\n")])
-        lost = []
-        for occurrence in occurrences:
-            line = render_occurrence(occurrence, clean)
-            if written[line]:
-                written[line] -= 1
-            else:
-                lost.append(occurrence)
-        self.record(lost, clean)
+        before = tail(Path(f"{self.path}.1"), OPS_TAIL - len(newest))
+        self._note(untold(occurrences, [*before.split(b"\n"), *newest.split(b"\n")], clean), clean)
 
     def record(self, occurrences: Iterable[Occurrence], clean: Clean) -> None:
         """Append to ops.jsonl, which is rotated, and keep what a brief tells again."""
-        seen = list(occurrences)
+        self._note(list(occurrences), clean)
+        if size_of(self.path) > OPS_LIMIT:
+            rotate(self.path, OPS_KEPT)
+        while self._unwritten:
+            self.files.append(self.path, self._unwritten[0], durable=False)
+            self._unwritten.popleft()
+
+    def _note(self, seen: Sequence[Occurrence], clean: Clean) -> None:
         for occurrence in seen:
             if occurrence.event == "agent_exited":
                 self.last_end = (occurrence.incarnation, occurrence.verdict == "error")
@@ -69,8 +79,3 @@ class OpsLog:
                 self.spoken = (occurrence.wall, str(occurrence.detail["text"]))
         self.happenings.extend(happenings(seen, clean))
         self._unwritten.extend(render_occurrence(occurrence, clean) for occurrence in seen)
-        if size_of(self.path) > OPS_LIMIT:
-            rotate(self.path, OPS_KEPT)
-        while self._unwritten:
-            self.files.append(self.path, self._unwritten[0], durable=False)
-            self._unwritten.popleft()

@@ -48,6 +48,9 @@ from phoenixd.ports.evidence import Changes
 from phoenixd.ports.journal import Entry
 from phoenixd.ports.papers import BriefWriter
 
+ALERTS = frozenset({"alert_raised", "alert_over"})
+"""The rows of an agent's alerts, which stand behind that of the decision."""
+
 
 async def _no_conversation(agent: Agent, budget: int) -> Conversation | None:
     return None
@@ -208,8 +211,8 @@ class Papers:
         """Take over the newest rows of an earlier daemon's: what it had decided and not yet written is written."""
         by_agent: dict[str, list[Entry]] = {}
         for row in rows:
-            # What was decided, and hence changed an agent: of all else no document tells.
-            if row.agent is not None and row.state is not None:
+            # What was decided, and hence changed an agent, with its alerts: of all else no document tells.
+            if row.agent is not None and (row.state is not None or row.event in ALERTS):
                 by_agent.setdefault(row.agent, []).append(row)
         for agent in self._agents():
             if agent.name in by_agent:

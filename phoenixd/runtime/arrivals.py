@@ -140,6 +140,7 @@ class Arrivals:
     async def gather(self) -> None:
         """In a flood, return once enough hooks have come for a turn, or anything else has."""
         now, self._enough = self._clock.at(), anyio.Event()
+        self._pace.heard(0, now)
         if self._pace.is_flood and not self._is_crowded and self.is_flood:
             with anyio.move_on_after(max(0.0, self._turned_at + SPACING - now)):
                 await self._enough.wait()

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import os
+from typing import cast
 
 import pytest
 
+from phoenixd.api.connection import Connection
 from tests.api.conftest import FakeDaemon, Live
 from tests.api.test_hostile import connected
 from tests.waiting import eventually
@@ -74,6 +76,21 @@ async def test_who_follows_shuts_it_until_his_first_frames_alone(live: Live, gat
     assert b" 200 " in await reader.readuntil(b"\r\n\r\n")
     await eventually(lambda: gate.steps == ["enter", "leave"], what="an agent's word reaches a follower at once")
     assert live.server.server_state.connections, "while he follows still"
+    writer.close()
+    await writer.wait_closed()
+
+
+async def test_who_follows_and_says_more_shuts_it_no_more(live: Live, gate: Gate) -> None:
+    """What he asks now is answered once his stream is over."""
+    reader, writer = await asyncio.open_unix_connection(live.socket)
+    writer.write(b"GET /v1/stream HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n")
+    await reader.readuntil(b"\r\n\r\n")
+    await eventually(lambda: gate.steps == ["enter", "leave"], what="his stream has begun")
+    (found,) = live.server.server_state.connections
+    connection = cast(Connection, found)
+    writer.write(b"GET /healthz HTTP/1.1\r\nhost: x\r\n\r\n")
+    await eventually(lambda: connection.flow.read_paused, what="it is heard that he asks")
+    assert gate.steps == ["enter", "leave"]
     writer.close()
     await writer.wait_closed()
 

@@ -18,7 +18,8 @@ def decided(stage: Stage) -> Counter[str]:
 
 
 def written(stage: Stage) -> Counter[str]:
-    lines = (stage.state / "agents" / "a" / "ops.jsonl").read_text().splitlines()
+    log = stage.state / "agents" / "a" / "ops.jsonl"
+    lines = log.read_text().splitlines() if log.exists() else []
     return Counter(reason for line in lines if (reason := json.loads(line)["meta"].get("reason")))
 
 

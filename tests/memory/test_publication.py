@@ -850,35 +850,3 @@ async def test_f_st_5_an_edit_of_the_very_moment_of_a_write_is_not_taken_for_our
 
     assert room.document()["numbers"] == {"tests": "47/52"}
     assert room.document()["current_task"] == "Else."
-
-
-async def test_p72_what_a_killed_daemon_had_decided_and_not_written_down_is_written_once(room: Room) -> None:
-    agent = room.running(room.agent())
-    told = [entry("agent_started", reason="exec succeeded, pid 7"), entry("hook_seen", reason="it works", kind="stop")]
-    await room.papers.publish(agent, told)
-    lost = entry("hook_seen", reason="it works", kind="stop")
-    bare = replace(entry("hook_seen", kind="tool-start"), state=None)
-    papers = room.restarted()
-    papers.publication.inherit(agent, [*told, lost])
-    papers.inherit([bare])
-    await papers.publish(agent, [entry("run_adopted", reason="adopted, pid 7")])
-    await papers.publish(agent, [lost])
-
-    found = [json.loads(line)["event"] for line in room.text("ops.jsonl").splitlines()]
-    assert found == ["run_start", "stop", "stop", "run_adopted", "stop"], "one stood, and the last is another one"
-
-
-async def test_p72_what_was_written_before_the_log_was_rotated_is_not_written_again(
-    room: Room, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    agent, told = room.running(room.agent()), [entry("agent_started", reason="exec succeeded, pid 7")]
-    await room.papers.publish(agent, told)
-    monkeypatch.setattr(ops_log, "OPS_LIMIT", 10)
-    await room.papers.publish(agent, [entry("hook_seen", reason="it works", kind="stop")])
-    monkeypatch.undo()
-    papers = room.restarted()
-    papers.publication.inherit(agent, told)
-    await papers.publish(agent, [])
-
-    assert "run_start" in room.text("ops.jsonl.1")
-    assert "run_start" not in room.text("ops.jsonl")

@@ -4,7 +4,12 @@ from __future__ import annotations
 
 import random
 
-from phoenixd.runtime.arrivals import AT_ONCE, FLOOD, Pace
+import anyio
+import pytest
+
+from phoenixd.core.hooks import PromptSubmitted
+from phoenixd.runtime.arrivals import AT_ONCE, FLOOD, Arrivals, Pace, Waiting
+from tests.start.places import HandClock
 
 
 def floods(moments: list[float], each: int = 1) -> list[float]:
@@ -43,3 +48,19 @@ def test_a_thousand_a_second_are_a_flood_whether_each_has_a_turn_or_ten_together
     assert len(floods(one_by_one)) > 970
     ten_together = [number / 100 for number in range(1, 101)]
     assert len(floods(ten_together, each=10)) > 95
+
+
+async def test_what_comes_once_a_burst_is_over_waits_for_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though nothing was stepped since, by which it could have been seen."""
+    monkeypatch.setattr("phoenixd.runtime.arrivals.SPACING", 3600.0)
+    clock = HandClock(0.0)
+    arrivals = Arrivals(clock, lambda: False)
+    arrivals.stepped(AT_ONCE)
+    arrivals.put(Waiting(PromptSubmitted("a", 1)))
+    with anyio.move_on_after(0.01) as patience:
+        await arrivals.gather()
+    assert patience.cancelled_caught, "it is one still"
+
+    clock.wall = 1.5 / FLOOD
+    with anyio.fail_after(60):
+        await arrivals.gather()
