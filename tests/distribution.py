@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import pytest
 
 # Rooms of real processes, those with the longest tests first.
-WAITING = ("systemd/", "e2e/", "real/", "ctl/", "start/", "memory/", "shim/", "blind/")
+WAITING = ("systemd/", "e2e/", "real/", "bench/", "proof/", "ctl/", "start/", "memory/", "shim/", "blind/")
 LONG_MARKS = ("faults", "real_claude", "slow")
 # One fixture serves the whole file: were its tests apart, each worker would make the fixture again.
 TOGETHER = (

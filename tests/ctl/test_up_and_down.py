@@ -18,6 +18,7 @@ import pytest
 
 from phoenixd.drivers.files.lock import is_ending
 from tests.ctl.conftest import Ran, environment, run_ctl
+from tests.ctl.forked import run_forked
 from tests.slow_disk import slow_syncs
 from tests.waiting import eventually
 
@@ -36,7 +37,9 @@ class Place:
         )
 
     async def ctl(self, *arguments: str) -> Ran:
-        return await run_ctl(*arguments, env=self.env)
+        # What starts a daemon shows by its pipes' ends that the daemon does not hold them.
+        run = run_ctl if arguments[:1] in (("up",), ("run",)) else run_forked
+        return await run(*arguments, env=self.env)
 
     async def daemon_pid(self) -> int:
         return int((await self.ctl("version", "--json")).json["daemon"]["pid"])

@@ -41,14 +41,9 @@ def tree(root: Path) -> dict[str, object]:
 
 def phoenixd(state: Path, runtime: Path, **environ: str) -> subprocess.CompletedProcess[str]:
     """A daemon that must end by itself."""
-    return subprocess.run(
-        [sys.executable, "-m", "phoenixd", "--state-dir", str(state), "--runtime-dir", str(runtime)],
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-        env={**os.environ, "XDG_CONFIG_HOME": str(state.parent / "config"), **environ},
-    )
+    argv = [sys.executable, "-m", "phoenixd", "--state-dir", str(state), "--runtime-dir", str(runtime)]
+    env = {**os.environ, "XDG_CONFIG_HOME": str(state.parent / "config"), **environ}
+    return Stage.run(argv, capture_output=True, text=True, check=False, input=None, env=env)
 
 
 def test_promise_9_the_loser_of_either_directory_changes_nothing_and_names_the_owner(stage: Stage) -> None:

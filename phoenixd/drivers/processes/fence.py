@@ -153,8 +153,11 @@ class Fence:
             raise OSError(errno.EACCES, f"process {child.pid} is hidden (hidepid)")
 
     def _hold_carriers(self) -> None:
-        """Hold every process with the run id as soon as it is seen: one that moves on is gone a moment later."""
-        for pid in proc.process_ids() if self._run_id else []:
+        """Hold every process with the run id as soon as it is seen: one that moves on is gone a moment later.
+
+        It has the newest number, so these come first: after all others it would never be met on a busy machine.
+        """
+        for pid in sorted(proc.process_ids(), reverse=True) if self._run_id else []:
             found = proc.carries(pid, self._run_id)
             if found:
                 self._hold(pid, lambda pid: bool(proc.carries(pid, self._run_id)))

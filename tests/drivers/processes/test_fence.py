@@ -8,6 +8,7 @@ import resource
 import signal
 import subprocess
 import sys
+import uuid
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,10 +21,12 @@ from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.processes.proc import carries, process_ids, read_stat
 from phoenixd.errors import PhoenixdError
 from phoenixd.ports.processes import Fenced, ProcessIdentity
-from tests.drivers.processes.processes import ESCAPES, Run, identity, sleepers
+from tests.drivers.processes.processes import ESCAPES, Run, identity
 from tests.ending import SECONDS, TESTS
 from tests.waiting import eventually_sync
 
+THIS_RUN = f"this-run-{uuid.uuid4()}"
+"""Of this process of tests: another one beside it would end what bears the same."""
 ALL = len(ESCAPES) + 2
 """The grandchild's parent sleeps as well, and the tmux server has its pane's arguments."""
 WITHOUT_A_SHIM = [name for name in ESCAPES if name != "daemon with empty environment"]
@@ -56,9 +59,9 @@ def decoys() -> Iterator[list[ProcessIdentity]]:
             {},
             {"PHOENIX_AGENT": "a", "PHOENIX_INCARNATION": "7"},
             {"PHOENIX_RUN_ID": "another-run"},
-            {"NOT_PHOENIX_RUN_ID": "this-run"},
-            {"X": "PHOENIX_RUN_ID=this-run"},
-            {"PHOENIX_RUN_ID": "this-run-2"},
+            {"NOT_PHOENIX_RUN_ID": THIS_RUN},
+            {"X": f"PHOENIX_RUN_ID={THIS_RUN}"},
+            {"PHOENIX_RUN_ID": f"{THIS_RUN}-2"},
             {"PHOENIX_RUN_ID": ""},
         )
     ]
@@ -148,7 +151,7 @@ async def test_p5_a_lost_shims_run_ends_by_its_run_id(short_tmp: Path) -> None:
 async def test_p5_strangers_that_look_like_the_run_survive(short_tmp: Path, decoys: list[ProcessIdentity]) -> None:
     run = Run(short_tmp, ["fork()"])
     try:
-        for run_id in ("this-run", run.run_id, ""):
+        for run_id in (THIS_RUN, run.run_id, ""):
             await Processes(reaper_of=lambda agent: run.shim).fence("a", 7, run_id, run.agent)
 
         assert run.sleepers() == []
@@ -174,11 +177,11 @@ async def test_a_daemon_that_was_started_within_the_run_spares_itself_and_its_ch
         "import asyncio, subprocess, sys\n"
         "from phoenixd.drivers.processes.pidfds import Processes\n"
         "child = subprocess.Popen(['sleep', '1000'])\n"
-        "asyncio.run(Processes().fence('a', 1, 'this-run', None))\n"
+        f"asyncio.run(Processes().fence('a', 1, {THIS_RUN!r}, None))\n"
         "print(child.poll()); child.kill(); child.wait()"
     )
     done = subprocess.run(
-        [sys.executable, "-c", script], env={**os.environ, "PHOENIX_RUN_ID": "this-run"}, capture_output=True, text=True
+        [sys.executable, "-c", script], env={**os.environ, "PHOENIX_RUN_ID": THIS_RUN}, capture_output=True, text=True
     )
 
     assert done.stdout == "None\n"
@@ -211,6 +214,22 @@ async def test_p5_a_fork_storm_that_changes_its_numbers_ends(
         assert carriers(run.run_id) == []
     finally:
         run.close()
+
+
+def test_what_bears_the_run_is_looked_for_among_the_newest_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that lives for an instant is gone before thousands of others have been asked."""
+    asked: list[int] = []
+
+    def carries(pid: int, run_id: str) -> bool:
+        asked.append(pid)
+        return False
+
+    monkeypatch.setattr("phoenixd.drivers.processes.fence.proc.carries", carries)
+    Fence("a", 7, THIS_RUN)._hold_carriers()
+
+    assert asked == sorted(asked, reverse=True)
+    assert os.getpid() in asked
+    assert len(asked) > 1
 
 
 async def test_p5_what_moved_on_while_it_was_looked_for_is_looked_for_again(
@@ -274,17 +293,17 @@ def test_the_sweep_reads_only_processes_of_our_own() -> None:
     """Root can read everybody's environment, and must not act on it."""
     if os.geteuid() != 0:
         pytest.skip("not run: only root can make another user's process")
-    stranger = subprocess.Popen(["sleep", "1000"], env={"PHOENIX_RUN_ID": "r-1"}, user=65534)
-    ours = subprocess.Popen(["sleep", "1000"], env={"PHOENIX_RUN_ID": "r-1"})
+    stranger = subprocess.Popen(["sleep", "1000"], env={"PHOENIX_RUN_ID": THIS_RUN}, user=65534)
+    ours = subprocess.Popen(["sleep", "1000"], env={"PHOENIX_RUN_ID": THIS_RUN})
     try:
-        eventually_sync(lambda: carriers("r-1"))
-        assert carriers("r-1") == [ours.pid]
+        eventually_sync(lambda: carriers(THIS_RUN))
+        assert carriers(THIS_RUN) == [ours.pid]
         assert stranger.pid in process_ids()
     finally:
         for process in (stranger, ours):
             process.kill()
             process.wait()
-    assert sleepers("r-1") == []
+    assert carriers(THIS_RUN) == []
 
 
 async def test_promise_2_without_descriptors_what_cannot_be_read_is_not_called_gone(
