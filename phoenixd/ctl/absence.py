@@ -39,7 +39,10 @@ def explain(places: list[bytes], then: str = "") -> int:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    return refuse(exits.UNREACHABLE, why, f"{start_command()} && {then}" if then else start_command())
+    start = start_command()
+    # Inside a run it is advice, and no command that another one could follow.
+    is_typed = start.split()[0] in ("phoenixctl", "systemctl")
+    return refuse(exits.UNREACHABLE, why, f"{start} && {then}" if then and is_typed else start)
 
 
 def _named_by(places: list[bytes]) -> str | None:
@@ -65,8 +68,8 @@ def _nothing_there(places: list[bytes], name: str) -> int:
         # No daemon that `up` starts would listen there.
         without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
         return refuse(exits.UNREACHABLE, why, f"correct {name}, or {without}")
-    start = advice("phoenixctl up")
-    return refuse(exits.UNREACHABLE, why, f"{start}, to start one there; for another one: unset {name}")
+    why = f"{why}; for another one, unset {name}"
+    return refuse(exits.UNREACHABLE, why, advice("phoenixctl up"))
 
 
 def listens(places: list[bytes]) -> bool:
