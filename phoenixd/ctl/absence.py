@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from phoenixd import remedies
 from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
@@ -39,10 +40,7 @@ def explain(places: list[bytes], then: str = "") -> int:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    start = start_command()
-    # Inside a run it is advice, and no command that another one could follow.
-    is_typed = start.split()[0] in ("phoenixctl", "systemctl")
-    return refuse(exits.UNREACHABLE, why, f"{start} && {then}" if then and is_typed else start)
+    return refuse(exits.UNREACHABLE, why, remedies.then(start_command(), then) if then else start_command())
 
 
 def _named_by(places: list[bytes]) -> str | None:

@@ -200,7 +200,7 @@ async def test_up_refuses_a_tmux_that_is_too_old(place: Place, home: Path) -> No
     ran = await place.ctl("up")
 
     assert ran.code == 1
-    assert "tmux 3.1c is too old: 3.2 is the lowest\ndo: install tmux 3.2 or newer, then: phoenixctl up" in ran.err
+    assert "tmux 3.1c is too old: 3.2 is the lowest\ndo: install tmux 3.2 or newer; then: phoenixctl up" in ran.err
 
 
 async def test_up_of_a_new_place_says_how_it_is_reached_and_down_how_it_is_started_again(
