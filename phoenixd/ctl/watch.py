@@ -130,9 +130,10 @@ def line(row: dict[str, Any], run: str = "") -> str:
     if row.get("waiting_for"):
         words.append(str(row["waiting_for"]))
     elif row["state"] != "running" and row.get("reason"):
-        words.append(str(row["reason"]))
-    item = f"  #{row['item']}" if row.get("item") else ""
-    return f"{SIGNS.get(row['group'], '?')} {row['name']}  {', '.join(words)}{run}{item}"
+        # The state stands before it already.
+        words.append(str(row["reason"]).removeprefix(f"{row['state']}: ").removeprefix(f"{words[0]} "))
+    told, item = ", ".join(words), f"  #{row['item']}" if row.get("item") else ""
+    return f"{SIGNS.get(row['group'], '?')} {row['name']}  {told}{run if run not in f', {told}' else ''}{item}"
 
 
 def _rows(answer: wire.Answer) -> dict[str, tuple[tuple[Any, ...], str]]:

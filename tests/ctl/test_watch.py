@@ -75,3 +75,23 @@ def test_what_changes_while_the_page_is_asked_for_is_told_once(
 
     assert printed == "* docs is back\n"
     assert not rows
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"state": "stopping", "reason": "stopping: restarted by operator"}, "stopping, restarted by operator"),
+        ({"state": "starting", "reason": "starting incarnation 2, resume", "incarnation": 2},
+         "starting, incarnation 2, resume"),
+        ({"state": "stopped", "reason": "stopped by operator"}, "stopped, by operator"),
+    ],
+)  # fmt: skip
+def test_a_line_says_the_state_and_the_run_once(
+    row: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = _Watched(Command(("status",), calls.operation("list_agents"), {}, None, False))
+    watched.hear("agent", json.dumps({**ROW, "state": "running"}))
+    capsys.readouterr()
+    watched.hear("agent", json.dumps({**ROW, **row}))
+
+    assert capsys.readouterr().out.strip().endswith(f" . docs  {told}")
