@@ -128,7 +128,7 @@ class Doctor:
         told = f"commits: {latency or 'none yet'}"
         if halted := self.halted():
             summary = "nothing new is started: decisions cannot be saved safely"
-            remedy = "free space or mend the file system of the state directory; it recovers by itself"
+            remedy = "free space or fix the file system of the state directory; it recovers by itself"
             findings.append(Finding("problem", summary, f"{halted}; {told}", remedy))
         elif degraded := self.degraded():
             remedy = (
@@ -259,7 +259,7 @@ def _recovery(fleet: Fleet) -> list[Finding]:
         title = "the journal was lost or is old: what lives was adopted, and nothing that was stopped was started"
         found.append(Finding("problem", title, told[BEHIND], "phoenixctl recover"))
     if EPOCH in told:
-        remedy = "mend the state directory; the next order writes them again"
+        remedy = "fix the state directory; the next order writes them again"
         found.append(Finding("problem", "a journal that is lost now would not be missed", told[EPOCH], remedy))
     return found
 

@@ -160,7 +160,7 @@ def _trust(agent: Agent, harness: Harness, environment: Mapping[str, str]) -> It
             json.loads(content)
         asked = harness.asks_at_start(agent.spec, environment, cwd, _content)
     except (OSError, UnsafeFile, ValueError, RecursionError) as error:
-        yield Finding("problem", f"{agent.name}: {path} cannot be read", str(error), f"mend or remove {path}")
+        yield Finding("problem", f"{agent.name}: {path} cannot be read", str(error), f"fix or remove {path}")
         return
     if asked is not None:
         remedy = f"answer its dialogs once: phoenixctl attach {agent.name}; or say seed_trust = true"

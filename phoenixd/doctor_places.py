@@ -10,19 +10,20 @@ from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.documents import entering
+from phoenixd.remedies import then
 
 
 def directory_findings(name: str, cwd: str) -> Iterator[Finding]:
     """Whether an agent can work in its directory; the remedy is a command that does not fail."""
     if os.path.isdir(cwd):
         if not os.access(cwd, os.R_OK | os.X_OK):
-            remedy = f"give it to the user that the daemon runs as: {_remedy(cwd, 'EACCES')}"
-            yield Finding("problem", f"{name}: its directory cannot be entered", cwd, remedy)
+            detail = f"{cwd}: it belongs to another user than the daemon's"
+            yield Finding("problem", f"{name}: its directory cannot be entered", detail, _remedy(cwd, "EACCES"))
     elif other := _in_the_way(cwd):
         detail = cwd if other == cwd else f"{cwd}: {other} is no directory"
-        another = f"give {name} another directory: --cwd where it is added, cwd in a configuration file"
-        remedy = f"{_remedy(cwd, 'ENOENT' if os.path.islink(other) else 'ENOTDIR')}; or {another}"
-        yield Finding("problem", f"{name}: its directory is no directory", detail, remedy)
+        another = f"{name} may be given another one: --cwd where it is added, cwd in a configuration file"
+        remedy = _remedy(cwd, "ENOENT" if os.path.islink(other) else "ENOTDIR")
+        yield Finding("problem", f"{name}: its directory is no directory", f"{detail}; {another}", remedy)
     else:
         yield Finding("problem", f"{name}: its directory is missing", cwd, _remedy(cwd, "ENOENT"))
 
@@ -53,9 +54,9 @@ def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding
     name, remedy = agent.name, f"phoenixctl explain {agent.name}"
     again = f"phoenixctl start {name}"
     if _is_kept_out(agent) and (found := next(directory_findings(name, agent.spec.cwd), None)) is not None:
-        remedy = f"{found.remedy}; then: {again}"
+        remedy = then(found.remedy, again)
     elif never_ran(agent) and is_missing:
-        remedy = f"{command_remedy(agent.spec.argv[0])}; then: {again}"
+        remedy = then(command_remedy(agent.spec.argv[0]), again)
     elif gone := _gone(agent):
         cause, remedy = f"{cause}; {gone}", again
     return Finding("problem", f"{name} is quarantined", cause, remedy)

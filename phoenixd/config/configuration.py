@@ -73,7 +73,7 @@ def load_configuration(place: Path | None, state: Path, environ: Mapping[str, st
     configuration = read_configuration(place, state, environ)
     if configuration.errors:
         raise ConfigurationError(
-            "\n".join(map(str, configuration.errors)), "mend it, then look again with: phoenixctl config check"
+            "\n".join(map(str, configuration.errors)), "fix it, then look again with: phoenixctl config check"
         )
     return configuration
 

@@ -67,7 +67,7 @@ def declared_twice(layers: Iterable[Layer], declarations: Path) -> Iterator[Prob
                 file = shlex.quote(layer.file)
                 message = (
                     f"{name} was made by phoenixctl add as well: of what both say {file} wins. "
-                    f"To keep this one alone: rm {file}, then phoenixctl apply"
+                    f"To keep this one alone: rm {file} && phoenixctl apply"
                 )
                 key = ("agent", name)
                 yield Problem(message, ".".join(key), other.file, other.lines.get(key), "warning", name, is_twice=True)

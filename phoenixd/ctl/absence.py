@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 
+from phoenixd import remedies
 from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
@@ -39,7 +40,7 @@ def explain(places: list[bytes], then: str = "") -> int:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    return refuse(exits.UNREACHABLE, why, f"{start_command()} && {then}" if then else start_command())
+    return refuse(exits.UNREACHABLE, why, remedies.then(start_command(), then) if then else start_command())
 
 
 def _named_by(places: list[bytes]) -> str | None:
@@ -65,8 +66,8 @@ def _nothing_there(places: list[bytes], name: str) -> int:
         # No daemon that `up` starts would listen there.
         without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
         return refuse(exits.UNREACHABLE, why, f"correct {name}, or {without}")
-    start = advice("phoenixctl up")
-    return refuse(exits.UNREACHABLE, why, f"{start}, to start one there; for another one: unset {name}")
+    why = f"{why}; for another one, unset {name}"
+    return refuse(exits.UNREACHABLE, why, advice("phoenixctl up"))
 
 
 def listens(places: list[bytes]) -> bool:

@@ -19,6 +19,7 @@ from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, are_named, find_directories, make_private
 from phoenixd.drivers.files.ownership import ending, examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
+from phoenixd.remedies import then
 from phoenixd.runs import ASK, forbids_daemon
 
 START_TIMEOUT = 30.0
@@ -121,7 +122,7 @@ def start(command: Command) -> int:
     terminal = local_doctor.tmux()
     if terminal.level == "problem":
         why = f"{terminal.title}: {terminal.detail}" if terminal.detail else terminal.title
-        return refuse(exits.FAILED, why, f"{terminal.remedy}, then: phoenixctl up")
+        return refuse(exits.FAILED, why, then(terminal.remedy, "phoenixctl up"))
     try:
         make_private(directories.state)
         log_path = directories.state / "phoenixd.log"

@@ -15,7 +15,7 @@ from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.api.operations.operation import Operation, Parameter, parameters
 from phoenixd.ctl import pager, wire
 from phoenixd.ctl.refusal import refuse
-from phoenixd.ctl.slips import Complaint, Slip, empty_name, in_words, left_over, value_of_wait
+from phoenixd.ctl.slips import Complaint, Slip, empty_word, in_words, left_over, value_of_wait
 
 EXIT_CODES = "exit codes: " + ", ".join(f"{code} {meaning}" for code, meaning in exits.MEANINGS.items())
 EPILOG_COLUMNS = 78
@@ -93,7 +93,7 @@ def _read(arguments: Sequence[str]) -> dict[str, Any]:
     if open_ended is not None:
         # argparse takes no more words of a list after the first option that stands among them.
         namespace[open_ended] = [*(namespace.get(open_ended) or ()), *left]
-    if (slip := empty_name(namespace.get("words"), operations, namespace)) is not None:
+    if (slip := empty_word(namespace.get("words"), operations, namespace)) is not None:
         raise slip
     if rest is not None:
         namespace["argv"] = rest

@@ -68,7 +68,7 @@ def install(command: Command) -> int:
             return 0
         _replace(path, text.encode())
     except ValueError as error:
-        return refuse(exits.FAILED, f"{path} was not touched: {error}", f"mend it: {path}")
+        return refuse(exits.FAILED, f"{path} was not touched: {error}", f"fix it: {path}")
     except OSError as error:
         return refuse(exits.FAILED, f"{path} was not changed: {error.strerror}", "check who owns it")
     print(f"{path} has the hooks now; in an agent they run the program that ${MARK} names")

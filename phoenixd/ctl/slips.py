@@ -157,14 +157,20 @@ def value_of_wait(spoken: tuple[str, ...], operations: tuple[Operation, ...], wo
     return Slip(why, _command([*typed[:after], "--timeout", *typed[after:]]))
 
 
-def empty_name(spoken: tuple[str, ...] | None, operations: tuple[Operation, ...], found: dict[str, Any]) -> Slip | None:
+def empty_word(spoken: tuple[str, ...] | None, operations: tuple[Operation, ...], found: dict[str, Any]) -> Slip | None:
     """An empty word where something is to be named, such as a script's variable without a value; None where there is
-    none. The verb would take it for a missing word, and mean all."""
+    none. The verb would take it for a missing word, and mean all, or this directory."""
     verb = f"phoenixctl {' '.join(spoken or ('status',))}"
+    if found.get("socket") == "":
+        return Slip(f"{verb}: --socket is empty", f"{verb} --help")
     for one in parameters(operations):
         value = found.get(one.name)
         words = value if isinstance(value, list) else [value]
-        if one.names not in LISTED or not any(isinstance(word, str) and not word.strip() for word in words):
+        if not any(isinstance(word, str) and not word.strip() for word in words):
+            continue
+        if one.names in ("files", "directories"):
+            return Slip(f"{verb}: {one.flag or one.name.upper()} is empty", f"{verb} --help")
+        if one.names not in LISTED:
             continue
         what = "an agent" if one.names == "agents" else "a number or a name"
         is_many = any(other.name == "which" for other in parameters(operations))

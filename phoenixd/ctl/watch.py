@@ -13,12 +13,14 @@ from typing import Any
 from phoenixd.api import exits
 from phoenixd.api.pages.layout import clean
 from phoenixd.core.seat.names import seat_name
-from phoenixd.ctl import absence, calls, face
+from phoenixd.ctl import absence, calls, face, wire
 from phoenixd.ctl.choosing import chosen
 from phoenixd.ctl.follow import follow_named
 from phoenixd.ctl.grammar import Command
 
 SIGNS = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}
+LOOKS = 5
+"""How often the page is asked for, until nothing changes beside it."""
 SHOWN = ("incarnation", "group", "state", "activity", "waiting_for", "parked_until", "item")
 """What of a row is a change that is told; ages and counts are not."""
 
@@ -59,10 +61,14 @@ class _Watched:
 
     def begin(self) -> int:
         """Tell how it is now, and keep it."""
-        asked = self._command.operation
-        # Rows first: what happens between the two is on the page, and told once more.
-        rows = calls.ask(self._command, asked, self._command.given, as_json=True)
-        shown = calls.ask(self._command, asked, self._command.given)
+        asked, given = self._command.operation, self._command.given
+        rows = calls.ask(self._command, asked, given, as_json=True)
+        for _ in range(LOOKS):
+            shown, before = calls.ask(self._command, asked, given), rows
+            rows = calls.ask(self._command, asked, given, as_json=True)
+            # Else something changed beside the page, and would be told again, or never.
+            if shown is None or rows is None or before is None or _rows(rows) == _rows(before):
+                break
         if shown is None or rows is None:
             return absence.explain(calls.places(self._command))
         if shown.exit == exits.NOT_FOUND and "select" in self._command.given:
@@ -72,9 +78,8 @@ class _Watched:
         code = calls.tell(self._command, shown)
         if shown.status >= 400:
             return code
-        for row in json.loads(rows.body)["agents"]:
-            self._told[row["name"]] = _key(row)
-            self._lines[row["name"]] = line(row)
+        for name, (key, told) in _rows(before or rows).items():
+            self._told[name], self._lines[name] = key, told
         return code
 
     def hear(self, event: str, data: str) -> None:
@@ -125,9 +130,16 @@ def line(row: dict[str, Any], run: str = "") -> str:
     if row.get("waiting_for"):
         words.append(str(row["waiting_for"]))
     elif row["state"] != "running" and row.get("reason"):
-        words.append(str(row["reason"]))
-    item = f"  #{row['item']}" if row.get("item") else ""
-    return f"{SIGNS.get(row['group'], '?')} {row['name']}  {', '.join(words)}{run}{item}"
+        # The state stands before it already.
+        words.append(str(row["reason"]).removeprefix(f"{row['state']}: ").removeprefix(f"{words[0]} "))
+    told, item = ", ".join(words), f"  #{row['item']}" if row.get("item") else ""
+    return f"{SIGNS.get(row['group'], '?')} {row['name']}  {told}{run if run not in f', {told}' else ''}{item}"
+
+
+def _rows(answer: wire.Answer) -> dict[str, tuple[tuple[Any, ...], str]]:
+    """What is told of each agent of an answer, by its name: nothing where it is a refusal."""
+    rows = json.loads(answer.body).get("agents", []) if answer.status < 400 else []
+    return {row["name"]: (_key(row), line(row)) for row in rows}
 
 
 def _key(row: dict[str, Any]) -> tuple[Any, ...]:

@@ -108,7 +108,7 @@ class Starter:
             self._stand()
         except (OSError, UnsafeFile) as error:
             raise LaunchFailed(
-                f"there is nothing to start it with: {error}", "free space, or mend the state directory"
+                f"there is nothing to start it with: {error}", "free space, or fix the state directory"
             ) from error
         program = (self._interpreter, "-I", "-S", str(self._installed.shim))
         places = ("--agent", agent, "--state", str(state), "--run", str(runtime))
@@ -138,7 +138,7 @@ class Starter:
                 )
             except (OSError, UnsafeFile) as error:
                 raise LaunchFailed(
-                    f"the files of a start could not be written: {error}", "free space, or mend the state directory"
+                    f"the files of a start could not be written: {error}", "free space, or fix the state directory"
                 ) from error
 
     async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:

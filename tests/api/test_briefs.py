@@ -43,7 +43,7 @@ async def test_what_is_wrong_exits_3_and_names_the_remedy(live: Live, daemon: Fa
 
     assert (checked.exit, shown.exit, checked.json["sound"]) == (3, 3, False)
     assert checked.json["faults"][1]["field"] == "Next"
-    assert shown.text.splitlines()[-1] == "mend: phoenixctl brief generate docs"
+    assert shown.text.splitlines()[-1] == "fix: phoenixctl brief generate docs"
     assert "\x1b" not in shown.text
 
 

@@ -15,6 +15,7 @@ from phoenixd.config.tables.agent import AgentTable
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from phoenixd.documents import entering
+from phoenixd.remedies import then
 from tests.architecture.remedies import KEY, ROOT, SAMPLE, commands, remedies, texts
 
 OTHERS_OPTIONS = frozenset({"--help", "--version", "--reinstall"})
@@ -123,3 +124,15 @@ def options() -> Iterator[str]:
     yield "--json"
     for path in (ROOT / "phoenixd").rglob("*.py"):
         yield from OWN_OPTIONS.findall(path.read_text(encoding="utf-8"))
+
+
+@pytest.mark.parametrize(
+    ("first", "told"),
+    [
+        ("mkdir -p '/srv/my shop'", "mkdir -p '/srv/my shop' && phoenixctl start docs"),
+        ("sudo apt-get install -y tmux", "sudo apt-get install -y tmux && phoenixctl start docs"),
+        ("install tmux 3.2 or newer", "install tmux 3.2 or newer; then: phoenixctl start docs"),
+    ],
+)
+def test_two_steps_are_one_line_for_a_shell_where_the_first_is_one(first: str, told: str) -> None:
+    assert then(first, "phoenixctl start docs") == told

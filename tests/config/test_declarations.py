@@ -70,7 +70,7 @@ def test_an_agent_that_a_file_and_add_declare_is_warned_of_with_the_one_that_win
     (twice,) = [one for one in configuration.problems if one.is_twice]
     assert (twice.severity, twice.key, twice.place) == ("warning", "agent.a", f"{place}/phoenixd.toml:3")
     assert f"of what both say {path} wins" in twice.message
-    assert f"rm {path}, then phoenixctl apply" in twice.message
+    assert f"rm {path} && phoenixctl apply" in twice.message
     assert configuration.agents["a"].argv == ("sleep", "1")
     (change,) = [one for one in _changes(plan({}, configuration.agents), configuration) if one.agent == "a"]
     assert f"{path} wins" in change.detail

@@ -12,6 +12,10 @@ from phoenixd.ctl.slips import LISTED
 BEFORE = {"resolve": ("7", "done"), "handoff": ("{}",), "task": ("work",)}
 AFTER = {"send": ("hello",), "wait": ("--for", "idle")}
 """What else these verbs have to be given."""
+BESIDE = {
+    ("add",): ("docs",), ("phase", "split"): ("p",), ("phase", "archive"): ("p",), ("phase", "summarise"): ("p",),
+    ("phase", "import"): ("p",),
+}  # fmt: skip
 NAMES = [
     (spoken, one.flag, one.type)
     for spoken, operations in verbs().items()
@@ -50,3 +54,38 @@ def test_an_empty_word_is_refused_by_every_verb_that_names_something(
     why, _, remedy = capsys.readouterr().err.partition("\ndo: ")
     assert f"phoenixctl {' '.join(spoken)}: an empty word stands where" in why
     parse(remedy.split()[1:])
+
+
+PLACES = [
+    (spoken, one.flag)
+    for spoken, operations in verbs().items()
+    for one in parameters(operations)
+    if one.names in ("files", "directories") and one.flag is not None
+]
+
+
+@pytest.mark.parametrize(("spoken", "flag"), PLACES)
+def test_an_empty_path_is_refused_and_is_not_this_directory(
+    spoken: tuple[str, ...], flag: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """`up --state-dir "$DIR"` without a value would have made this directory a daemon's."""
+    typed = [*spoken, *BESIDE.get(spoken, ()), flag, "", *(("--", "true") if spoken in (("add",), ("run",)) else ())]
+
+    with pytest.raises(SystemExit) as refused:
+        parse(typed)
+
+    assert refused.value.code == 2
+    why, _, remedy = capsys.readouterr().err.partition("\ndo: ")
+    assert f"{flag} is empty" in why
+    assert remedy == f"phoenixctl {' '.join(spoken)} --help\n"
+
+
+@pytest.mark.parametrize(
+    "typed", [["--socket", "", "status"], ["status", "--socket", ""], ["stop", "docs", "--socket="]]
+)
+def test_an_empty_socket_is_no_socket(typed: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as refused:
+        parse(typed)
+
+    assert refused.value.code == 2
+    assert "--socket is empty" in capsys.readouterr().err

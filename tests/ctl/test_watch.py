@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.ctl import calls
+from phoenixd.ctl import calls, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.watch import _Watched
 
@@ -54,3 +54,44 @@ def test_an_item_that_comes_and_one_that_takes_its_place_are_changes(capsys: pyt
 
 def test_in_json_a_row_is_told_whatever_of_it_changed(capsys: pytest.CaptureFixture[str]) -> None:
     assert len(told(capsys, {}, {"parked_until": None}, as_json=True)) == 2
+
+
+def test_what_changes_while_the_page_is_asked_for_is_told_once(
+    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """The page had it already, and then a line said it again."""
+    back = {**ROW, "state": "running", "activity": "working", "group": "working"}
+    pages, rows = ["* docs is back\n"] * 2, [ROW, back, back]
+
+    def ask(command: Command, operation: object, given: object, *, as_json: bool | None = None) -> wire.Answer:
+        body = json.dumps({"agents": [rows.pop(0)]}) if as_json else pages.pop(0)
+        return wire.Answer(200, 0, "application/json" if as_json else "text/plain", body.encode())
+
+    monkeypatch.setattr(calls, "ask", ask)
+    watched = _Watched(Command(("status",), calls.operation("list_agents"), {}, None, False))
+    assert watched.begin() == 0
+    watched.hear("agent", json.dumps(back))
+    printed = capfd.readouterr().out
+
+    assert printed == "* docs is back\n"
+    assert not rows
+
+
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [
+        ({"state": "stopping", "reason": "stopping: restarted by operator"}, "stopping, restarted by operator"),
+        ({"state": "starting", "reason": "starting incarnation 2, resume", "incarnation": 2},
+         "starting, incarnation 2, resume"),
+        ({"state": "stopped", "reason": "stopped by operator"}, "stopped, by operator"),
+    ],
+)  # fmt: skip
+def test_a_line_says_the_state_and_the_run_once(
+    row: dict[str, Any], told: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    watched = _Watched(Command(("status",), calls.operation("list_agents"), {}, None, False))
+    watched.hear("agent", json.dumps({**ROW, "state": "running"}))
+    capsys.readouterr()
+    watched.hear("agent", json.dumps({**ROW, **row}))
+
+    assert capsys.readouterr().out.strip().endswith(f" . docs  {told}")

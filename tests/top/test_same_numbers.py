@@ -14,6 +14,7 @@ from phoenixd.api.pages import agent as page
 from phoenixd.api.pages.headline import first_line
 from phoenixd.api.pages.layout import Page
 from phoenixd.core import glance, projection
+from phoenixd.core.events.fleet import AlertAcknowledged, TroubleSeen
 from phoenixd.core.events.orders import RestartRequested, StopRequested
 from phoenixd.top.face import Face, World
 from phoenixd.top.head import lines
@@ -108,3 +109,19 @@ def test_the_restarts_of_an_agent_say_that_ordered_ones_are_among_them() -> None
     shown = page.agent(row, Page(daemon.now().wall, 80, UTC))
     assert f"  restarts  {row.restarts}, those that were ordered among them" in shown, shown
     assert row.restarts
+
+
+def test_an_alert_of_no_agent_that_was_acknowledged_is_told_as_that_by_page_and_top() -> None:
+    daemon = at(7)
+    daemon.declare("docs")
+    daemon.happen(TroubleSeen(None, "journal", "it is damaged"))
+    (raised,) = daemon.state.alerts
+    daemon.happen(AlertAcknowledged(raised.id, "uid 7"))
+
+    first = first_line(glance.glances(daemon.state, daemon.now()), daemon.state.alerts)
+    model = hear(Model(), frames(daemon), 999.0)
+    top = "".join(
+        span.text for span in lines(World(model, Face(), Clock(1_000.0, fleets.NOW, UTC), 200, 24, "build-1"))[0]
+    )
+    assert first.startswith("1 needs you (1 acknowledged). ")
+    assert "1 NEEDS YOU (1 acknowledged)" in top

@@ -29,4 +29,4 @@ def verdict(name: str, faults: Sequence[Fault], age: float | None, here: Page, *
         lines += [f"{sign} {line}" if number == 0 else f"  {line}" for number, line in enumerate(told)]
     if sound:
         return page([*lines, "", f"next: phoenixctl brief show {name}"])
-    return page([*lines, "", f"mend: phoenixctl brief generate {name}"])
+    return page([*lines, "", f"fix: phoenixctl brief generate {name}"])

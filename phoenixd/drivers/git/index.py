@@ -124,7 +124,7 @@ def _entries(content: bytes, hash_size: int, tree: list[bytes], require_time: Ca
     position, path, most = 12, b"", len(content) - hash_size
     # git believes the number, and takes memory for so many entries before it has read one of them.
     if count * (length + 1) > most - position:
-        raise PlumbingFailed("the index claims more files than it holds; mend it: git reset")
+        raise PlumbingFailed("the index claims more files than it holds; fix it: git reset")
     if count > ENTRY_LIMIT:
         raise PlumbingFailed("the repository has more files than can be counted", too_much=True)
     for number in range(count):
