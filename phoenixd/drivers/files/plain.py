@@ -78,7 +78,8 @@ def replace_unchanged(path: Location, data: bytes, expected: bytes | None, mode:
     """The same, durably, if `path` still holds `expected` (None: it is not there); else False, and nothing was done.
 
     There is no instant at which another hand's deletion or edit could be lost, where the file system can exchange two
-    names; where it cannot, this is `replace`. Raises OSError.
+    names; where it cannot, this is `replace`. Raises OSError, and FileUnreadable where the host could not
+    look at what stood there: then nothing was done, and nobody is known to have edited it.
     """
     target = Path(path)
     with _written_beside(target, data, mode, durable=True) as temporary:
@@ -87,9 +88,15 @@ def replace_unchanged(path: Location, data: bytes, expected: bytes | None, mode:
         except (FileExistsError, FileNotFoundError):
             return False
         # What stood there has our file's name now, and can be looked at without haste.
-        if expected is not None and os.path.lexists(temporary) and not _holds(temporary, expected):
-            _rename(temporary, target, RENAME_EXCHANGE)
-            return False
+        if expected is not None and os.path.lexists(temporary):
+            is_unchanged = False
+            try:
+                is_unchanged = _holds(temporary, expected)
+            finally:
+                if not is_unchanged:
+                    _rename(temporary, target, RENAME_EXCHANGE)
+            if not is_unchanged:
+                return False
     sync_directory(target.parent)
     return True
 
@@ -231,6 +238,8 @@ def _put_in_place(temporary: Path, target: Path) -> None:
 def _holds(path: Path, expected: bytes) -> bool:
     try:
         return read_plain(path, len(expected)) == expected
+    except FileUnreadable:
+        raise
     except UnsafeFile:
         return False
 

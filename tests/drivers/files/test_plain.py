@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import resource
 import socket
@@ -242,6 +243,24 @@ def test_an_edit_that_came_in_between_stands(tmp_path: Path, theirs: str) -> Non
     assert path.is_dir() == (theirs == "directory")
     if path.is_file() and not path.is_symlink():
         assert path.read_text() == theirs
+
+
+@pytest.mark.parametrize("fault", [FileUnreadable("too many open files"), OSError(errno.EIO, "Input/output error")])
+def test_f_st_3_a_host_that_cannot_look_at_what_stood_there_is_told_and_is_no_edit_of_another_hand(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fault: Exception
+) -> None:
+    path = tmp_path / "f"
+    path.write_bytes(b"one")
+
+    def unreadable(path: object, limit: int) -> bytes:
+        raise fault
+
+    monkeypatch.setattr(files, "read_plain", unreadable)
+    with pytest.raises(type(fault)):
+        replace_unchanged(path, b"two", b"one")
+
+    assert path.read_bytes() == b"one"
+    assert os.listdir(tmp_path) == ["f"]
 
 
 @pytest.mark.parametrize("name", ["\u4e2d" * 85, "a" + "\u4e2d" * 84, "\U0001f600" * 63, "a" * 255])
