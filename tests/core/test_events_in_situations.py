@@ -24,7 +24,8 @@ from phoenixd.core.inbox import inbox
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import project
 from phoenixd.core.step import step
-from tests.core.fleets import FLEETS, At
+from tests.core.fleets.every import FLEETS
+from tests.core.fleets.situation import At
 from tests.core.happening import ALL, Happens
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import clipped, told, value

@@ -29,7 +29,8 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.parts import View
 from phoenixd.core.seat import finding
 from tests.core.filled import something
-from tests.core.fleets import FLEETS, At
+from tests.core.fleets.every import FLEETS
+from tests.core.fleets.situation import At
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import changes, value
 

@@ -202,7 +202,7 @@ def answers() -> dict[str, list[str]]:
 
 def every() -> Iterator[tuple[str, Agent, Moment]]:
     """The situations of one agent alone, and those that other agents, seats and tasks bring it into."""
-    from tests.core.fleets import FLEETS
+    from tests.core.fleets.every import FLEETS  # They are made of the situations here.
 
     yield from SITUATIONS
     names = {situation for situation, _, _ in SITUATIONS}
