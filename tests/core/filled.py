@@ -28,29 +28,29 @@ def filled(one: Any) -> Any:
         if is_dataclass(before) and not isinstance(before, type):
             changed[name] = filled(before)
         elif not before:
-            changed[name] = _some(name, hints[name])
+            changed[name] = something(name, hints[name])
     return replace(one, **changed)
 
 
-def _some(name: str, hint: Any) -> Any:
+def something(name: str, hint: Any) -> Any:
     """Something of a type; of several the last but None."""
     origin, given = get_origin(hint), get_args(hint)
     if name in NAMED:
         return NAMED[name]
     if origin in (Union, UnionType):
-        return _some(name, next(one for one in given if one is not type(None)))
+        return something(name, next(one for one in given if one is not type(None)))
     if origin is Literal:
         return next((one for one in reversed(given) if one), given[-1])
     if origin is tuple:
         whole = given[:1] if given[-1] is Ellipsis else given
-        return tuple(_some("", one) for one in whole)
+        return tuple(something("", one) for one in whole)
     if origin is frozenset:
-        return frozenset({_some("", given[0])})
+        return frozenset({something("", given[0])})
     if isinstance(hint, type) and issubclass(hint, Enum):
         return list(hint)[-1]
     if isinstance(hint, type) and is_dataclass(hint):
         hints = get_type_hints(hint)
-        return hint(**{field.name: _some(field.name, hints[field.name]) for field in fields(hint) if field.init})
+        return hint(**{field.name: something(field.name, hints[field.name]) for field in fields(hint) if field.init})
     if hint is float:
         return EPOCH - 100 if name.endswith(("wall", "created", "active")) else INSTANT
     plain: Mapping[Any, Any] = {int: 2, str: name or "x", bool: True}

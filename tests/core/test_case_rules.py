@@ -12,6 +12,7 @@ from phoenixd.core.facts import TreatmentDropped
 from phoenixd.core.hooks import PromptSubmitted, TurnEnded
 from phoenixd.core.moment import Moment
 from phoenixd.core.treatment import casebook, opening, turns
+from phoenixd.core.treatment import outcome as outcomes
 from phoenixd.core.treatment.case import JOINS_WITHIN, MOST_OPEN, MOST_TREATED, Case, Cases, Noticed, Patient, Treated
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.opening import Book
@@ -241,3 +242,22 @@ def test_a_patient_bears_what_its_turn_failed_for_and_one_that_crashed_bears_not
     patient = opening.notice(Book(Cases()), agent, 1, replace(CRASH, said="trace", status=500), NOW).cases.patient("a")
     assert patient is not None
     assert (patient.failure, patient.said, patient.status, patient.failed_at) == ("", "", None, NOW.wall)
+
+
+def test_a_turn_of_which_nobody_knows_when_it_began_counts_as_a_turn_and_as_no_time() -> None:
+    now = Moment(1_000.0, EPOCH)
+    one = Treated(1, "a", 2, "park", "limits", EPOCH, EPOCH, 3, EPOCH, 1, 50.0, 900.0)
+
+    assert outcomes.turn_ends(one, None, now) == replace(one, turns=2)
+    assert outcomes.turn_ends(one, 880.0, now) == one, "it made the run productive"
+    assert outcomes.turn_ends(one, 900.0, now) == replace(one, turns=2, worked=150.0)
+    assert outcomes.turn_ends(one, 960.0, now) == replace(one, turns=2, worked=90.0)
+    assert outcomes.turn_is_over(one, None, now) == replace(one, ended=0.0)
+    assert outcomes.time_passes(one, None, 1_000.0, now) == one
+    held = outcomes.turn_ends(replace(one, turns=outcomes.TURNS - 1), None, now)
+    assert (held.outcome, held.turns) == ("held", outcomes.TURNS)
+    long = replace(one, worked=outcomes.OPEN_TIME - 100.0)
+    assert outcomes.turn_ends(long, 900.0, now).outcome == "held"
+    assert outcomes.turn_ends(replace(long, worked=long.worked - 0.1), 900.0, now).outcome == "open"
+    assert outcomes.time_passes(long, 900.0, 1_000.0, now).outcome == "held"
+    assert outcomes.time_passes(long, 900.0, 999.9, now) == long

@@ -19,12 +19,16 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.fleet import Fleet, Step
+from phoenixd.core.glance import glances
+from phoenixd.core.inbox import inbox
 from phoenixd.core.moment import Moment
+from phoenixd.core.projection import project
 from phoenixd.core.step import step
-from tests.core.fleets import FLEETS, At
+from tests.core.fleets.every import FLEETS
+from tests.core.fleets.situation import At
 from tests.core.happening import ALL, Happens
 from tests.core.recorded.keeping import AGAIN, EDGES
-from tests.core.recorded.rendering import clipped, told
+from tests.core.recorded.rendering import clipped, told, value
 
 DAY = 86_400.0
 MOST = 16
@@ -82,6 +86,19 @@ def compare(name: str, found: list[str]) -> None:
     if AGAIN in os.environ:
         path.write_text("\n".join((*found, "")), encoding="utf-8")
     assert found == path.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"
+
+
+def test_faces_show_of_each_situation_what_they_showed() -> None:
+    """The state, and a digest of all that rows, glances and the inbox hold."""
+    found = []
+    for one in FLEETS:
+        rows = project(one.fleet, one.now)
+        seen = [value(rows), value(inbox(one.fleet)), *map(value, glances(one.fleet, one.now))]
+        states = ", ".join(
+            f"{row.name} {row.state} ({row.group}{f', {row.activity}' if row.activity else ''})" for row in rows
+        )
+        found.append(f"{one.situation}: {states} #{sha256(' '.join(seen).encode()).hexdigest()[:6]}")
+    compare("situations-shown", found)
 
 
 def passes(one: At) -> Iterator[str]:

@@ -40,6 +40,16 @@ def test_with_somebody_attached_it_means_stop_and_is_an_item(code: int | None, s
     assert isinstance(story.state, Starting)
 
 
+def test_a_person_who_stops_it_at_its_terminal_ends_the_count_of_its_crashes() -> None:
+    story = Story(spec(kind=Kind.LOOP)).lives(2, 1).respawned()
+    story.lives(2, 130)
+    assert story.agent.crashes
+    story.tell(AttendanceSeen("a", 2, True))
+
+    assert isinstance(story.state, Stopped)
+    assert story.agent.crashes == ()
+
+
 def test_what_the_terminal_said_before_an_order_is_not_heard_again_after_it() -> None:
     story = Story(spec(kind=Kind.LOOP, turn_of="rotation")).lives(20, 130)
     story.tell(AttendanceSeen("a", 1, True))

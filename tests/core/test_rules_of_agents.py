@@ -13,6 +13,7 @@ import pkgutil
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
+from hashlib import sha256
 from operator import attrgetter
 from typing import Any, cast
 
@@ -35,8 +36,8 @@ from tests.core.resonating import ResonanceStory, resonant
 from tests.core.story import EPOCH, Story, claude, spec
 
 TABLE = EDGES / "rules-of-agents.txt"
-LONGEST = 500
-"""Characters of an answer: what gives back whole values is shown by stories."""
+LONGEST = 100
+"""Characters of an answer that stand in the table."""
 NOT_ASKED = {"Alert", "Marks", "Fleet"}
 """What a rule gives back that is made of much else."""
 
@@ -188,16 +189,29 @@ def answers() -> dict[str, list[str]]:
     """Of each rule what it says in most situations, and in which it says something else."""
     told: dict[str, list[str]] = {}
     for name, rule in sorted(rules().items()):
-        each = [(answer(rule, agent, now), situation) for situation, agent, now in SITUATIONS]
+        each = [(clipped(answer(rule, agent, now)), situation) for situation, agent, now in every()]
         each += [(answer(rule, cast(Agent, None), SITUATIONS[0][2]), "there is none")] * rule.may_be_none
         most, _ = Counter(one for one, _ in each).most_common(1)[0]
         others = {one for one, _ in each} - {most}
-        if max(map(len, (most, *others))) <= LONGEST:
-            told[name] = [f"{name}: {most}"]
-            told[name] += [
-                f"    {one}: {', '.join(where for other, where in each if other == one)}" for one in sorted(others)
-            ]
+        told[name] = [f"{name}: {most}"]
+        told[name] += [
+            f"    {one}: {', '.join(where for other, where in each if other == one)}" for one in sorted(others)
+        ]
     return told
+
+
+def every() -> Iterator[tuple[str, Agent, Moment]]:
+    """The situations of one agent alone, and those that other agents, seats and tasks bring it into."""
+    from tests.core.fleets.every import FLEETS  # They are made of the situations here.
+
+    yield from SITUATIONS
+    names = {situation for situation, _, _ in SITUATIONS}
+    yield from ((one.situation, one.agent, one.now) for one in FLEETS if one.situation not in names)
+
+
+def clipped(said: str) -> str:
+    """What is long by its beginning, with a digest of all of it."""
+    return said if len(said) <= LONGEST else f"{said[:LONGEST]}... #{sha256(said.encode()).hexdigest()[:6]}"
 
 
 def test_a_plain_rule_says_of_each_situation_what_it_said() -> None:

@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
 import pytest
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, CutShort
-from phoenixd.runtime.cut_answers import GATHER, LATE, SETTLED, CutAnswers
+from phoenixd.runtime.cut_answers import GATHER, LATE, SETTLED, CutAnswers, answer_cut, failure_status
 from tests.core.story import Story, claude
 from tests.runtime.test_metering import Hands
 from tests.waiting import eventually
@@ -221,3 +222,41 @@ async def test_a_subagents_answer_is_its_callers_and_a_fault_costs_one_look() ->
     house.stops()
     await run(house, lambda: house.pass_time(SETTLED + 3))
     assert len(house.told) == 1
+
+
+def test_what_was_written_before_a_run_began_says_nothing_of_it_and_of_what_has_no_time_nobody_can_tell() -> None:
+    agent = Story(claude()).works().agent
+    assert agent.run is not None
+    began = agent.run.began_wall
+    down = replace(agent, state=Stopped())
+
+    def cut(at: float | None, of: Agent = agent, **more: Any) -> AnswerCut | None:
+        return answer_cut(of, SessionFacts(turn_open=False, cut=CutShort("output_limit", at, None), **more))
+
+    assert cut(began) == AnswerCut("a", 1, "output_limit", began)
+    assert cut(None) == AnswerCut("a", 1, "output_limit", None)
+    assert cut(began - 0.001) is None
+    assert cut(began, down) is None
+    assert answer_cut(agent, SessionFacts(turn_open=False)) is None
+    went_on, broken = cut(began, went_on=True), cut(began, went_on=True, unended=began)
+    assert went_on is not None
+    assert went_on.went_on
+    assert broken is None or not broken.went_on
+
+    def failed(at: float | None, status: int | None = 400, of: Agent = agent) -> FailureStatusSeen | None:
+        return failure_status(of, SessionFacts(error=ApiFailed("invalid_request", "no", at, status)))
+
+    assert failed(began) is not None
+    assert [failed(None), failed(began - 0.001), failed(began, None), failed(began, of=down)] == [None] * 4
+
+
+async def test_only_ends_of_turns_of_the_main_thread_are_looked_at_and_a_good_one_is_no_failed_one() -> None:
+    house = House()
+    house.wrote(CutShort("output_limit", house.story.wall + 1))
+    house.stops("stop-failure")
+    house.answers.heard("a", "stop", {"agent_id": "explorer"})
+    assert house.answers._failed == {"a"}
+    house.answers.heard("a", "stop", {})
+    assert house.answers._failed == set()
+    await run(house, lambda: house.pass_time(GATHER))
+    assert (house.looks, house.told) == (1, []), "one that ended well gets its time to settle"

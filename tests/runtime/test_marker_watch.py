@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
 from phoenixd.core.resonance.state import Resonance
@@ -225,3 +226,29 @@ async def test_what_was_heard_while_others_were_gathered_is_looked_at_once_more_
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     assert looked == [NOW + GATHER, NOW + 2 * GATHER]
+
+
+async def test_a_watch_that_begins_looks_at_each_run_that_has_a_marker_and_at_no_other(watched: Watched) -> None:
+    looked = list[str]()
+    of = watched.agent
+    others = (of, replace(of, spec=replace(of.spec, name="b"), state=Stopped()),
+              replace(of, spec=replace(of.spec, name="c"), resonance=None))  # fmt: skip
+
+    class Passing:
+        async def passed(self, agent: Agent, words: object) -> tuple[()]:
+            looked.append(agent.name)
+            return ()
+
+    agents = {one.name: one for one in others}
+    watch = MarkerWatch(
+        lambda name: agents[name],
+        watched.told.append,
+        WatchClock(),
+        Passing(),
+        lambda: agents.values(),  # type: ignore[arg-type]
+    )
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        await anyio.wait_all_tasks_blocked()
+        tasks.cancel_scope.cancel()
+    assert looked == ["a"]

@@ -17,8 +17,11 @@ from phoenixd.core.events.runs import RunMissing
 from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.iteration import Opening, Turn
-from phoenixd.core.spec import AgentSpec, Kind
-from phoenixd.runtime.recovery import BOOT_KEY, TABLE_KEY, recover
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
+from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.ports.journal import Entry, Saved, StoredEntry
+from phoenixd.runtime.messages import Unfinished
+from phoenixd.runtime.recovery import BOOT_KEY, TABLE_KEY, recover, restore, unfinished_texts
 from phoenixd.runtime.world import Faced
 from tests.core.story import Story, claude, spec
 from tests.runtime.test_boots import Kept
@@ -110,3 +113,36 @@ async def test_p86_what_is_declared_starts_where_it_is_new_and_is_to_and_the_jou
     assert starts(await recovered(known, specs=specs)) == {"known": False, "new": True, "manual": False}
     behind = await recovered(known, specs=specs, faced=Faced(4, True))
     assert starts(behind) == {"known": False, "new": False, "manual": False}
+
+
+def test_a_task_whose_worker_is_yet_to_begin_has_the_environment_of_the_agent_that_it_was_declared_with() -> None:
+    env = (("KEY", "value"),)
+    declared = {"a": claude("a", env=env)}
+    worker = claude("a-t1", env_of="a", kind=Kind.EPHEMERAL)
+    tasks = (
+        Task("t1", "a-t1", spec=worker), Task("t2", "b-t2", spec=replace(worker, env_of="b")), Task("t3", "a-t3"),
+    )  # fmt: skip
+    restored = restore(Saved(tasks=Tasks(open=tasks)), declared, FleetLimits())
+
+    of = [task.spec.env if task.spec is not None else None for task in restored.tasks.open]
+    assert of == [env, (), None]
+
+
+def test_texts_of_which_an_earlier_daemon_did_not_say_what_became_are_those_of_each_agent_in_order() -> None:
+    def row(agent: str | None, orders: tuple[str, ...] = (), **detail: object) -> StoredEntry:
+        return StoredEntry(1, Entry(0.0, 0.0, agent, 2, "SendRequested", dict(detail), actions=orders))
+
+    typed = {"message_id": "m4", "text": "Read."}
+    found = unfinished_texts([
+        row("a", ("deliver",), message_id="m1", text="Go on."),
+        row("a", ("deliver",), message_id="m2", text="Build."),
+        row("b", ("alert", "deliver to b"), typing=[typed, {"message_id": "", "text": "x"}, {"message_id": "m5"}]),
+        row("c", ("alert",), message_id="m3", text="Not typed."),
+        row(None, ("deliver",), message_id="m6", text="Of nobody."),
+        row("a", message_id="m1"),
+        row("b", message_id="m2"),
+    ])  # fmt: skip
+
+    assert found == {
+        "a": (Unfinished("a", 2, "m2", "Build."),), "b": (Unfinished("b", 2, "m4", "Read."),),
+    }  # fmt: skip

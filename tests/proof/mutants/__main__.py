@@ -38,7 +38,8 @@ TARGETS = (
 AIM = 90
 LIMIT = 900.0
 BUDGET = 60.0
-"""Seconds that the tests of one mutant may take by themselves: the quickest are asked, the others are not."""
+"""Seconds that the quickest tests of one mutant may take by themselves; of the others the broadest are asked alone."""
+BROADEST = 6
 PATIENCE, SHORTEST = 5, 5.0
 """How many times longer than alone the tests of a mutant may take, and what they take at least."""
 CONTROL, CONTROLS = -1, 3
@@ -151,16 +152,18 @@ def try_all(drawn: list[Mutant], lines: Lines, room: Path, jobs: int, kept: Kept
 
 
 def within_budget(lines: Lines, mutant: Mutant) -> list[str]:
-    """Return the quickest tests of the mutant's line that take no longer together than BUDGET."""
+    """Return the quickest tests of the mutant's line that take no longer together than BUDGET, and the broadest others.
+
+    A test that runs most of a file is slow, and sees more of what comes of a line than many that are quick.
+    """
     seconds = dict(lines.tests)
     spent = 0.0
-    chosen: list[str] = []
-    for name in lines.chosen(mutant):
+    every = lines.chosen(mutant)
+    for place, name in enumerate(every):
         spent += seconds.get(name, 0.0)
-        if chosen and spent > BUDGET:
-            break
-        chosen.append(name)
-    return chosen
+        if place and spent > BUDGET:
+            return [*every[:place], *lines.broadest(mutant.path, every[place:], BROADEST)]
+    return every
 
 
 def in_forks(

@@ -67,6 +67,12 @@ class Lines:
             numbers |= set(self.imports.get(mutant.path, ()))
         return [name for name, _ in sorted((self.tests[number] for number in numbers), key=lambda test: test[1])]
 
+    def broadest(self, path: str, tests: Sequence[str], most: int) -> list[str]:
+        """Return those of some tests that run the most lines of a file, the broadest first."""
+        runs = Counter(number for found in self.lines.get(path, {}).values() for number in found)
+        lines = {self.tests[number][0]: count for number, count in runs.items()}
+        return sorted(tests, key=lambda name: -lines.get(name, 0))[:most]
+
     def _beside(self, path: str) -> set[int]:
         """The tests that run most of a file's folder: a file of nothing but shapes has no line that a test runs."""
         folder = path.rpartition("/")[0]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.proof.mutants.__main__ import BUDGET, within_budget
+from tests.proof.mutants.__main__ import BROADEST, BUDGET, within_budget
 from tests.proof.mutants.lines import MOST, Lines, combined, imported, keep, known_part, parts_of, ways_of
 from tests.proof.mutants.operators import Mutant
 
@@ -67,11 +67,22 @@ def test_the_parts_of_the_map_make_one(tmp_path: Path) -> None:
     assert lines.chosen(a_mutant()) == ["t/test_a.py::one", "t/test_a.py::two"]
 
 
-def test_the_tests_of_a_mutant_are_the_quickest_that_fit_into_its_time() -> None:
-    lines = Lines([("slow", BUDGET), ("quick", 1.0), ("other", 2.0)], {"a.py": {"2": [0, 1, 2], "3": [0]}})
+def test_the_tests_of_a_mutant_are_the_quickest_that_fit_into_its_time_and_one_at_least() -> None:
+    lines = Lines([("slow", BUDGET + 1), ("quick", 1.0), ("other", 2.0)], {"a.py": {"2": [1, 2], "3": [0]}})
 
     assert within_budget(lines, a_mutant()) == ["quick", "other"]
     assert within_budget(lines, replace(a_mutant(), seen_at=3)) == ["slow"]
+
+
+def test_of_the_tests_beyond_the_budget_those_that_run_most_of_the_file_are_asked_too() -> None:
+    """They are slow because they run much, and see more of what comes of a line."""
+    slow = [(f"slow {number}", BUDGET + number) for number in range(BROADEST + 2)]
+    every = {"2": [0, *range(1, len(slow) + 1)], **{str(10 + line): [1, 3] for line in range(5)}, "9": [3]}
+    lines = Lines([("quick", 1.0), *slow], {"a.py": every})
+
+    chosen = within_budget(lines, a_mutant())
+    assert chosen[:3] == ["quick", "slow 2", "slow 0"]
+    assert len(chosen) == 1 + BROADEST
 
 
 def test_the_quickest_tests_of_the_line_are_asked_first() -> None:

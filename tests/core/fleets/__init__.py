@@ -1,0 +1,1 @@
+"""Fleets to which events happen: what became of an agent and of those around it."""
