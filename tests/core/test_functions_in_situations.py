@@ -38,7 +38,7 @@ TABLE = EDGES / "functions-in-situations.txt"
 Given = dict[Any, Any]
 """What a situation has, by type."""
 KINDS = frozenset(get_args(Event))
-SITUATIONS = (*(one for one in FLEETS if "is known" in one.situation), *FLEETS[::24])
+SITUATIONS = [one for one in FLEETS if "all is known" in one.situation]
 ADDRESS = re.compile(r" at 0x[0-9a-f]+")
 RAISED = (ArithmeticError, AssertionError, AttributeError, LookupError, TypeError, ValueError)
 """What a function raises that is asked of others alone."""
