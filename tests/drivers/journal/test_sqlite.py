@@ -454,3 +454,14 @@ def test_a_row_of_another_version_is_read_without_the_facts_that_are_not_known(r
 
     assert read is not None
     assert (read.entry.weight, read.entry.facts, read.entry.readings) == ("story", (), (("lived", 2.5),))
+
+
+def test_a_journal_whose_tables_cannot_be_read_is_not_opened_and_says_which(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("phoenixd.drivers.journal.writer.bring_up", fails)
+    with pytest.raises(JournalFailed, match=f"the journal at {path} cannot be read: disk I/O error"):
+        SqliteJournal(path)
