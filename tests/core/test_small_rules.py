@@ -344,5 +344,8 @@ def test_what_a_shim_holds_is_met_with_by_a_run_that_lives() -> None:
     assert lives.agent is not None
     assert lives.agent.run is not None
     assert lives.agent.run.link == armed.LINK
+    silent = replace(adopted, link=0, armed=None)
+    known = armed.meet(lives.agent, silent, Seen(lives.agent, Decision(lives.agent)), NOW).agent
+    assert known == lives.agent, "an older shim does not say what its link speaks"
     down = replace(agent, state=Stopped())
     assert armed.meet(down, adopted, Seen(down, Decision(down)), NOW) == Decision(down)
