@@ -12,7 +12,7 @@ import pytest
 
 from phoenixd.core import alert_kinds, armed, cleanup, durations, hooks, unproven, workplaces
 from phoenixd.core import waiting as waits
-from phoenixd.core.actions import Disarm
+from phoenixd.core.actions import Disarm, PlantCodes, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, Doubted, Lease, Waiting
 from phoenixd.core.agent.run import LastExit
@@ -26,11 +26,12 @@ from phoenixd.core.fleet import Step
 from phoenixd.core.iteration import Passing, Turn
 from phoenixd.core.limits import groups, outage
 from phoenixd.core.moment import Moment
-from phoenixd.core.resonance import restoring
+from phoenixd.core.resonance import codes, restoring
 from phoenixd.core.resonance.state import Resonance, Restoration
 from phoenixd.core.resonance.state import Step as RestoringStep
 from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
+from phoenixd.core.spec import ResonanceRules
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
 from phoenixd.core.treatment import effects
@@ -349,3 +350,17 @@ def test_what_a_shim_holds_is_met_with_by_a_run_that_lives() -> None:
     assert known == lives.agent, "an older shim does not say what its link speaks"
     down = replace(agent, state=Stopped())
     assert armed.meet(down, adopted, Seen(down, Decision(down)), NOW) == Decision(down)
+
+
+def test_codes_are_ordered_with_a_spawn_and_with_nothing_else() -> None:
+    agent = Story(claude(resonance=ResonanceRules(enabled="on"))).works().agent
+    assert agent.run is not None
+    plain = Decision(agent, (Disarm("a", 1, "c9"),))
+    spawn = Spawn("a", 1, agent.run.run_id, agent.run.mode, agent.run.session_id, agent.run.prompt)
+
+    assert codes.begin(plain, NOW) is plain
+    assert codes.begin(replace(plain, agent=None), NOW).actions == plain.actions
+    begun = codes.begin(replace(plain, actions=(spawn,)), NOW)
+    assert [type(action) for action in begun.actions] == [PlantCodes, Spawn]
+    other = Decision(Story(claude()).works().agent, (spawn,))
+    assert codes.begin(other, NOW) is other, "it bears no marker"
