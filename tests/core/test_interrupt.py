@@ -8,8 +8,9 @@ import pytest
 
 from phoenixd.core.actions import SeeAttendance, Spawn
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Starting, Stopped
+from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.aftermath import AttendanceSeen
-from phoenixd.core.interrupt import ANSWER_WITHIN
+from phoenixd.core.interrupt import ANSWER_WITHIN, hear
 from phoenixd.core.spec import Kind, LoopRules
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
@@ -48,6 +49,15 @@ def test_a_person_who_stops_it_at_its_terminal_ends_the_count_of_its_crashes() -
 
     assert isinstance(story.state, Stopped)
     assert story.agent.crashes == ()
+
+
+def test_a_member_whose_next_run_waits_for_that_word_is_left_out_as_well() -> None:
+    for turn_of in (None, "rotation"):
+        story = interrupted(130, None)
+        agent = replace(story.agent, spec=replace(story.agent.spec, turn_of=turn_of))
+        after = hear(agent, AttendanceSeen("a", 1, True), Seen(agent, Decision(agent)), story.now).agent
+        assert after is not None
+        assert (after.left_out, after.desired) == (turn_of is not None, Desired.STOPPED)
 
 
 def test_what_the_terminal_said_before_an_order_is_not_heard_again_after_it() -> None:

@@ -399,3 +399,5 @@ def test_ctrl_c_at_a_members_terminal_leaves_it_out_and_the_others_go_on(attende
     story.wait(10)
     story.has_run("builder")
     assert story.order()[-1] == ("planner" if attended else "criticizer")
+    story.tell(StartRequested("criticizer"))
+    assert not story.of_name("criticizer").left_out, "until somebody starts it"

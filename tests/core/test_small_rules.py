@@ -10,24 +10,28 @@ from typing import Any, cast
 
 import pytest
 
-from phoenixd.core import alert_kinds, cleanup, durations, hooks, unproven, workplaces
+from phoenixd.core import alert_kinds, armed, cleanup, durations, hooks, unproven, workplaces
+from phoenixd.core import waiting as waits
+from phoenixd.core.actions import Disarm, PlantCodes, Spawn
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Activity, Lease, Waiting
+from phoenixd.core.agent.activity import Activity, Doubted, Lease, Waiting
 from phoenixd.core.agent.run import LastExit
-from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.agent.state import BackingOff, Desired, Outage, Quarantined, Running, Stopped
 from phoenixd.core.behind import plan
 from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.fleet import Step
 from phoenixd.core.iteration import Passing, Turn
 from phoenixd.core.limits import groups, outage
 from phoenixd.core.moment import Moment
-from phoenixd.core.resonance import restoring
+from phoenixd.core.resonance import codes, restoring
 from phoenixd.core.resonance.state import Resonance, Restoration
 from phoenixd.core.resonance.state import Step as RestoringStep
 from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
+from phoenixd.core.spec import ResonanceRules
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
 from phoenixd.core.treatment import effects
@@ -301,3 +305,62 @@ def test_what_a_status_says_goes_by_its_name() -> None:
         of.UNAVAILABLE_FOR_LEGAL_REASONS, of.NOT_IMPLEMENTED, of.HTTP_VERSION_NOT_SUPPORTED,
         of.NETWORK_AUTHENTICATION_REQUIRED,
     } == hooks.WRONG_BY_STATUS  # fmt: skip
+
+
+def test_a_question_covers_the_one_before_and_brings_back_what_is_not_sure_to_be_over() -> None:
+    item = InboxItem(7, "a", 1, "permission", "1", "h", EPOCH, "answer")
+    doubted = Doubted(FIRST, item, 90.0, 95.0, also_asked=(SECOND,))
+    nobody = replace(ASKS, waiting=None, also_asked=(), doubted=doubted)
+
+    again = replace(nobody, waiting=FIRST, also_asked=(FIRST, SECOND), doubted=None)
+    assert waits.with_question(nobody, THIRD) == again
+    assert waits.with_question(nobody, None) == nobody
+    assert waits.with_question(ASKS, THIRD).also_asked == (FIRST, SECOND, THIRD)
+    limit = replace(ASKS, waiting=replace(FIRST, kind="limit"))
+    assert waits.with_question(limit, THIRD) == limit, "a limit is no question that comes up again"
+    many = replace(ASKS, also_asked=(SECOND,) * waits.MAX_QUESTIONS)
+    assert len(waits.with_question(many, THIRD).also_asked) == waits.MAX_QUESTIONS
+
+
+def test_plans_were_told_of_all_that_had_ended_before_that_moment_and_of_no_other_project() -> None:
+    def ended(name: str, at: float, project: str = "shop", workspace: str = "/srv") -> Task:
+        return Task(name, f"a-{name}", state="done", project=project, workspace=workspace, since_wall=at)
+
+    before, then, other, elsewhere, older = (
+        ended("t1", 99.9), ended("t2", 100.0), ended("t3", 50.0, "till"), ended("t4", 50.0, workspace="/opt"),
+        ended("t5", 50.0, workspace=""),
+    )  # fmt: skip
+    tasks = Tasks(untold=(before, then, other, elsewhere, older))
+
+    assert tasks.told_of("shop", "/srv/", 100.0).untold == (then, other, elsewhere)
+    assert tasks.told_of("shop", "/srv", 40.0) is tasks
+
+
+def test_what_a_shim_holds_is_met_with_by_a_run_that_lives() -> None:
+    agent = Story(claude()).works().agent
+    adopted = RunAdopted("a", 1, 100, 1000, link=armed.LINK, armed=(("c9", 1),))
+
+    lives = armed.meet(agent, adopted, Seen(agent, Decision(agent)), NOW)
+    assert lives.actions == (Disarm("a", 1, "c9"),)
+    assert lives.agent is not None
+    assert lives.agent.run is not None
+    assert lives.agent.run.link == armed.LINK
+    silent = replace(adopted, link=0, armed=None)
+    known = armed.meet(lives.agent, silent, Seen(lives.agent, Decision(lives.agent)), NOW).agent
+    assert known == lives.agent, "an older shim does not say what its link speaks"
+    down = replace(agent, state=Stopped())
+    assert armed.meet(down, adopted, Seen(down, Decision(down)), NOW) == Decision(down)
+
+
+def test_codes_are_ordered_with_a_spawn_and_with_nothing_else() -> None:
+    agent = Story(claude(resonance=ResonanceRules(enabled="on"))).works().agent
+    assert agent.run is not None
+    plain = Decision(agent, (Disarm("a", 1, "c9"),))
+    spawn = Spawn("a", 1, agent.run.run_id, agent.run.mode, agent.run.session_id, agent.run.prompt)
+
+    assert codes.begin(plain, NOW) is plain
+    assert codes.begin(replace(plain, agent=None), NOW).actions == plain.actions
+    begun = codes.begin(replace(plain, actions=(spawn,)), NOW)
+    assert [type(action) for action in begun.actions] == [PlantCodes, Spawn]
+    other = Decision(Story(claude()).works().agent, (spawn,))
+    assert codes.begin(other, NOW) is other, "it bears no marker"

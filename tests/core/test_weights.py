@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TypeVar
 
 import pytest
 
-from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import Quarantined
+from phoenixd.core import weights
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import LastExit, Mode
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Stopped
 from phoenixd.core.events import is_journaled
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.facts import (
@@ -57,6 +60,18 @@ def test_an_end_says_what_it_was_and_what_follows(declared: object, code: int, m
     story = Story(declared).lives(900, code)  # type: ignore[arg-type]
     (ended,) = facts(story, RunEnded)
     assert (ended.meaning, ended.then, ended.code) == (meaning, then, code)
+
+
+def test_a_run_that_is_over_its_time_is_an_iteration_of_a_loop_and_the_death_of_any_other_agent() -> None:
+    over = LastExit(1, None, 15, "overtime", 900.0, 0.0)
+    for kind, meaning in ((Kind.LOOP, "iteration"), (Kind.RESIDENT, "death"), (Kind.ORCHESTRATOR, "death")):
+        agent = Story(claude(kind=kind)).works().agent
+        goes_on = replace(agent, state=BackingOff(1.0, Mode.FRESH, PromptKind.GOAL))
+        assert weights._meaning(agent, goes_on, over) == meaning
+        assert weights._meaning(agent, goes_on, replace(over, limited=True)) == "limit"
+        assert weights._meaning(agent, goes_on, replace(over, ran=False)) == "unstarted"
+    stays = replace(agent, state=Stopped(), desired=Desired.STOPPED)
+    assert weights._meaning(agent, stays, replace(over, code=0, signal=None, cause="exit")) == "finished"
 
 
 def test_an_end_that_somebody_asked_for_is_no_death() -> None:

@@ -113,6 +113,7 @@ async def test_the_answer_to_a_check_is_no_place_where_its_code_was_seen(watched
     """The hooks of a turn that is held up and of its end may be heard before the core has heard of either."""
     watched.hook("stop-blocked", last_assistant_message="The roof is whole.")
     watched.hook("stop", last_assistant_message="1a2b3c")
+    watched.hook("stop", last_assistant_message="My codes are 1a2b3c and 4d5e6f, by the way.")
     watched.room.write_down(watched.agent, samples.answer("1a2b3c"))
     await watched.look()
     assert watched.seen() == []

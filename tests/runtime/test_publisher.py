@@ -364,3 +364,33 @@ async def test_f_st_3_what_could_not_be_written_is_tried_again_however_much_news
     await eventually(tried_again)
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_documents_of_one_agent_are_never_written_twice_at_once_and_the_newest_stay() -> None:
+    may_end, writing, written = asyncio.Event(), list[int](), list[int]()
+
+    class Slow:
+        async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+            writing.append(agent.restarts)
+            await may_end.wait()
+            written.append(agent.restarts)
+
+    def tell(number: int) -> None:
+        stopped = Entry(0.0, 0.0, "a", 1, "StopRequested", {})
+        news.hear([StoredEntry(number, stopped)], [an_agent(restarts=number)])
+
+    news = Publisher(Slow(), Nobody(), FastClock())  # type: ignore[arg-type]
+    task = asyncio.create_task(news.run())
+    tell(1)
+    await eventually(lambda: writing == [1])
+    for number in (2, 3):
+        tell(number)
+        for _ in range(50):
+            await asyncio.sleep(0)
+    assert writing == [1]
+    may_end.set()
+    await eventually(lambda: len(written) == 2)
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+
+    assert written == [1, 3]

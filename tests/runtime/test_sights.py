@@ -419,6 +419,15 @@ async def test_the_price_is_the_clis_own_and_null_where_it_names_none() -> None:
     assert seen.cost == Cost(3.1, 1200, "status line", 1000.0)
 
 
+async def test_the_model_is_that_of_the_status_line_else_that_of_the_newest_request() -> None:
+    used = Used("r1", 1, 2, 3, 4, "sonnet", 5.0)
+    for line, request, model in (
+        (StatusLine(model="opus"), used, "opus"), (StatusLine(), used, "sonnet"), (None, used, "sonnet"),
+        (StatusLine(model="opus"), None, "opus"), (None, None, None),
+    ):  # fmt: skip
+        assert (await looked(House(), line, request)).model == model
+
+
 async def test_a_look_that_finds_nothing_new_tells_nobody() -> None:
     house = House()
     mine = house.agent.session.session_id if house.agent.session is not None else None

@@ -454,3 +454,26 @@ def test_a_row_of_another_version_is_read_without_the_facts_that_are_not_known(r
 
     assert read is not None
     assert (read.entry.weight, read.entry.facts, read.entry.readings) == ("story", (), (("lived", 2.5),))
+
+
+def test_a_journal_whose_tables_cannot_be_read_is_not_opened_and_says_which(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fails(*_: object) -> None:
+        raise sqlite3.OperationalError("disk I/O error")
+
+    monkeypatch.setattr("phoenixd.drivers.journal.writer.bring_up", fails)
+    with pytest.raises(JournalFailed, match=f"the journal at {path} cannot be read: disk I/O error"):
+        SqliteJournal(path)
+
+
+async def test_a_journal_that_is_opened_again_and_lacks_nothing_is_not_damaged(
+    journal: SqliteJournal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await journal.commit(numbered_batch(1))
+    with monkeypatch.context() as patch:
+        patch.setattr(journal._writer, "_sound", lambda: None)
+        await journal.commit(numbered_batch(2))
+
+    assert journal.damage is None
+    assert last_whole_batch(journal, await journal.read(limit=5000)) == 2
