@@ -132,6 +132,21 @@ async def test_undo_brings_an_act_on_many_back_as_a_whole(live: Live, daemon: Fa
     assert (nothing.status, nothing.exit) == (404, 4)
 
 
+async def test_undo_after_down_agents_brings_back_whom_that_stopped_and_jumps_over_it_to_no_older_act(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/agents/docs/stop")
+    await live.ask("POST", "/v1/down", {"agents": True})
+
+    shown = await live.ask("POST", "/v1/undo", {"dry_run": True})
+    done = await live.ask("POST", "/v1/undo", {})
+
+    assert [one["name"] for one in shown.json["agents"]] == ["shop-api", "shop-web"]
+    assert done.exit == 0, done.text
+    assert [name for name, one in daemon.state.agents.items() if one.run is not None] == ["shop-api", "shop-web"]
+
+
 async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
     session = daemon.state.agents["docs"].session

@@ -135,8 +135,9 @@ async def down(ask: Ask) -> Reply:
             for name, agent in service.fleet().agents.items()
             if name not in workers and (not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING)
         }
-        # At once, so that they share a commit.
-        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name)) for name in up))
+        # At once, so that they share a commit; and under one act, so that undo takes back what was done last.
+        act = act_of(ask)
+        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name, act=act)) for name in up))
         timeout = float(ask.arguments["timeout"])
         if not await service.wait_for(lambda fleet: not _up(fleet), timeout):
             fleet = service.fleet()
