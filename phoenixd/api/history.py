@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb
+from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb, WatchBegan
 from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -42,6 +42,18 @@ def event_words(entry: Entry) -> str:
         return f"{entry.event.replace('_', ' ')}: {kind}"
     spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in entry.event)
     return spaced.replace("_", " ").replace("-", " ").strip()
+
+
+@dataclass(frozen=True, slots=True)
+class Unwatched:
+    """A time without a daemon (wall). ended: by what the one before was told to end; empty where it was killed.
+
+    Of one that was killed, or died, `begins` is when it was heard last.
+    """
+
+    begins: float
+    until: float
+    ended: str = ""
 
 
 @dataclass(slots=True)
@@ -73,6 +85,8 @@ class Digest:
     fresh: int = 0
     slowest: float | None = None
     outages: int = 0
+    unwatched: list[Unwatched] = field(default_factory=list)
+    """When no daemon watched, within the stretch."""
     orders: dict[Verb, int] = field(default_factory=dict)
     """What people ordered, and it was not refused. A start or a stop that changed nothing is none."""
     finished: int = 0
@@ -151,6 +165,8 @@ class Digest:
             for fact in entry.facts:
                 if isinstance(fact, Ordered):
                     self._count_order(fact)
+                elif isinstance(fact, WatchBegan):
+                    self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
             return
         if event in OF_AN_END and entry.state is not None and not entry.facts:
             self.untyped_until = entry.wall

@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
     BreakerCorrupt,
@@ -156,3 +157,17 @@ async def test_every_order_of_a_person_is_counted(live: Live, daemon: FakeDaemon
     assert said.startswith(
         "orders declared 2, started 1, stopped 2, restarted 1, removed 1, undone 1, muted 1, unmuted 1, breakers set 1"
     )
+
+
+@pytest.mark.parametrize(("ended", "told"), [("", "killed, or died, after"), ("SIGTERM", "ended by SIGTERM")])
+async def test_a_time_without_a_daemon_is_said(live: Live, daemon: FakeDaemon, ended: str, told: str) -> None:
+    """A daemon was killed, and the next one said: complete, no gap."""
+    daemon.happen(EpochBegun(1, 0, daemon.now().wall - 20, ended))
+
+    page = " ".join((await live.ask("GET", "/v1/since?time=8h", text=True)).text.split())
+    (one,) = (await live.ask("GET", "/v1/since?time=8h")).json["unwatched"]
+
+    assert "unwatched 1 nobody watched for 20s" in page
+    assert told in page
+    assert one["ended_by"] == (ended or None)
+    assert one["from"] < one["to"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from phoenixd.api.history import Digest, Stretch, event_words
+from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.agent_lines import reason
 from phoenixd.api.pages.context import context
@@ -74,6 +74,8 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += _line("starts", sum(digest.failed_starts.values()), f"failed: {', '.join(tries)}", here)
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
+    if digest.unwatched:
+        lines += _line("unwatched", len(digest.unwatched), _unwatched(digest.unwatched[-1], here), here)
     if stretch.waiting:
         shown = stretch.waiting[:NAMES_SHOWN]
         waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
@@ -236,6 +238,14 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
 
 def _deaths_more(count: int) -> str:
     return "1 death more" if count == 1 else f"{count} deaths more"
+
+
+def _unwatched(newest: Unwatched, here: Page) -> str:
+    """The newest time without a daemon."""
+    begins, until, length = here.clock(newest.begins), here.clock(newest.until), ago(newest.until - newest.begins)
+    if newest.ended:
+        return f"nobody watched for {length}: the daemon was down from {begins} to {until}, ended by {newest.ended}"
+    return f"nobody watched for {length} at most: the daemon was killed, or died, after {begins}; down to {until}"
 
 
 def _line(label: str, count: int | str, text: str, here: Page) -> list[str]:
