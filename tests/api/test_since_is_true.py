@@ -171,3 +171,43 @@ async def test_a_time_without_a_daemon_is_said(live: Live, daemon: FakeDaemon, e
     assert told in page
     assert one["ended_by"] == (ended or None)
     assert one["from"] < one["to"]
+
+
+async def test_deaths_of_an_agent_whose_removal_was_taken_back_are_of_one_that_is_there(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    give_up(daemon)
+    await live.ask("DELETE", "/v1/agents/docs")
+    assert (await told(live))[0] == {"ended": 5}
+    assert "5 of agents that were removed since" in (await told(live))[1]
+
+    undone = await live.ask("POST", "/v1/undo", {})
+
+    assert undone.exit == 0, undone.text
+    classes, page, line = await told(live)
+    assert classes == {"ended": 5}
+    assert "not healed: docs 5 (stopped)\n" in page
+    assert "removed since" not in page + line
+
+
+async def test_a_pipe_is_told_of_every_agent_that_is_not_healed_and_a_terminal_how_many_more(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        daemon.declare(name)
+        daemon.die(name)
+    daemon.die("docs")
+
+    narrow = (await live.ask("GET", "/v1/since?time=8h&width=80", text=True)).text
+    wide = (await live.ask("GET", "/v1/since?time=8h&width=1000", text=True)).text
+
+    assert "and 1 more agent (phoenixctl status)" in " ".join(narrow.split())
+    assert "e 1 (running again, running)" not in narrow
+    assert "docs 1 (running again, running), e 1 (running again, running)" in wide
+    assert "more agent" not in wide
+
+
+async def test_a_time_that_is_yet_to_come_is_refused_with_the_time_that_it_is(live: Live, daemon: FakeDaemon) -> None:
+    answer = await live.ask("GET", "/v1/since?time=2030-01-01&zone=UTC")
+    assert (answer.status, answer.exit) == (400, 2)
+    assert answer.json["detail"] == "2030-01-01 is yet to come: it is 2026-11-20 18:40:00", answer.text
