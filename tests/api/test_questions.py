@@ -41,7 +41,7 @@ async def test_promise_11_an_answer_counts_once_and_closes_the_item(live: Live, 
 
     assert (first.exit, first.json["taken"]) == (0, True)
     assert second.exit == CONFLICT
-    assert second.json["detail"] == "#1 waits no more; operator ended it: #1: its answer was taken"
+    assert second.json["detail"] == "#1 waits no more; operator ended it: #1: its answer was taken (allowed)"
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
 
 
