@@ -140,7 +140,7 @@ async def down(ask: Ask) -> Reply:
         }
         # At once, so that they share a commit; and under one act, so that undo takes back what was done last.
         act = act_of(ask)
-        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name, act=act)) for name in up))
+        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name, act=act)) for name in sorted(up)))
         timeout = float(ask.arguments["timeout"])
         if not await service.wait_for(lambda fleet: not _up(fleet), timeout):
             fleet = service.fleet()
