@@ -26,6 +26,7 @@ from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.jobs.kept import newest_task
 from phoenixd.runtime.ending import LAST_COMMITS, finish
+from phoenixd.runtime.last_life import last_life, remember_end
 from phoenixd.runtime.last_rows import newest_rows
 from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
@@ -147,13 +148,14 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
     )
     papers.inherit(await newest_rows(ground.journal))
+    before = await last_life(ground.journal)
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
     looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch)
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):
         tasks.start_soon(part.run)
     tasks.start_soon(_obey_signals, daemon)
     newest = await to_thread.run_sync(newest_task, ground.directories)
-    await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest)
+    await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest, before)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody, lambda: supervisor.fleet.retired)
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
@@ -171,6 +173,7 @@ async def _end(daemon: Daemon) -> None:
     manager.stopping("the agents live on")
     manager.extend_timeout(2 * LAST_COMMITS)  # Closing waits for the commit that is under way.
     await finish(supervisor)
+    await remember_end(daemon.ground.journal, daemon.ground.clock.now().wall, daemon.ending.why)
     # Orders were taken until now: what somebody started meanwhile lives on.
     what, fleet = daemon.ending.dismiss, supervisor.fleet
     if (what == "all" and fleet.is_down) or (what == "idle" and fleet.is_at_rest):
@@ -193,7 +196,7 @@ async def _obey_signals(daemon: Daemon) -> None:
         async for number in arrived:
             if number in signals.ENDING:
                 log.info("stopping", signal=number.name)
-                daemon.ending.begin()
+                daemon.ending.begin(why=number.name)
                 break
             if number != signals.APPLYING:
                 log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb
+from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb, WatchBegan
 from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -44,6 +44,18 @@ def event_words(entry: Entry) -> str:
     return spaced.replace("_", " ").replace("-", " ").strip()
 
 
+@dataclass(frozen=True, slots=True)
+class Unwatched:
+    """A time without a daemon (wall). ended: by what the one before was told to end; empty where it was killed.
+
+    Of one that was killed, or died, `begins` is when it was heard last.
+    """
+
+    begins: float
+    until: float
+    ended: str = ""
+
+
 @dataclass(slots=True)
 class Digest:
     """What happened after a wall time. Rows are fed in order; feeding more later continues the sum.
@@ -67,12 +79,12 @@ class Digest:
     healed: int = 0
     repeated: int = 0
     released: int = 0
-    removed: int = 0
-    """Deaths of agents that were removed before they were healed."""
     resumed: int = 0
     fresh: int = 0
     slowest: float | None = None
     outages: int = 0
+    unwatched: list[Unwatched] = field(default_factory=list)
+    """When no daemon watched, within the stretch."""
     orders: dict[Verb, int] = field(default_factory=dict)
     """What people ordered, and it was not refused. A start or a stop that changed nothing is none."""
     finished: int = 0
@@ -89,6 +101,8 @@ class Digest:
     """Of these agents those that could not be started so far: no run of them has lived since, and they are there."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
+    _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
+    """The open stories of agents that were removed, of each removal one, the newest last."""
     _states: dict[str, str] = field(default_factory=dict)
     """The newest state of each agent."""
     _modes: dict[str, dict[int, Mode]] = field(default_factory=dict)
@@ -133,6 +147,11 @@ class Digest:
         return sum(self.quarantined_agents.values())
 
     @property
+    def removed(self) -> int:
+        """Deaths of agents that were removed before they were healed, and are not there again by an undo."""
+        return sum(len(story) for stories in self._removed.values() for story in stories)
+
+    @property
     def ended(self) -> int:
         """Deaths of agents that are stopped now, or were removed."""
         return self.removed + sum(self.stopped_agents.values())
@@ -151,12 +170,16 @@ class Digest:
             for fact in entry.facts:
                 if isinstance(fact, Ordered):
                     self._count_order(fact)
+                elif isinstance(fact, WatchBegan):
+                    self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
             return
         if event in OF_AN_END and entry.state is not None and not entry.facts:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
         if event == "agentstarted":
             self.unstarted.discard(entry.agent)
+        if event == "agentdeclared" and entry.detail.get("is_undo"):
+            self._is_back(entry.agent)
         if entry.state is not None:
             self._is_now(entry.agent, entry.state)
         for fact in entry.facts:
@@ -179,6 +202,7 @@ class Digest:
             case Ordered() if event_key(entry.event) not in NO_ORDER:
                 self._count_order(fact)
                 if fact.taken and fact.verb == "remove":
+                    self._removed.setdefault(agent, []).append([])
                     self._forget(agent)
             case AnswerFellShort(went_on=went_on):
                 self.cut_answers += 1
@@ -209,7 +233,14 @@ class Digest:
         """It is removed: another one of its name has had none of this."""
         self.unstarted.discard(agent)
         self._states.pop(agent, None)
-        self.removed += len(self._stories.pop(agent, ()))
+        self._removed.setdefault(agent, [[]])[-1].extend(self._stories.pop(agent, ()))
+
+    def _is_back(self, agent: str) -> None:
+        """Its newest removal was taken back: its deaths are those of an agent that is there."""
+        if stories := self._removed.get(agent):
+            self._stories[agent] = stories.pop()
+        if not stories:
+            self._removed.pop(agent, None)
 
     def _heal(self, agent: str, incarnation: int, wall: float) -> None:
         deaths = self._stories.pop(agent, [])

@@ -321,6 +321,10 @@ def stretch(told: Stretch) -> Json:
         "unstarted": sorted(digest.unstarted),
         "waiting": [item(waiting) for waiting in told.waiting],
         "outages": digest.outages,
+        "unwatched": [
+            {"from": rfc3339(one.begins), "to": rfc3339(one.until), "ended_by": one.ended or None}
+            for one in digest.unwatched
+        ],
         "orders": {verb: digest.orders.get(verb, 0) for verb in VERBS},
         "started": digest.orders.get("start", 0),
         "stopped": digest.orders.get("stop", 0),

@@ -7,6 +7,8 @@ from datetime import UTC, datetime, timedelta, tzinfo
 
 from phoenixd.core.durations import is_duration, parse_duration
 
+AHEAD = 60.0
+"""Seconds by which a time may be ahead: who spells one may round it, or have another clock."""
 _CLOCK = re.compile(r"(\d{1,2}):(\d{2})(?::(\d{2}))?", re.ASCII)
 _NUMBER = re.compile(r"(\d{1,3})\s*(?:([smhdw])[a-z]*)?", re.ASCII)
 
@@ -42,11 +44,14 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
         return max(0.0, now - parse_duration(text))
     try:
         moment = datetime.fromisoformat(text)
-        return (moment if moment.tzinfo else moment.replace(tzinfo=local.tzinfo)).timestamp()
+        found = (moment if moment.tzinfo else moment.replace(tzinfo=local.tzinfo)).timestamp()
     except (ValueError, OverflowError):
         raise ValueError(
             f"{text[:40]!r} is no time; write 8h, 18:00, today, yesterday, 2026-11-20, or 2026-11-20T18:00:00Z"
         ) from None
+    if found > now + AHEAD:
+        raise ValueError(f"{text[:40]} is yet to come: it is {local:%Y-%m-%d %H:%M:%S}")
+    return found
 
 
 def meant_past(text: str) -> str:

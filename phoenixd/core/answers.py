@@ -32,6 +32,8 @@ from phoenixd.core.turn import liveness
 from phoenixd.core.waiting import hear_item
 
 BY_CONFIGURATION = "the configuration"
+VERDICTS = {"allow": "allowed", "deny": "denied"}
+"""How it is said of what an answer allows or denies, once it was taken."""
 
 
 def hear_answer(agent: Agent, event: AnswerRequested, seen: Seen, now: Moment) -> Decision:
@@ -159,23 +161,25 @@ def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
     """Close the question that was answered, or leave it to whoever was first; its screen may have closed it before."""
     giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
-    given = next((one.item for one in giving if one.hold == event.hold), None)
+    given = next((one for one in giving if one.hold == event.hold), None)
     decision = _outcome(agent, event, given, now)
-    return decision if given is None else replace(decision, facts=(*decision.facts, AnswerJudged(given, event.taken)))
+    if given is None:
+        return decision
+    return replace(decision, facts=(*decision.facts, AnswerJudged(given.item, event.taken)))
 
 
-def _outcome(agent: Agent, event: HoldAnswered, given: int | None, now: Moment) -> Decision:
+def _outcome(agent: Agent, event: HoldAnswered, given: Giving | None, now: Moment) -> Decision:
     state, item = agent.state, _holding(agent, event.hold)
     if not isinstance(state, Running):
-        return keep(agent, _came_of(event))
-    number = f"#{given}: " if given is not None else ""
+        return keep(agent, _came_of(event, given))
+    number = f"#{given.item}: " if given is not None else ""
     agent = _with_giving(agent, tuple(one for one in state.run.giving if one.hold != event.hold))
     assert isinstance(agent.state, Running)
     state = agent.state
     if event.taken or item is None:
         failed = doubt.unanswered(agent, event.hold, still_held=event.still_held)
         settled = _settled(agent, state, event.hold, now) if event.taken else failed
-        return Decision(settled, _alert(settled, agent), f"{number}{_came_of(event)}")
+        return Decision(settled, _alert(settled, agent), f"{number}{_came_of(event, given)}")
     # A prepared answer has kept the question from being told; now a person is needed after all.
     alert = Alert(agent.name, item.kind, item.text)
     why = f"#{item.id} is not answered: {event.why}"
@@ -326,8 +330,11 @@ def _holding(agent: Agent, hold: int) -> InboxItem | None:
     return next((one for one in agent.items if one.hold == hold), None) if hold else None
 
 
-def _came_of(event: HoldAnswered) -> str:
-    return "its answer was taken" if event.taken else f"an answer came too late: {event.why}"
+def _came_of(event: HoldAnswered, given: Giving | None) -> str:
+    if not event.taken:
+        return f"an answer came too late: {event.why}"
+    verdict = VERDICTS.get(given.answer) if given is not None else None
+    return f"its answer was taken ({verdict})" if verdict is not None else "its answer was taken"
 
 
 def holds_of(agent: Agent | None) -> tuple[int, ...]:

@@ -219,6 +219,15 @@ class MarkerNoted:
 
 
 @dataclass(frozen=True, slots=True)
+class WatchBegan:
+    """A daemon began; nobody had watched since then (wall). ended: by what the one before was told to end, if so."""
+
+    since: float
+    ended: str = ""
+    name: Literal["watch_began"] = "watch_began"
+
+
+@dataclass(frozen=True, slots=True)
 class HandoffEnded:
     """A handoff is over; said again where more became known of it. Without the texts that were sent meanwhile."""
 
@@ -246,4 +255,5 @@ Fact = (
     | TreatmentDropped
     | FailureRead
     | HandoffEnded
+    | WatchBegan
 )

@@ -8,9 +8,10 @@ from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted, RecoveryConfirmed
+from phoenixd.core.facts import WatchBegan
 from phoenixd.core.fleet import Fleet, Step, clear, put, put_all, warn
 from phoenixd.core.lifecycle import ends
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Moment, in_words
 
 
 def reboot(before: Fleet, found: Step, event: Rebooted, now: Moment) -> Step:
@@ -24,10 +25,24 @@ def reboot(before: Fleet, found: Step, event: Rebooted, now: Moment) -> Step:
 def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:
     """A daemon begins, in an epoch of its own."""
     newest = max(event.newest, before.epoch)
-    begun = Decision(None, reason=f"a daemon begins, after epoch {newest}", weight="detail")
+    begun = _begun(event, newest, now)
     # What stands in the directory of a task is its alone, also where the journal has forgotten that there was one.
     number = max(before.tasks.next, event.tasks + 1)
     return Step(replace(before, epoch=newest, tasks=replace(before.tasks, next=number)), (begun,))
+
+
+def _begun(event: EpochBegun, newest: int, now: Moment) -> Decision:
+    """What is told of it: for how long nobody watched, and how the daemon before ended."""
+    if event.unwatched is None:
+        return Decision(None, reason=f"a daemon begins, after epoch {newest}", weight="detail")
+    gone = in_words(max(0.0, now.wall - event.unwatched))
+    how = f"nobody watched for {gone}: the one before was ended by {event.ended}"
+    if not event.ended:
+        # It may have lived on for a while in which nothing happened.
+        how = f"nobody watched for {gone} at most: the one before was killed, or died"
+    return Decision(
+        None, reason=f"a daemon begins; {how}", weight="story", facts=(WatchBegan(event.unwatched, event.ended),)
+    )
 
 
 def count_epoch(before: Fleet, found: Step, event: Event, now: Moment) -> Step:

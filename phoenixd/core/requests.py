@@ -42,7 +42,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
 from phoenixd.core.sequence import rules as sequence
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter
 from phoenixd.core.turn.liveness import stands_on_screen
@@ -154,6 +154,14 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
             return Decision(replace(unwanted, state=staying), reason=why)
         case _:
             assert_never(agent.state)
+
+
+def never_ends(spec: AgentSpec) -> Refusal | None:
+    """Why a stop after this iteration would never come about; None where it does. A resident has no iteration."""
+    if spec.kind is not Kind.RESIDENT:
+        return None
+    why = f"{spec.name} is no loop: it has no iteration after which it could be stopped"
+    return Refusal("invalid", why, f"phoenixctl stop {spec.name}")
 
 
 def hear_restart(agent: Agent, event: RestartRequested, seen: Seen, now: Moment) -> Decision:

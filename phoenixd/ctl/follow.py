@@ -9,7 +9,7 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import absence, calls, face, wire
 from phoenixd.ctl.choosing import chosen
 from phoenixd.ctl.from_then_on import from_then_on
 from phoenixd.ctl.grammar import Command
@@ -80,13 +80,20 @@ def follow_named(command: Command, show: Callable[[str, str], None], *extra: str
         if last is not None:
             # What was asked for at first has been shown; from now on the row number says where to go on.
             given = {key: value for key, value in given.items() if key not in ("since", "lines")}
-        print("phoenixd has gone; waiting for it to come back", file=sys.stderr)
+        _say("phoenixd has gone; waiting for it to come back")
         deadline = time.monotonic() + PATIENCE
         while (stream := _open(command, given, last, extra)) is None:
             if time.monotonic() > deadline:
                 return absence.explain(calls.places(command))
             time.sleep(RETRY)
+        if not isinstance(stream, int):
+            _say("phoenixd is back")
     return stream
+
+
+def _say(what: str) -> None:
+    """Say beside what is shown, with the time, that the daemon went or came."""
+    print(f"{face.here().clock(time.time())} {what}", file=sys.stderr, flush=True)
 
 
 def _open(

@@ -27,6 +27,7 @@ from phoenixd.ports.journal import Saved, StoredEntry
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.runtime.deaths import LOOK_AGAIN
 from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.last_life import LastLife
 from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import Faced
@@ -72,17 +73,19 @@ async def recover(
     specs: Iterable[AgentSpec],
     faced: Faced | None = None,
     newest_task: int = 0,
+    before: LastLife | None = None,
 ) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
     and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
     left alone (P54, P86, F-SY-1, F-SY-5). faced: what was found of the world before. newest_task: the highest
-    number of a task that has a directory.
+    number of a task that has a directory. before: the daemon that watched before this one.
     """
     if faced is not None:
         # Also waited for because all that follows compares with what an old journal was brought up to.
-        await supervisor.ask(EpochBegun(faced.newest, newest_task))
+        until, how = (before.until, before.ended) if before is not None else (None, "")
+        await supervisor.ask(EpochBegun(faced.newest, newest_task, until, how))
     boot = outside.processes.boot()
     is_gone = await why_all_is_gone(supervisor, outside, boot)
     is_behind = faced is not None and faced.behind

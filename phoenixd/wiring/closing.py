@@ -19,14 +19,15 @@ log = structlog.get_logger()
 
 @dataclass(slots=True)
 class Ending:
-    """Whether the daemon's end has begun. dismiss: which shims and terminals end with it."""
+    """Whether the daemon's end has begun. dismiss: which shims and terminals end with it. why: by what."""
 
     owned: Ownership
     begun: anyio.Event = field(default_factory=anyio.Event)
     dismiss: Dismiss = "none"
+    why: str = ""
 
-    def begin(self, dismiss: Dismiss = "none") -> None:
-        self.dismiss = dismiss
+    def begin(self, dismiss: Dismiss = "none", why: str = "phoenixctl down") -> None:
+        self.dismiss, self.why = dismiss, why
         try:
             self.owned.say_ending()
         except OSError as error:

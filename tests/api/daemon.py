@@ -211,7 +211,7 @@ class FakeDaemon:
     outlives: bool = False
     """What is to end does not."""
     is_slow: bool = False
-    """What became of an answer comes later."""
+    """What became of an answer, or of a text, comes later."""
     terminal_first: bool = False
     """Whether every answer to a held request comes too late."""
     fails_with: int | None = None
@@ -513,7 +513,7 @@ class FakeDaemon:
                 run = self.state.agents[agent].run
                 assert run is not None
                 return [AgentExited(agent, incarnation, run.run_id, None, 15)]
-            case AnswerHold() if self.is_slow:
+            case AnswerHold() | Deliver() if self.is_slow:
                 return []
             case AnswerHold(agent=agent, incarnation=incarnation, hold=hold):
                 why = "the terminal was first" if self.terminal_first else ""

@@ -107,6 +107,21 @@ async def test_each_agent_has_its_own_result_and_one_that_fails_stops_no_other(l
     assert second.startswith("! docs is stopped")
 
 
+async def test_a_stop_after_an_iteration_is_refused_of_an_agent_that_has_none(live: Live, daemon: FakeDaemon) -> None:
+    """It was taken, and never came about."""
+    daemon.declare("shop", kind="loop")
+    daemon.declare("docs")
+
+    answer = await live.ask("POST", "/v1/agents/docs/stop", {"after_iteration": True})
+    many = await live.ask("POST", "/v1/act", {"verb": "stop", "select": "*", "after_iteration": True})
+
+    assert (answer.status, answer.exit) == (400, 2)
+    assert answer.json["detail"] == "docs is no loop: it has no iteration after which it could be stopped"
+    assert answer.json["remedy"] == "phoenixctl stop docs"
+    assert {one["name"]: one["exit"] for one in many.json["agents"]} == {"docs": 2, "shop": 0}
+    assert {one.name: one.desired for one in daemon.state.agents.values()} == {"docs": "running", "shop": "stopped"}
+
+
 async def test_undo_brings_an_act_on_many_back_as_a_whole(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
     sessions = {name: agent.session for name, agent in daemon.state.agents.items()}
@@ -130,6 +145,21 @@ async def test_undo_brings_an_act_on_many_back_as_a_whole(live: Live, daemon: Fa
     assert daemon.state.agents["docs"].run is not None
     nothing = await live.ask("POST", "/v1/undo", {})
     assert (nothing.status, nothing.exit) == (404, 4)
+
+
+async def test_undo_after_down_agents_brings_back_whom_that_stopped_and_jumps_over_it_to_no_older_act(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/agents/docs/stop")
+    await live.ask("POST", "/v1/down", {"agents": True})
+
+    shown = await live.ask("POST", "/v1/undo", {"dry_run": True})
+    done = await live.ask("POST", "/v1/undo", {})
+
+    assert [one["name"] for one in shown.json["agents"]] == ["shop-api", "shop-web"]
+    assert done.exit == 0, done.text
+    assert [name for name, one in daemon.state.agents.items() if one.run is not None] == ["shop-api", "shop-web"]
 
 
 async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaemon) -> None:

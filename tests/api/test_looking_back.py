@@ -300,16 +300,17 @@ async def test_a_stretch_from_before_the_journal_says_when_that_began(live: Live
     """`since 99999d` said: 1 Jan 1970 00:00 to now, complete."""
     daemon.pass_time(3600)
     daemon.die("docs")
-    daemon.journal.rows = [replace(row, entry=replace(row.entry, wall=NOON)) for row in daemon.journal.rows]
+    began = float(int(daemon.now().wall)) - 600
+    daemon.journal.rows = [replace(row, entry=replace(row.entry, wall=began)) for row in daemon.journal.rows]
 
     told = (await live.ask("GET", "/v1/since?time=9999d", text=True)).text
     assert re.match(r"[^,]+, when the journal began, to .*, complete \(no gap in the journal\)", told)
     assert "1999" not in told.splitlines()[0]
     body = (await live.ask("GET", "/v1/since?time=9999d")).json
-    assert (body["journal_begins"], body["complete"]) == (rfc3339(NOON), True), "as the text says it"
-    later = (await live.ask("GET", f"/v1/since?time={rfc3339(NOON + 1)}", text=True)).text
+    assert (body["journal_begins"], body["complete"]) == (rfc3339(began), True), "as the text says it"
+    later = (await live.ask("GET", f"/v1/since?time={rfc3339(began + 1)}", text=True)).text
     assert "when the journal began" not in later
-    assert (await live.ask("GET", f"/v1/since?time={rfc3339(NOON + 1)}")).json["journal_begins"] is None
+    assert (await live.ask("GET", f"/v1/since?time={rfc3339(began + 1)}")).json["journal_begins"] is None
 
 
 async def test_when_somebody_looked_outlives_the_daemon(daemon: FakeDaemon) -> None:

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 import time
 
 import pytest
 
+from phoenixd.api.closed_items import Closing
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import ScreenSeen
-from phoenixd.core.events.orders import AnswerRequested, SendRequested
-from phoenixd.core.events.runs import Delivered, HoldReleased
+from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequested
+from phoenixd.core.events.runs import Delivered, HoldReleased, NotDelivered
+from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Fact, Ordered
+from phoenixd.core.question import leftover
 from phoenixd.core.spec import PreparedAnswer, RestartRules
 from phoenixd.documents.hooks import hook_event
+from phoenixd.ports.journal import Entry, StoredEntry
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -41,7 +46,7 @@ async def test_promise_11_an_answer_counts_once_and_closes_the_item(live: Live, 
 
     assert (first.exit, first.json["taken"]) == (0, True)
     assert second.exit == CONFLICT
-    assert second.json["detail"] == "#1 waits no more; operator ended it: #1: its answer was taken"
+    assert second.json["detail"] == "#1 waits no more; operator ended it: #1: its answer was taken (allowed)"
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
 
 
@@ -255,6 +260,78 @@ async def test_p14_a_question_outlives_the_run_that_asked_it(live: Live, daemon:
     assert (item["kind"], item["incarnation"], item["left"]) == ("question", 1, True)
     assert (told.exit, told.json["taken"], told.json["verdict"]) == (0, True, "answer")
     assert (await live.ask("GET", "/v1/inbox")).json["items"] == []
+
+
+async def left(daemon: FakeDaemon) -> None:
+    daemon.declare("docs")
+    daemon.hook("docs", "permission-request", tool="AskUserQuestion", text=QUESTION, held=True, seq=1)
+    daemon.die("docs", 9)
+    daemon.delivers = None
+
+
+async def test_p14_an_answer_that_a_hook_names_was_given_whatever_the_typing_says(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """It was said not to be answered, and its question was closed by its operator's answer."""
+    await left(daemon)
+    daemon.is_slow = True
+    asked = asyncio.create_task(live.ask("POST", "/v1/inbox/1/answer", {"answer": ["1"]}))
+    while not (item := daemon.state.agents["docs"].items[0]).answering:
+        await asyncio.sleep(0)
+
+    daemon.hook("docs", "prompt-submit", text=leftover.words_of(item))
+    daemon.happen(NotDelivered("docs", 2, item.answering, "its hooks did not tell within 12 s that it took the prompt"))
+    told = await asked
+
+    assert (told.exit, told.json["taken"]) == (0, True), told.text
+    (ended,) = (await live.ask("GET", "/v1/items?state=closed")).json["closed"]
+    assert ended["by"] == "operator"
+
+
+async def test_p14_what_ended_while_its_answer_was_typed_is_told_with_its_end(live: Live, daemon: FakeDaemon) -> None:
+    await left(daemon)
+    daemon.is_slow = True
+    asked = asyncio.create_task(live.ask("POST", "/v1/inbox/1/answer", {"answer": ["1"]}))
+    while not (item := daemon.state.agents["docs"].items[0]).answering:
+        await asyncio.sleep(0)
+
+    daemon.happen(NotDelivered("docs", 2, item.answering, "a dialog is open"))
+    daemon.happen(StopRequested("docs", by="ada"))
+    told = await asked
+
+    assert told.exit == CONFLICT
+    assert (
+        "a dialog is open; #1 waits no more; nobody answered it from afar: stopped: stopped by ada"
+        in told.json["message"]
+    ), told.text
+
+
+async def test_p14_an_answer_that_was_not_taken_leaves_its_question_open_and_ends_nothing(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    await left(daemon)
+
+    told = await live.ask("POST", "/v1/inbox/1/answer", {"answer": ["1"]})
+
+    assert told.exit == CONFLICT
+    assert [one["id"] for one in (await live.ask("GET", "/v1/inbox")).json["items"]] == [1]
+    judged = [fact for row in daemon.journal.rows for fact in row.entry.facts if isinstance(fact, AnswerJudged)]
+    assert judged == [AnswerJudged(1, False)]
+
+
+def test_p14_who_gave_an_answer_that_was_not_taken_is_not_said_to_have_ended_the_question() -> None:
+    facts: list[tuple[dict[str, object], Fact]] = [
+        ({}, Asked(27, "question")),
+        ({"item": 27}, Ordered("answer", "operator")),
+        ({}, AnswerJudged(27, False)),
+        ({}, AskingOver(27, "question")),
+    ]
+    closing = Closing()
+    closing.hear(
+        StoredEntry(number, Entry(0.0, number, "docs", 2, "hook_seen", detail, reason=f"row {number}", facts=(fact,)))
+        for number, (detail, fact) in enumerate(facts, 1)
+    )
+    assert (closing.found[27].by, closing.found[27].how) == (None, "row 4")
 
 
 async def test_p14_the_answer_to_an_agent_that_is_down_is_kept_for_its_next_start(

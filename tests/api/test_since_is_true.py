@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
     BreakerCorrupt,
@@ -156,3 +157,57 @@ async def test_every_order_of_a_person_is_counted(live: Live, daemon: FakeDaemon
     assert said.startswith(
         "orders declared 2, started 1, stopped 2, restarted 1, removed 1, undone 1, muted 1, unmuted 1, breakers set 1"
     )
+
+
+@pytest.mark.parametrize(("ended", "told"), [("", "killed, or died, after"), ("SIGTERM", "ended by SIGTERM")])
+async def test_a_time_without_a_daemon_is_said(live: Live, daemon: FakeDaemon, ended: str, told: str) -> None:
+    """A daemon was killed, and the next one said: complete, no gap."""
+    daemon.happen(EpochBegun(1, 0, daemon.now().wall - 20, ended))
+
+    page = " ".join((await live.ask("GET", "/v1/since?time=8h", text=True)).text.split())
+    (one,) = (await live.ask("GET", "/v1/since?time=8h")).json["unwatched"]
+
+    assert "unwatched 1 nobody watched for 20s" in page
+    assert told in page
+    assert one["ended_by"] == (ended or None)
+    assert one["from"] < one["to"]
+
+
+async def test_deaths_of_an_agent_whose_removal_was_taken_back_are_of_one_that_is_there(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    give_up(daemon)
+    await live.ask("DELETE", "/v1/agents/docs")
+    assert (await told(live))[0] == {"ended": 5}
+    assert "5 of agents that were removed since" in (await told(live))[1]
+
+    undone = await live.ask("POST", "/v1/undo", {})
+
+    assert undone.exit == 0, undone.text
+    classes, page, line = await told(live)
+    assert classes == {"ended": 5}
+    assert "not healed: docs 5 (stopped)\n" in page
+    assert "removed since" not in page + line
+
+
+async def test_a_pipe_is_told_of_every_agent_that_is_not_healed_and_a_terminal_how_many_more(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    for name in ("a", "b", "c", "d", "e"):
+        daemon.declare(name)
+        daemon.die(name)
+    daemon.die("docs")
+
+    narrow = (await live.ask("GET", "/v1/since?time=8h&width=80", text=True)).text
+    wide = (await live.ask("GET", "/v1/since?time=8h&width=1000", text=True)).text
+
+    assert "and 1 more agent (phoenixctl status)" in " ".join(narrow.split())
+    assert "e 1 (running again, running)" not in narrow
+    assert "docs 1 (running again, running), e 1 (running again, running)" in wide
+    assert "more agent" not in wide
+
+
+async def test_a_time_that_is_yet_to_come_is_refused_with_the_time_that_it_is(live: Live, daemon: FakeDaemon) -> None:
+    answer = await live.ask("GET", "/v1/since?time=2030-01-01&zone=UTC")
+    assert (answer.status, answer.exit) == (400, 2)
+    assert answer.json["detail"] == "2030-01-01 is yet to come: it is 2026-11-20 18:40:00", answer.text

@@ -330,7 +330,7 @@ def test_an_answer_whose_question_was_over_before_its_verdict_is_told_all_the_sa
 
     assert [order.orphan for order in story.of(AnswerHold)] == [OrphanAnswer(held=False, taken=True)]
     story.tell(HoldAnswered("a", 1, 1, True))
-    assert story.reasons[-1] == f"#{item.id}: its answer was taken"
+    assert story.reasons[-1] == f"#{item.id}: its answer was taken (denied)"
     assert story.run.giving == ()
 
 

@@ -403,6 +403,26 @@ def test_g5_an_operators_claim_is_believed_at_once_however_old() -> None:
     assert hung(story)
 
 
+def test_a_hang_that_an_operator_simulated_says_so_and_the_next_one_does_not() -> None:
+    """Of a run that was two minutes old it was told that nothing was heard for 15."""
+    story = Story(claude()).works()
+    story.tell(EvidenceSeen("a", 1, "simulated by ada", 1200, ordered=True))
+    story.wait(0)
+    why = "hung: a turn is open, and nothing was heard for 15 min"
+    assert story.agent.incident is not None
+    assert story.agent.incident.reason == f"{why} (simulated by ada)"
+    assert [one.text for one in story.agent.alerts if one.kind == "hung"] == [f"{why} (simulated by ada)"]
+
+    story = Story(claude()).works()
+    story.tell(EvidenceSeen("a", 1, "simulated by ada", 800, ordered=True))
+    story.hook("tool-start", tool="Bash", tool_use_id="t1")
+    story.hook("tool-end", tool="Bash", tool_use_id="t1")
+    story.tell(EvidenceSeen("a", 1, "heartbeat", 1200))
+    story.wait(3600)
+    assert story.agent.incident is not None
+    assert story.agent.incident.reason == why
+
+
 def test_a_heartbeat_from_before_this_run_is_no_work_of_it() -> None:
     story = Story(claude(prompt=None)).runs()
     story.tell(EvidenceSeen("a", 1, "heartbeat", age=600))

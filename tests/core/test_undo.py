@@ -203,22 +203,24 @@ def test_promise_3_what_somebody_stopped_since_stays_stopped() -> None:
 
 
 @pytest.mark.parametrize("is_gone", [False, True])
-def test_a_stop_that_was_said_twice_is_taken_back_as_the_newer_one(is_gone: bool) -> None:
-    story = Story(claude()).works()
+def test_a_stop_that_is_said_twice_is_one_act_with_all_of_its_agents(is_gone: bool) -> None:
+    """The second one was the newest act, and undo brought back that agent alone."""
+    story = Story(claude(), claude("b")).works()
     session = story.run.session_id
+    story.tell(StartRequested("b"))
     story.stop(act="1")
+    story.tell(StopRequested("b", act="1"))
     if is_gone:
         gone(story)
     story.stop(act="2")
     if not is_gone:
         gone(story)
 
-    assert [one.act for one in story.fleet.undoable] == ["2"]
-    undo(story, "2")
+    assert [(one.act, one.agent) for one in newest(kept(story.fleet.undoable, story.now))] == [("1", "a"), ("1", "b")]
+    undo(story)
 
     assert isinstance(story.state, Starting)
     assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-    assert story.fleet.undoable == ()
 
 
 def test_a_stop_now_of_what_was_to_stop_later_is_taken_back_as_both() -> None:
@@ -249,9 +251,9 @@ def test_a_stop_of_what_had_ended_by_itself_is_the_newest_act_and_undo_leaves_it
     story.stop(act="2")
     assert [(one.act, one.verb) for one in story.fleet.undoable] == [("2", "stop")]
     story.stop(act="3")
-    assert [one.act for one in story.fleet.undoable] == ["3"]
+    assert [one.act for one in story.fleet.undoable] == ["2"]
     before = story.agent
-    undo(story, "3")
+    undo(story, "2")
 
     assert isinstance(story.state, Stopped)
     assert story.agent.returns_to == before.returns_to, "its next start is what it would have been"
@@ -335,8 +337,8 @@ def test_a_stop_of_one_in_quarantine_is_the_newest_act_and_can_be_said_twice() -
 
     story.stop(act="2")
 
-    assert [(one.act, one.agent) for one in story.fleet.undoable] == [("0", "b"), ("2", "a")]
-    undo(story, "2")
+    assert [(one.act, one.agent) for one in story.fleet.undoable] == [("0", "b"), ("1", "a")]
+    undo(story)
     assert isinstance(story.state, Quarantined)
 
 

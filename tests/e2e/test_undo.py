@@ -98,3 +98,23 @@ def test_a_fresh_start_is_taken_back_into_the_session_before(stage: Stage) -> No
     stage.ask("undo")
 
     assert stage.until_running("docs", 3, ["resume"])["session_id"] == before
+
+
+def test_down_agents_is_an_act_and_the_next_daemon_says_how_long_nobody_watched(stage: Stage) -> None:
+    stage.up()
+    for name in ("shop", "docs"):
+        stage.ask("add", name, "--cwd", "/", "--", "sleep", "100000")
+        stage.ask("start", name, "--wait")
+    stage.ask("stop", "docs")
+    stage.ask("down", "--agents")
+    stage.up()
+
+    stage.ask("undo")
+
+    stage.until_running("shop", 2, ["resume"])
+    assert stage.row("docs")["state"] == "stopped"
+    stage.kill()
+    stage.up()
+    told = json.loads(stage.ask("since", "1h", "--json"))["unwatched"]
+    assert [one["ended_by"] for one in told] == ["phoenixctl down", None]
+    assert "the one before was killed, or died" in stage.ask("events")

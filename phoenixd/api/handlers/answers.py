@@ -14,6 +14,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.events.orders import AnswerRequested
+from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, PLAN, PROPOSAL, QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.choices import Unclear
@@ -98,12 +99,17 @@ async def _told_later(ask: Ask, item: InboxItem, words: tuple[str, ...], after: 
         told = f"kept: {item.agent} is told it with its next start"
         return _reply(item, words, False, told, kept=True)
     message_id = now.answering if now is not None else ""
-    verdict = await typing_verdict(ask, item.agent, message_id, after, timeout) if message_id else None
+    # The agent's own word that it took the answer closes the question, so it counts here as well.
+    text = leftover.words_of(now) if now is not None and now.answer else None
+    verdict = await typing_verdict(ask, item.agent, message_id, after, timeout, text) if message_id else None
     if now is None or (verdict is not None and verdict[0]):
         return _reply(item, words, True, _done(ask, item, words))
     if verdict is None and message_id:
         return _unknown(item, words, timeout)
-    return _lost(item, words, verdict[1] if verdict is not None else "it could not be typed")
+    why = verdict[1] if verdict is not None else "it could not be typed"
+    is_open = any(one.id == item.id for one in _items(ask, item.agent))
+    ended = await has_ended(ask, item.id) if not is_open else None
+    return _lost(item, words, f"{why}; {ended.detail}" if ended is not None else why)
 
 
 def _items(ask: Ask, name: str) -> tuple[InboxItem, ...]:

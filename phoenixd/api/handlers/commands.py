@@ -21,6 +21,7 @@ from phoenixd.core.events.orders import BreakerReset, RestartRequested, StartReq
 from phoenixd.core.events.tasks import TaskCancelRequested
 from phoenixd.core.facts import Ordered, Verb
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.requests import never_ends
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.turn import due
 
@@ -88,6 +89,8 @@ async def restart_agent(ask: Ask) -> Reply:
 async def stop_agent(ask: Ask) -> Reply:
     before = ask.agent()
     later = bool(ask.arguments["after_iteration"])
+    if later and (refusal := never_ends(before.spec)) is not None:
+        raise problems.of_refusal(refusal)
     await order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
     if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
@@ -135,8 +138,9 @@ async def down(ask: Ask) -> Reply:
             for name, agent in service.fleet().agents.items()
             if name not in workers and (not isinstance(agent.state, Stopped) or agent.desired is Desired.RUNNING)
         }
-        # At once, so that they share a commit.
-        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name)) for name in up))
+        # At once, so that they share a commit; and under one act, so that undo takes back what was done last.
+        act = act_of(ask)
+        await asyncio.gather(*(order(ask, StopRequested(name, ask.caller.name, act=act)) for name in sorted(up)))
         timeout = float(ask.arguments["timeout"])
         if not await service.wait_for(lambda fleet: not _up(fleet), timeout):
             fleet = service.fleet()

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 
-from phoenixd.api.history import Digest, Stretch, event_words
+from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.agent_lines import reason
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import (
     SET_IN,
+    WHOLE,
     Page,
     clip,
     name_column,
@@ -69,13 +70,14 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
     if digest.failed_starts:
         so_far = {name: " (not up so far)" for name in digest.unstarted}
         tries = [f"{name} {count}{so_far.get(name, '')}" for name, count in sorted(digest.failed_starts.items())]
-        if len(tries) > NAMES_SHOWN:
-            tries[NAMES_SHOWN:] = [f"and {len(tries) - NAMES_SHOWN} more agents (phoenixctl status)"]
-        lines += _line("starts", sum(digest.failed_starts.values()), f"failed: {', '.join(tries)}", here)
+        failed = f"failed: {', '.join(_shown(tries, here))}"
+        lines += _line("starts", sum(digest.failed_starts.values()), failed, here)
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
+    if digest.unwatched:
+        lines += _line("unwatched", len(digest.unwatched), _unwatched(digest.unwatched[-1], here), here)
     if stretch.waiting:
-        shown = stretch.waiting[:NAMES_SHOWN]
+        shown = stretch.waiting[: _most(here)]
         waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
         if len(shown) < len(stretch.waiting):
             waits.append("phoenixctl inbox has them all")
@@ -217,8 +219,7 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
         word = stretch.running_again.get(name)
         unhealed.append(f"{name} {count} ({f'running again, {word}' if word else 'not back'})")
     unhealed += [f"{name} {count} (stopped)" for name, count in sorted(digest.stopped_agents.items())]
-    if len(unhealed) > NAMES_SHOWN:
-        unhealed[NAMES_SHOWN:] = [f"and {len(unhealed) - NAMES_SHOWN} more agents (phoenixctl status)"]
+    unhealed = _shown(unhealed, here)
     if digest.released:
         unhealed.append(f"{digest.released} of agents that were down and started since")
     if digest.removed:
@@ -234,8 +235,27 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
     return lines
 
 
+def _most(here: Page) -> int | None:
+    """How many names are shown; None for all, on a page that cuts nothing."""
+    return None if here.width >= WHOLE else NAMES_SHOWN
+
+
+def _shown(parts: list[str], here: Page) -> list[str]:
+    """Of so many agents as are shown; how many more there are stands in place of the others."""
+    left = len(parts) - len(shown := parts[: _most(here)])
+    return [*shown, f"and {left} more {'agent' if left == 1 else 'agents'} (phoenixctl status)"] if left else shown
+
+
 def _deaths_more(count: int) -> str:
     return "1 death more" if count == 1 else f"{count} deaths more"
+
+
+def _unwatched(newest: Unwatched, here: Page) -> str:
+    """The newest time without a daemon."""
+    begins, until, length = here.clock(newest.begins), here.clock(newest.until), ago(newest.until - newest.begins)
+    if newest.ended:
+        return f"nobody watched for {length}: the daemon was down from {begins} to {until}, ended by {newest.ended}"
+    return f"nobody watched for {length} at most: the daemon was killed, or died, after {begins}; down to {until}"
 
 
 def _line(label: str, count: int | str, text: str, here: Page) -> list[str]:

@@ -120,6 +120,7 @@ PEOPLE: dict[str, Schema] = {
             "unstarted": a_list(STRING),
             "waiting": a_list(ref("Item")),
             "outages": COUNT,
+            "unwatched": a_list(an_object({"from": TIME, "to": TIME, "ended_by": or_null(STRING)})),
             "orders": an_object({str(verb): COUNT for verb in VERBS}),
             "sent": COUNT,
             "not_delivered": COUNT,

@@ -146,6 +146,8 @@ class Activity:
     """An explicitly old heartbeat timestamp of an open turn, which the next evidence drops."""
     claim_due: Instant | None = None
     """The check from which on that claim is believed; None: at once."""
+    claimed: str = ""
+    """What an operator did to have that claim, as a clause; empty where a heartbeat made it."""
     looked_at: Instant | None = None
     """When the screen was asked about this silence, before calling it hung."""
     looks: tuple[Instant, ...] = ()

@@ -35,11 +35,15 @@ class JournalBehind:
 class EpochBegun:
     """A daemon began: the next epoch, after the newest that was met anywhere.
 
-    tasks: the highest number of a task that has a directory.
+    tasks: the highest number of a task that has a directory. unwatched: since when (wall) nobody watched, which is when
+    the daemon before ended, or was heard last; None where there was none. ended: by what that one was told to end;
+    empty where it was killed, or died.
     """
 
     newest: int
     tasks: int = 0
+    unwatched: float | None = None
+    ended: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from phoenixd.core.agent.state import (
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, RunAdopted, StartFailed
+from phoenixd.core.facts import AnswerJudged
 from phoenixd.core.lifecycle.ends import ended
 from phoenixd.core.lifecycle.overdue import SILENT_START_LOOK, SPAWN_TIMEOUT, is_silent
 from phoenixd.core.moment import Moment, in_words
@@ -59,7 +60,12 @@ def hear_delivery(agent: Agent, event: Delivered, seen: Seen, now: Moment) -> De
 
 
 def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:
-    """A text did not arrive."""
+    """A text did not arrive; an answer to what an earlier run had asked is none then."""
+    item, decision = leftover.typing(agent, event.message_id), _missed(agent, event, seen, now)
+    return decision if item is None else replace(decision, facts=(*decision.facts, AnswerJudged(item.id, taken=False)))
+
+
+def _missed(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:
     agent = leftover.typed(agent, event.message_id, event.reason)
     if any(isinstance(one, Taken) for one in seen.signals):
         return replace(seen.decision, agent=agent)

@@ -56,7 +56,7 @@ def after(agent: Agent, state: Starting | Running | Stopping, now: Moment) -> Ag
 
 def sentence(agent: Agent) -> str:
     """What a new run is told of such questions; empty where there are none."""
-    return " ".join(_told(one) for one in agent.items if one.left)
+    return " ".join(words_of(one) for one in agent.items if one.left)
 
 
 def has_answer(agent: Agent) -> bool:
@@ -93,7 +93,7 @@ def answer(
         why = f"{by} answers #{item.id}, which an earlier run had asked: told with its next start"
         return Decision(put_item(agent, told), (), why, readings)
     message_id = now.new_id(agent.name, state.run.incarnation, "answer", item.id)
-    order = Deliver(agent.name, state.run.incarnation, message_id, _told(told), now.at + TYPED_WITHIN)
+    order = Deliver(agent.name, state.run.incarnation, message_id, words_of(told), now.at + TYPED_WITHIN)
     why = f"{by} answers #{item.id}, which an earlier run had asked: typing it"
     kept = replace(told, answering=message_id, answer="" if secret else told.answer)
     return Decision(put_item(agent, kept), (order,), why, readings)
@@ -104,9 +104,14 @@ def _is_on_its_way(item: InboxItem, run: Run, now: Moment) -> bool:
     return item.carried == run.incarnation and not run.prompt_seen and now.at - run.began < TAKEN_WITHIN
 
 
+def typing(agent: Agent, message_id: str) -> InboxItem | None:
+    """The question whose answer is typed under this name."""
+    return next((one for one in agent.items if one.left and one.answering == message_id), None)
+
+
 def typed(agent: Agent, message_id: str, problem: str | None) -> Agent:
     """What became of typing an answer: it closes its question, or leaves it open. problem: why it was not typed."""
-    item = next((one for one in agent.items if one.left and one.answering == message_id), None)
+    item = typing(agent, message_id)
     if item is None:
         return agent
     if problem is None:
@@ -122,7 +127,9 @@ def met(agent: Agent) -> Agent:
 
 def taken(agent: Agent, prompt: str) -> Agent:
     """The agent took such an answer: its question is closed, also where whoever typed it lived to tell nobody."""
-    items = tuple(one for one in agent.items if not (one.left and one.answer and _told(one).strip() == prompt.strip()))
+    items = tuple(
+        one for one in agent.items if not (one.left and one.answer and words_of(one).strip() == prompt.strip())
+    )
     return agent if len(items) == len(agent.items) else replace(agent, items=items)
 
 
@@ -131,7 +138,8 @@ def is_ours(prompt: str) -> bool:
     return prompt.strip().startswith(ASKED)
 
 
-def _told(item: InboxItem) -> str:
+def words_of(item: InboxItem) -> str:
+    """What an agent is told of such a question, with its answer where there is one."""
     asked = " / ".join(visible(question.text[:WORDS]) for question in asked_in(item))
     if item.answer:
         return f"{ASKED}{asked} The answer is: {item.answer}"

@@ -35,8 +35,9 @@ def hear(activity: Activity, event: EvidenceSeen, rules: LivenessRules, now: Mom
     claimed = now.at - max(0.0, age)
     if event.ordered:
         # An operator's word is no witness: it is done as it was said.
-        ordered = replace(activity, stale_claim=claimed, claim_due=now.at) if activity.turn_open else activity
-        return Heard(ordered)
+        if not activity.turn_open:
+            return Heard(activity)
+        return Heard(replace(activity, stale_claim=claimed, claim_due=now.at, claimed=event.source))
     if age < -SKEW:
         return _evidence(activity, now.at, now, f"it is written {_span(-age)} ahead of its time")
     if claimed >= activity.evidence_at:
@@ -48,7 +49,7 @@ def hear(activity: Activity, event: EvidenceSeen, rules: LivenessRules, now: Mom
         return Heard(activity)
     before = activity.stale_claim
     if before is None:
-        pending = replace(activity, stale_claim=claimed, claim_due=now.at + rules.check_interval)
+        pending = replace(activity, stale_claim=claimed, claim_due=now.at + rules.check_interval, claimed="")
         return Heard(pending)
     if claimed >= before + ADVANCED:
         odd = f"its times go forward, and lie {_span(age)} back"

@@ -75,7 +75,11 @@ def _hung(activity: Activity, seen: View) -> Overdue | None:
     at = _after_a_look(activity, max(silent, _newest_end(activity, silent)))
     if activity.looked_at is not None and activity.looked_at >= at:
         at = activity.looked_at + LOOK_TIME
-    return Overdue(at, HUNG, f"hung: a turn is open, and nothing was heard for {in_words(rules.stale)}")
+    why = f"hung: a turn is open, and nothing was heard for {in_words(rules.stale)}"
+    if activity.stale_claim is not None and activity.claimed:
+        # So long may be longer than the run has lived.
+        why = f"{why} ({activity.claimed})"
+    return Overdue(at, HUNG, why)
 
 
 def _overtime(activity: Activity, seen: View) -> Overdue | None:

@@ -40,14 +40,18 @@ def note(before: Fleet, found: Step, event: Act, now: Moment) -> Step:
     if found.refusal is not None or agent is None:
         return found
     name, acts = shown(before, agent), found.fleet.undoable
+    stopped = _stopped(before, agent, name) if isinstance(event, StopRequested) else None
+    if event.act and stopped is not None and isinstance(agent.state, Stopped | Stopping):
+        # It changes nothing: the stop that did stays the act, with all of its agents.
+        return found
     if isinstance(event, StopRequested | AgentWithdrawn):
         # What somebody wants down since then, by whatever face, no earlier act brings up. An agent that was removed
         # before this one was declared is another one.
         acts = tuple(one for one in acts if one.agent != name or one.verb != "stop")
     verb = _verb(event, agent)
     if event.act and verb is not None:
-        again = _said_again(before, agent, name, event, now) if isinstance(event, StopRequested) else None
-        acts = age.lasting((*acts, again or _act(agent, name, event.act, verb, event.by, now)), now)
+        sooner = replace(stopped, act=event.act, by=event.by, at_wall=now.wall, at=now.at) if stopped else None
+        acts = age.lasting((*acts, sooner or _act(agent, name, event.act, verb, event.by, now)), now)
     return found if acts == found.fleet.undoable else replace(found, fleet=replace(found.fleet, undoable=acts))
 
 
@@ -64,14 +68,12 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     )  # fmt: skip
 
 
-def _said_again(before: Fleet, agent: Agent, name: str, event: StopRequested, now: Moment) -> Undoable | None:
-    """The stop that brought this run down, or is to, as the act of who stops it once more; None where no stop did."""
+def _stopped(before: Fleet, agent: Agent, name: str) -> Undoable | None:
+    """The act that brought this run down, or is to; None where no stop did."""
     if _is_up(agent) or isinstance(agent.state, Quarantined):
         return None
     stops = [one for one in before.undoable if (one.agent, one.verb) == (name, "stop")]
-    if not stops or stops[-1].incarnation != agent.incarnation:
-        return None
-    return replace(stops[-1], act=event.act, by=event.by, at_wall=now.wall, at=now.at)
+    return stops[-1] if stops and stops[-1].incarnation == agent.incarnation else None
 
 
 def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
