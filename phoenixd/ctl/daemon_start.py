@@ -40,7 +40,10 @@ def up(command: Command) -> int:
         return refuse(exits.CONFLICT, forbidden, ASK)
     places, was_there = _places(command, wanted), wanted.state.exists()
     # One that was told to end may answer for a moment still.
-    answer, is_new = None if ending(wanted.runtime) is not None else _version(places), False
+    is_ending = ending(wanted.runtime) is not None
+    answer, is_new = None if is_ending else _version(places), False
+    if answer is None and not is_ending and absence.listens(places):
+        return absence.explain(places)
     if answer is None:
         if (code := start(command)) != 0:
             return code
