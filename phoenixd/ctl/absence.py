@@ -212,6 +212,8 @@ def _listed(tmux_socket: str) -> dict[str, tuple[str, int, str]] | None:
                 "-F",
                 f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}",
             ],
+            # On a terminal that it does not know tmux answers nothing.
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",
