@@ -12,7 +12,14 @@ from phoenixd import remedies
 from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
-from phoenixd.directories import STATE_POINTER, Directories, find_directories, find_state_directory, start_again
+from phoenixd.directories import (
+    CONFIGURATION_POINTER,
+    STATE_POINTER,
+    Directories,
+    find_directories,
+    find_state_directory,
+    start_again,
+)
 from phoenixd.errors import ConfigurationError
 from phoenixd.runs import advice, living_shims
 
@@ -144,20 +151,20 @@ def start_command(places: list[bytes]) -> str:
 def _start_of(runtime: str) -> str:
     """What starts the daemon that had this runtime directory, or a new one there."""
     try:
-        state = state_of(runtime) or find_state_directory(os.environ)
-        return start_again(os.environ, Directories(None, state, Path(runtime)))
+        state = _pointed(runtime, STATE_POINTER) or find_state_directory(os.environ)
+        return start_again(os.environ, Directories(_pointed(runtime, CONFIGURATION_POINTER), state, Path(runtime)))
     except ConfigurationError as error:
         return error.remedy
 
 
-def state_of(runtime: str) -> Path | None:
-    """The state directory of the daemon that last had this runtime directory; None where nothing tells."""
+def _pointed(runtime: str, name: str) -> Path | None:
+    """The path that the daemon which last had this runtime directory left there; None where it left none."""
     try:
-        with open(os.path.join(runtime, STATE_POINTER), "rb") as pointer:
-            named = os.fsdecode(pointer.read(POINTER_LIMIT).removesuffix(b"\n"))
+        with open(os.path.join(runtime, name), "rb") as pointer:
+            path = os.fsdecode(pointer.read(POINTER_LIMIT).removesuffix(b"\n"))
     except OSError:
         return None
-    return Path(named) if os.path.isabs(named) else None
+    return Path(path) if os.path.isabs(path) else None
 
 
 def tmux_sockets(places: list[bytes]) -> list[str]:

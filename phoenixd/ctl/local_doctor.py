@@ -45,7 +45,7 @@ def absent_daemon(command: Command) -> list[Finding]:
     """That the daemon said nothing: it is not there, or it answers nobody."""
     _, why, remedy = absence.absence(calls.places(command))
     title, _, more = why.partition("\n")
-    return [Finding("problem", title, more, reaching(remedy))]
+    return [Finding("problem", title.rstrip("."), more, reaching(remedy))]
 
 
 def machine() -> list[Finding]:

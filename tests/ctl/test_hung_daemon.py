@@ -73,6 +73,16 @@ def test_up_names_the_daemon_that_answers_nothing(
     assert remedy.startswith(f"do: kill -9 {os.getpid()} && phoenixctl up")
 
 
+def test_who_waits_at_a_terminal_is_told_for_what(
+    hung: Path, hurried: None, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr("posix.isatty", lambda descriptor: descriptor == 2)
+
+    assert wire.ask([os.fsencode(hung)], "GET", "/v1/agents", timeout=100_000.0) is None
+    monkeypatch.undo()
+    assert capfd.readouterr().err.count("phoenixd has not answered for ") == 1
+
+
 async def test_a_shells_prompt_is_there_whatever_the_daemon_does(hung: Path, home: Path) -> None:
     ran = await run_forked("prompt", env=environment(home, PHOENIX_RUNTIME_DIR=os.fspath(hung.parent)))
 

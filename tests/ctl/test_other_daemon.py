@@ -85,6 +85,14 @@ async def test_doctor_starts_the_daemon_that_socket_names_and_says_one_thing(end
     assert "phoenixctl up" not in nowhere.out + nowhere.err
 
 
+async def test_the_daemon_is_started_with_the_configuration_that_it_was_told_to_read(ended: Ended, home: Path) -> None:
+    (ended.runtime / "configuration").write_text("/etc/mine.toml\n")
+
+    ran = await run_forked("--socket", os.fspath(ended.socket), "status", env=environment(home))
+
+    assert ran.err.splitlines()[-1] == f"do: {ended.up} --config /etc/mine.toml"
+
+
 @pytest.mark.parametrize("as_json", [(), ("--json",)])
 async def test_a_refusal_of_the_daemon_that_socket_names_sends_nobody_to_another_one(
     live: Live, home: Path, as_json: tuple[str, ...]
