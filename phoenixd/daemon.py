@@ -16,7 +16,14 @@ from phoenixd import __version__, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
-from phoenixd.directories import STATE_POINTER, Directories, are_named, check_socket_paths, find_directories
+from phoenixd.directories import (
+    CONFIGURATION_POINTER,
+    STATE_POINTER,
+    Directories,
+    are_named,
+    check_socket_paths,
+    find_directories,
+)
 from phoenixd.drivers.files.ownership import Ownership, Waiting, own
 from phoenixd.drivers.files.plain import replace
 from phoenixd.drivers.journal.sqlite import SqliteJournal
@@ -60,6 +67,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     parser.add_argument("--version", action="version", version=f"phoenixd {__version__}")
     given = parser.parse_args(arguments)
+    for flag, path in (("config", given.config), ("state-dir", given.state_dir), ("runtime-dir", given.runtime_dir)):
+        if path == "":
+            parser.error(f"--{flag} is empty")
     if not sys.platform.startswith("linux"):
         return _fail("phoenixd needs Linux: it holds processes by pidfd, subreaper and cgroup", "", 1)
     try:
@@ -78,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         with own(directories.state, directories.runtime, LOCK_PATIENCE, _patience_of_a_service()) as owned:
             if owned.waited:
                 configuration = _configuration(directories)
-            _point_to_state(directories)
+            _point_to_places(directories, given.config is not None)
             share_one_arena()
             give_back()
             take_precedence()
@@ -111,11 +121,18 @@ def _patience_of_a_service() -> Waiting | None:
     return wait if manager.is_present else None
 
 
-def _point_to_state(directories: Directories) -> None:
-    try:
-        replace(directories.runtime / STATE_POINTER, os.fsencode(directories.state) + b"\n", durable=False)
-    except OSError as error:
-        log.warning("state_pointer_not_written", reason=str(error))
+def _point_to_places(directories: Directories, is_configuration_named: bool) -> None:
+    """Say in the runtime directory what starts this daemon again, for phoenixctl while it cannot be asked."""
+    configuration = directories.configuration if is_configuration_named else None
+    told = {
+        STATE_POINTER: os.fsencode(directories.state),
+        CONFIGURATION_POINTER: os.fsencode(configuration) if configuration is not None else b"",
+    }
+    for name, path in told.items():
+        try:
+            replace(directories.runtime / name, path + b"\n", durable=False)
+        except OSError as error:
+            log.warning("pointer_not_written", pointer=name, reason=str(error))
 
 
 def _fail(message: str, remedy: str, code: int) -> int:

@@ -20,6 +20,9 @@ SOCKET_PATH_LIMIT = 107
 STATE_POINTER = "state-dir"
 """A file in the runtime directory that names the state directory, for phoenixctl while no daemon can be asked."""
 
+CONFIGURATION_POINTER = "configuration"
+"""A file beside it that names what the daemon was told to read; it is empty where the daemon found that by itself."""
+
 LINGER = Path("/var/lib/systemd/linger")
 
 
@@ -141,6 +144,8 @@ def start_again(environ: Mapping[str, str], directories: Directories) -> str:
         words += ["--state-dir", os.fspath(directories.state)]
     if directories.runtime != find_runtime_directory(environ, directories.state):
         words += ["--runtime-dir", os.fspath(directories.runtime)]
+    if directories.configuration is not None and directories.configuration != find_configuration(environ):
+        words += ["--config", os.fspath(directories.configuration)]
     return shlex.join(words)
 
 

@@ -20,16 +20,19 @@ WITH_NAME = {"status": "/v1/agents/{}", "explain": "/v1/agents/{}/explain"}
 """Verbs that only look, and where; the table of operations says the same, and a test compares them."""
 FLAGS = {"--json": "", "--all": "all=1"}
 LOOKS = ("/v1/agents", "/v1/since")
+PROMPT_TIMEOUT = 1.0
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Run a verb and return its exit code."""
     given = sys.argv[1:] if arguments is None else arguments
     words, common = without_common(given)
-    wire.show(colour=common.get("--color"), pager="--no-pager" not in common)
+    wire.show(colour=common.get("--color"), pager="--no-pager" not in common, socket=common.get("--socket"))
     target = plain_target(words)
     if target is not None:
-        code = _copy(target, common.get("--socket"), "--json" in words)
+        # A shell shows no prompt until it is there.
+        timeout = PROMPT_TIMEOUT if words == ["prompt"] else wire.TIMEOUT
+        code = _copy(target, common.get("--socket"), "--json" in words, timeout)
         if code is not None:
             return code
         if words == ["prompt"]:
@@ -91,9 +94,9 @@ def _is_name(word: str) -> bool:
     return 0 < len(word) <= 32 and word[0] not in "-_" and word.strip("abcdefghijklmnopqrstuvwxyz0123456789_-") == ""
 
 
-def _copy(target: str, socket: str | None, as_json: bool) -> int | None:
+def _copy(target: str, socket: str | None, as_json: bool, timeout: float) -> int | None:
     """Copy the daemon's answer; None when it has to be told at leisure why there is none."""
-    answer = wire.ask(wire.sockets(wire.environment(), socket), "GET", target, as_json=as_json)
+    answer = wire.ask(wire.sockets(wire.environment(), socket), "GET", target, as_json=as_json, timeout=timeout)
     if answer is None or (as_json and answer.status >= 400):
         return None
     if not as_json and answer.status < 400 and wire.wants_pager(answer.body):
@@ -133,13 +136,14 @@ class _Output:
 
 
 def _occupy() -> None:
-    """Have closed descriptors refuse to be written to: a socket would take their place, and Python has no stream."""
-    for number, stream in ((1, "stdout"), (2, "stderr")):
+    """Have closed descriptors refuse to be written to, and be at their end for who reads: a socket would take their
+    place, and Python has no stream."""
+    for number, stream, mode in ((0, "stdin", "r"), (1, "stdout", "w"), (2, "stderr", "w")):
         if getattr(sys, stream) is None:
             opened = posix.open("/dev/null", posix.O_RDONLY)
             if opened != number:
                 posix.dup2(opened, number)
-            setattr(sys, stream, open(number, "w", closefd=False))
+            setattr(sys, stream, open(number, mode, closefd=False))
 
 
 def entry() -> None:

@@ -3,11 +3,24 @@
 from __future__ import annotations
 
 import os
+import socket
+import struct
+from pathlib import Path
+from typing import NamedTuple
 
 from phoenixd import remedies
 from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
+from phoenixd.directories import (
+    CONFIGURATION_POINTER,
+    STATE_POINTER,
+    Directories,
+    find_directories,
+    find_state_directory,
+    start_again,
+)
+from phoenixd.errors import ConfigurationError
 from phoenixd.runs import advice, living_shims
 
 MARK = "@phoenixd"
@@ -15,32 +28,71 @@ MARK = "@phoenixd"
 FORMAT = f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}"
 VARIABLES = (b"PHOENIX_SOCKET", b"PHOENIX_RUNTIME_DIR")
 """Those that name one place alone; see wire.sockets."""
+POINTER_LIMIT = 4096
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),
 )
 
 
+class Absence(NamedTuple):
+    """That no daemon answers: the exit code, what is known, and what helps."""
+
+    code: int
+    why: str
+    remedy: str
+
+
 def explain(places: list[bytes], then: str = "") -> int:
     """Say it on standard error; returns the exit code. then: what is to be typed once a daemon runs."""
+    return refuse(*absence(places, then))
+
+
+def absence(places: list[bytes], then: str = "") -> Absence:
+    """Why no daemon answered there."""
     try:
         connection = wire.connect(places, 5.0)
     except PermissionError:
         why = f"{_names(places)} does not let you in: it belongs to another user"
-        return refuse(exits.DENIED, why, "ask as that user, as root, or be put into the daemon's group")
+        return Absence(exits.DENIED, why, "ask as that user, as root, or be put into the daemon's group")
+    except BlockingIOError:  # It has not taken anybody in for so long that no more may wait.
+        return _silent(places, next(filter(None, map(_holder, places)), 0), then)
     except OSError as error:
         why = f"phoenixd cannot be asked (socket {_names(places)}): {error.strerror or error}"
-        return refuse(exits.UNREACHABLE, why, "phoenixctl doctor")
+        name = _named_by(places)
+        return Absence(exits.UNREACHABLE, why, f"correct {name}, or leave it out" if name else "phoenixctl doctor")
     if connection is not None:
+        pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         connection.close()
-        why = f"phoenixd is there (socket {_names(places)}), and did not answer in time or to the end"
-        return refuse(exits.UNREACHABLE, why, "try again; if that does not help: phoenixctl doctor")
+        if wire.is_silent(places):
+            return _silent(places, pid, then)
+        why = f"phoenixd is there, and has not answered in time or to the end\nasked at {_names(places)}"
+        return Absence(exits.UNREACHABLE, why, "the same again")
     living = _living(places)
     if not living and (name := _named_by(places)) is not None:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    return refuse(exits.UNREACHABLE, why, remedies.then(start_command(), then) if then else start_command())
+    start = start_command(places)
+    return Absence(exits.UNREACHABLE, why, remedies.then(start, then) if then else start)
+
+
+def _silent(places: list[bytes], pid: int, then: str) -> Absence:
+    """A daemon that is there and answers nobody: its agents live on without it."""
+    whose = f"phoenixd (pid {pid})" if pid else "phoenixd"
+    why = f"{whose} is there, and answers nothing; its agents live on without it\nasked at {_names(places)}"
+    end = f"kill -9 {pid}" if pid else "end that process"
+    return Absence(exits.UNREACHABLE, why, remedies.then(remedies.then(end, start_command(places)), then))
+
+
+def _holder(place: bytes) -> int:
+    """The pid that the lock beside a daemon's socket names; 0 where none does."""
+    try:
+        with open(os.path.join(os.path.dirname(place), b"phoenixd.lock"), "rb") as lock:
+            words = lock.read(64).split()
+    except OSError:
+        return 0
+    return int(words[0]) if words and words[0].isdigit() else 0
 
 
 def _named_by(places: list[bytes]) -> str | None:
@@ -56,18 +108,23 @@ def _named_by(places: list[bytes]) -> str | None:
     return os.fsdecode(named) if named is not None else None
 
 
-def _nothing_there(places: list[bytes], name: str) -> int:
+def _nothing_there(places: list[bytes], name: str) -> Absence:
     """Agents may run under a daemon that is elsewhere: of that place alone it is known that none does, and only where a
     daemon's directory was named."""
-    is_a_daemons = os.path.basename(places[0]) == b"api.sock"
+    place = places[0]
+    if name == "PHOENIX_STATE_DIR":
+        try:
+            place = os.fsencode(find_directories(os.environ).runtime / "api.sock")
+        except ConfigurationError as error:
+            return Absence(exits.USAGE, error.message, error.remedy)
+    is_a_daemons = os.path.basename(place) == b"api.sock"
     known = "no agent of that one runs" if is_a_daemons else "whether agents run is not known"
-    why = f"nothing answers at {_names(places[:1])}, where {name} says that phoenixd is; {known}"
+    why = f"nothing answers at {_names([place])}, where {name} says that phoenixd is; {known}"
     if name == "--socket" or (name == "PHOENIX_SOCKET" and not is_a_daemons):
         # No daemon that `up` starts would listen there.
         without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
-        return refuse(exits.UNREACHABLE, why, f"correct {name}, or {without}")
-    why = f"{why}; for another one, unset {name}"
-    return refuse(exits.UNREACHABLE, why, advice("phoenixctl up"))
+        return Absence(exits.UNREACHABLE, why, f"correct {name}, or {without}")
+    return Absence(exits.UNREACHABLE, f"{why}; for another one, unset {name}", start_command(places))
 
 
 def listens(places: list[bytes]) -> bool:
@@ -81,12 +138,33 @@ def listens(places: list[bytes]) -> bool:
     return connection is not None
 
 
-def start_command() -> str:
-    """What starts a daemon here: the service where one is installed; the operator, where an agent asks."""
+def start_command(places: list[bytes]) -> str:
+    """What starts the daemon of that place, or else the service where one is installed; the operator, for an agent."""
+    if _named_by(places) is not None:
+        return advice(_start_of(os.path.dirname(os.path.abspath(os.fsdecode(places[0])))))
     for running, unit, command in UNITS:
         if os.path.isdir(running) and os.path.exists(os.path.join(os.path.expanduser("~"), unit)):
             return advice(command)
     return advice("phoenixctl up")
+
+
+def _start_of(runtime: str) -> str:
+    """What starts the daemon that had this runtime directory, or a new one there."""
+    try:
+        state = _pointed(runtime, STATE_POINTER) or find_state_directory(os.environ)
+        return start_again(os.environ, Directories(_pointed(runtime, CONFIGURATION_POINTER), state, Path(runtime)))
+    except ConfigurationError as error:
+        return error.remedy
+
+
+def _pointed(runtime: str, name: str) -> Path | None:
+    """The path that the daemon which last had this runtime directory left there; None where it left none."""
+    try:
+        with open(os.path.join(runtime, name), "rb") as pointer:
+            path = os.fsdecode(pointer.read(POINTER_LIMIT).removesuffix(b"\n"))
+    except OSError:
+        return None
+    return Path(path) if os.path.isabs(path) else None
 
 
 def tmux_sockets(places: list[bytes]) -> list[str]:
@@ -141,6 +219,8 @@ def _listed(tmux_socket: str) -> dict[str, tuple[str, int, str]] | None:
                 "-F",
                 f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}",
             ],
+            # On a terminal that it does not know tmux answers nothing.
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,
             errors="replace",

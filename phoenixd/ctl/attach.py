@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 
 from phoenixd.api import exits
@@ -11,6 +12,9 @@ from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
+
+CLEARS_NOTHING = ("dumb", "unknown")
+"""Terminals that are known, and that tmux refuses only once it has begun."""
 
 
 def attach(command: Command) -> int:
@@ -39,8 +43,27 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         )
     if not sys.stdin.isatty():
         return refuse(exits.CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
+    if (why := _unsuitable(server)) is not None:
+        again = f"TERM=xterm-256color phoenixctl attach {name}{' --read-only' if read_only else ''}"
+        return refuse(exits.CONFLICT, f"tmux cannot draw on this terminal: {why}", again)
     print("prefix d (Ctrl-b d) leaves it; the agent runs on", file=sys.stderr)
     return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", pane])
+
+
+def _unsuitable(server: str) -> str | None:
+    """Why tmux cannot draw on this terminal; None where it can, or where only its end will tell."""
+    name = os.environ.get("TERM", "")
+    if name in ("", *CLEARS_NOTHING):
+        return f"TERM is {name}, which clears no screen" if name else "TERM is not set"
+    try:
+        # With a terminal for its input tmux looks first what it knows of that.
+        asked = subprocess.run(
+            ["tmux", "-N", "-S", server, "display-message", "-p", ""],
+            stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, errors="replace", timeout=5, check=False,
+        )  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return f"TERM is {name}, {asked.stderr.strip()}" if asked.returncode != 0 else None
 
 
 def _no_terminal(command: Command, name: str, sockets: list[str], server: str | None) -> int:

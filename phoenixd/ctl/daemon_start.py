@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.api import exits
-from phoenixd.ctl import absence, calls, local_doctor, wire
+from phoenixd.ctl import absence, calls, local_doctor, second_daemon, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, are_named, find_directories, make_private
@@ -40,8 +40,14 @@ def up(command: Command) -> int:
         return refuse(exits.CONFLICT, forbidden, ASK)
     places, was_there = _places(command, wanted), wanted.state.exists()
     # One that was told to end may answer for a moment still.
-    answer, is_new = None if ending(wanted.runtime) is not None else _version(places), False
+    is_ending = ending(wanted.runtime) is not None
+    answer, is_new = None if is_ending else _version(places), False
+    if answer is None and not is_ending and absence.listens(places):
+        return absence.explain(places)
     if answer is None:
+        twice = None if is_ending or command.given.get("config") else second_daemon.keeps_them_already(wanted)
+        if twice is not None:
+            return refuse(exits.CONFLICT, *twice)
         if (code := start(command)) != 0:
             return code
         places, is_new = [_socket(wanted)], True
@@ -50,15 +56,16 @@ def up(command: Command) -> int:
             return absence.explain(places)
     if answer.status != 200:
         return calls.tell(command, answer)
+    reach = [] if _is_found(wanted) else ["--socket", os.fsdecode(_socket(wanted))]
     if not is_new and (differing := _differences(command, wanted, answer)):
         named = ", ".join(map(os.fsdecode, places))
         why = "\n".join([f"another phoenixd runs there (pid {_pid(answer)}, asked at {named}):", *differing])
-        return refuse(exits.CONFLICT, why, "end it with: phoenixctl down; or give both --state-dir and --runtime-dir")
-    reach = [] if _is_found(wanted) else ["--socket", os.fsdecode(_socket(wanted))]
+        end = shlex.join(["phoenixctl", *reach, "down"])
+        return refuse(exits.CONFLICT, why, f"end it with: {end}; or give both --state-dir and --runtime-dir")
     see = shlex.join(["phoenixctl", *reach, "status"])
     print(f"phoenixd is up{'' if is_new else ' already'}, pid {_pid(answer)}. See: {see}")
     if is_new and not was_there and (reach or command.given.get("state_dir")):
-        print(f"It is a phoenixd of its own, without agents: {wanted.state} is new")
+        print(second_daemon.introduced(_socket(wanted), wanted))
     return 0
 
 

@@ -64,7 +64,7 @@ def parse(arguments: Sequence[str]) -> Command:
         raise SystemExit(refuse(exits.USAGE, slip.why, slip.remedy)) from None
     spoken = namespace.pop("words", ("status",))
     operations = verbs()[spoken]
-    wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"))
+    wire.show(colour=namespace.get("color"), pager=not namespace.get("no_pager"), socket=namespace.get("socket"))
     given = {name: value for name, value in namespace.items() if value is not None and name not in OF_EVERY_VERB}
     if any(one.names in ("items", "answered") for one in parameters(operations)):
         _take_signs(given)

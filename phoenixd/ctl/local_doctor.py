@@ -14,6 +14,7 @@ from phoenixd.api import exits
 from phoenixd.api.finding import Finding
 from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
+from phoenixd.ctl.refusal import reaching
 from phoenixd.directories import check_socket_paths, find_directories
 from phoenixd.errors import ConfigurationError
 from phoenixd.runs import advice
@@ -36,18 +37,15 @@ def doctor(command: Command) -> int:
     from phoenixd.api.pages.findings import doctor as told
     from phoenixd.ctl.face import here
 
-    absence.explain(calls.places(command))
     sys.stdout.write(told(findings, here(), everything=bool(command.given.get("all"))))
     return exits.UNREACHABLE
 
 
 def absent_daemon(command: Command) -> list[Finding]:
-    """That the daemon said nothing: it is not there, or it is slow, and then to start another one is no remedy."""
-    places = ", ".join(os.fsdecode(place) for place in calls.places(command))
-    if absence.listens(calls.places(command)):
-        title = "phoenixd is there, and has not answered in time or to the end"
-        return [Finding("problem", title, f"it listens at {places}", "phoenixctl doctor")]
-    return [Finding("problem", "phoenixd does not answer", f"looked at {places}", absence.start_command())]
+    """That the daemon said nothing: it is not there, or it answers nobody."""
+    _, why, remedy = absence.absence(calls.places(command))
+    title, _, more = why.partition("\n")
+    return [Finding("problem", title.rstrip("."), more, reaching(remedy))]
 
 
 def machine() -> list[Finding]:

@@ -9,9 +9,14 @@ import sys
 
 Environment = dict[bytes, bytes]
 TIMEOUT = 15.0
+"""Seconds for which a daemon is waited for that answers nothing at all."""
+SILENCE, LOOK = 3.0, 2.0
+"""Seconds after which a daemon that says nothing is asked whether it answers at all, and those for that answer."""
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
 COLOURS = ("auto", "always", "never")
+ITS_OWN = (b"up", b"demo", b"install-service", b"config", b"hooks", b"help")
+"""Verbs that ask no daemon, or name its directories."""
 NARROWEST, USUAL, UNCUT = 20, 80, 1000
 """Columns of a page; with the most that can be asked for, nothing on it is cut."""
 
@@ -132,26 +137,74 @@ def ask(
     headers: tuple[str, ...] = (),
     timeout: float | None = TIMEOUT,
 ) -> Answer | None:
-    """Ask and read to the end; None when no daemon answers, or went away before it had answered."""
+    """Ask and read to the end; None when no daemon answers, or went away before it had answered.
+
+    A daemon that answered nothing at all for TIMEOUT is not waited for again, until it answers.
+    """
+    if _Shown.silent and is_silent(places):
+        return None
+    _Shown.silent = False
     try:
         connection = connect(places, timeout)
         if connection is None:
             return None
         try:
             accept = "application/json" if as_json else "text/plain"
-            connection.sendall(request(connection, method, target, body, accept=accept, headers=headers))
-        except (BrokenPipeError, ConnectionResetError):
-            pass  # It may have answered already: a body that is too large is refused before it is read.
-        received, whole = bytearray(), 0
-        while chunk := connection.recv(65536):
-            received += chunk
-            whole = whole or whole_length(received)
-            if 0 < whole <= len(received):
-                break
-        connection.close()
+            try:
+                connection.sendall(request(connection, method, target, body, accept=accept, headers=headers))
+            except (BrokenPipeError, ConnectionResetError):
+                pass  # It may have answered already: a body that is too large is refused before it is read.
+            received, whole = bytearray(), 0
+            while chunk := _heard(connection, places, timeout):
+                received += chunk
+                whole = whole or whole_length(received)
+                if 0 < whole <= len(received):
+                    break
+        finally:
+            connection.close()
     except OSError:
         return None
     return parse(bytes(received))
+
+
+def _heard(connection: _socket.socket, places: list[bytes], timeout: float | None) -> bytes:
+    """The next bytes; raises OSError where they do not come in time, or the daemon answers nobody else either."""
+    left, silent = timeout if timeout is not None else float("inf"), 0.0
+    while True:
+        connection.settimeout(min(left, SILENCE))
+        try:
+            return connection.recv(65536)
+        except TimeoutError:
+            left -= SILENCE
+            if left <= 0:
+                raise
+        if not is_silent(places):
+            silent = 0.0
+            continue
+        left, silent = left - LOOK, silent + SILENCE + LOOK
+        if left <= 0 or silent >= TIMEOUT:
+            _Shown.silent = True
+            raise TimeoutError
+        if silent == SILENCE + LOOK and posix.isatty(2):
+            write(2, f"phoenixd has not answered for {silent:.0f} s; waiting for {TIMEOUT:.0f} s\n".encode())
+
+
+def is_silent(places: list[bytes]) -> bool:
+    """Whether somebody is there who answers nothing at all, not even that it is well."""
+    try:
+        connection = connect(places, LOOK)
+        if connection is None:
+            return False
+        try:
+            connection.sendall(request(connection, "GET", "/healthz"))
+            connection.recv(1)
+        finally:
+            connection.close()
+    except (TimeoutError, BlockingIOError):
+        return True
+    except OSError:
+        pass  # It has gone: whoever waits for its answer learns that as well.
+    return False
 
 
 def whole_length(received: bytearray) -> int:
@@ -180,7 +233,11 @@ def parse(received: bytes) -> Answer | None:
 
 def tell(answer: Answer) -> int:
     """Copy an answer: data to standard output, refusals to standard error. Returns the exit code."""
-    write(1 if answer.exit in (0, 3) else 2, answer.body)
+    if answer.exit in (0, 3):
+        write(1, answer.body)
+    else:
+        why, do, remedy = answer.body.rpartition(b"\ndo: ")
+        write(2, why + do + (reaching(remedy) if do else remedy))
     return answer.exit
 
 
@@ -227,12 +284,34 @@ class _Shown:
     colour = "auto"
     pager = True
     lost = False
+    silent = False
+    socket: str | None = None
 
 
-def show(*, colour: str | None = None, pager: bool = True) -> None:
+def show(*, colour: str | None = None, pager: bool = True, socket: str | None = None) -> None:
     """Say how to show; the last word counts. colour: one of COLOURS, None where nothing was said."""
     _Shown.colour = colour or "auto"
     _Shown.pager = pager
+    _Shown.socket = socket
+
+
+def reaching(remedy: bytes) -> bytes:
+    """A remedy whose commands reach the daemon that --socket named, and no other; `up` names its directories."""
+    if _Shown.socket is None:
+        return remedy
+    named = b"phoenixctl --socket " + shell_word(_Shown.socket.encode("utf-8", "surrogateescape")) + b" "
+    told, *commands = remedy.split(b"phoenixctl ")
+    for words in commands:
+        alone = words.split(b" && ")[0].split(b";")[0].split()
+        is_its_own = not alone or alone[0] in ITS_OWN or b"--socket" in alone
+        told += (b"phoenixctl " if is_its_own else named) + words
+    return told
+
+
+def shell_word(word: bytes) -> bytes:
+    """The word as a shell takes it."""
+    plain = b"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-._/@%+=:,"
+    return word if word and not word.strip(plain) else b"'" + word.replace(b"'", b"'\"'\"'") + b"'"
 
 
 def terminal() -> list[str]:

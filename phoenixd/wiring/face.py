@@ -76,6 +76,8 @@ def _facts(ground: Ground, world: World) -> Callable[[], Facts]:
     again = start_again(os.environ, directories)
 
     def facts() -> Facts:
+        # A place that had none when the daemon began may have one by now, which is the one that it applies.
+        configuration = directories.configuration or find_configuration(os.environ)
         return Facts(
             version=__version__,
             pid=os.getpid(),
@@ -88,7 +90,7 @@ def _facts(ground: Ground, world: World) -> Callable[[], Facts]:
             alerts=supervisor.fleet.alerts,
             state=os.fspath(directories.state),
             runtime=os.fspath(directories.runtime),
-            configuration=os.fspath(directories.configuration) if directories.configuration else None,
+            configuration=os.fspath(configuration) if configuration else None,
             again=again,
         )
 

@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from phoenixd.api.operations import verbs
 from phoenixd.api.operations.operation import parameters
 from phoenixd.ctl.grammar import parse
 from phoenixd.ctl.slips import LISTED
+from phoenixd.directories import find_directories
+from tests.ctl.conftest import environment
 
 BEFORE = {"resolve": ("7", "done"), "handoff": ("{}",), "task": ("work",)}
 AFTER = {"send": ("hello",), "wait": ("--for", "idle")}
@@ -89,3 +96,22 @@ def test_an_empty_socket_is_no_socket(typed: list[str], capsys: pytest.CaptureFi
 
     assert refused.value.code == 2
     assert "--socket is empty" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("flag", ["--config", "--state-dir", "--runtime-dir"])
+def test_phoenixd_takes_no_empty_path_for_this_directory(flag: str, home: Path) -> None:
+    """What follows would keep it from becoming a daemon."""
+    too_long = ["--runtime-dir", "/x" * 100] if flag != "--runtime-dir" else ["--config", "/nowhere"]
+    argv = [sys.executable, "-m", "phoenixd", flag, "", *too_long]
+    ran = subprocess.run(argv, cwd=home, env=environment(home), capture_output=True, text=True, check=False)
+
+    assert ran.returncode == 2
+    assert f"{flag} is empty" in ran.stderr
+    assert not os.listdir(home)
+
+
+@pytest.mark.parametrize("name", ["PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR"])
+def test_a_variable_without_a_value_is_not_set(name: str, home: Path) -> None:
+    unset = {"HOME": os.fspath(home)}
+
+    assert find_directories({**unset, name: ""}) == find_directories(unset)

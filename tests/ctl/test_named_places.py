@@ -38,6 +38,22 @@ async def test_where_a_named_place_is_empty_that_is_said_of_that_place_alone(hom
     assert (remedy == "do: phoenixctl up") == is_known
 
 
+async def test_a_state_directory_that_is_no_whole_path_is_told_as_that(home: Path) -> None:
+    ran = await asked(home, "status", PHOENIX_STATE_DIR="rel", XDG_RUNTIME_DIR=os.fspath(home / "xdg"))
+
+    assert (ran.code, ran.err.splitlines()) == (
+        2, ["PHOENIX_STATE_DIR=rel is not an absolute path", "do: give the whole path, from /"],
+    )  # fmt: skip
+
+
+async def test_what_a_state_directory_says_is_not_what_the_session_says(home: Path) -> None:
+    there = home / "st2"
+
+    ran = await asked(home, "status", PHOENIX_STATE_DIR=os.fspath(there), XDG_RUNTIME_DIR=os.fspath(home / "xdg"))
+
+    assert ran.err.startswith(f"nothing answers at {there}/run/api.sock, where PHOENIX_STATE_DIR says")
+
+
 async def test_where_nothing_was_named_no_agent_runs(home: Path) -> None:
     ran = await asked(home, "status")
 

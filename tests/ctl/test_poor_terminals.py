@@ -156,3 +156,16 @@ async def test_a_refusal_that_cannot_be_written_is_told_by_its_exit_code(
     told, _ = await asyncio.wait_for(shell.communicate(), PATIENCE)
 
     assert (shell.returncode, told) == (code, b"")
+
+
+@pytest.mark.parametrize(
+    "words", ["send nobody -", "send a b -", "task run -", "recover", "attach nobody", "top", "answer 1"]
+)
+async def test_an_input_that_was_closed_is_at_its_end(poor: dict[str, str], words: str) -> None:
+    shell = await asyncio.create_subprocess_exec(
+        "sh", "-c", '"$@" <&-', "sh", *phoenixctl(*words.split()), stderr=asyncio.subprocess.PIPE, env=poor
+    )
+    _, told = await asyncio.wait_for(shell.communicate(), PATIENCE)
+
+    assert b"Traceback" not in told
+    assert shell.returncode in (0, 2, 4, 6)

@@ -104,6 +104,18 @@ def test_attach_opens_the_agents_own_pane_and_none_that_somebody_opened_by_hand(
         assert absence.MARK == tmux_panes.MARK
 
 
+@pytest.mark.parametrize(("name", "known"), [("nosuch", "nosuch"), ("", "not set"), ("dumb", "dumb")])
+def test_attach_says_which_terminal_tmux_cannot_use(tmux: Path, home: Path, name: str, known: str) -> None:
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM=name)
+    with on_a_terminal(phoenixctl("attach", "docs", "--read-only"), env) as (_, master):
+        told = read_until(master, b"--read-only").decode()
+
+    why, remedy = told.splitlines()
+    assert "tmux cannot draw on this terminal" in why
+    assert known in why
+    assert remedy == "do: TERM=xterm-256color phoenixctl attach docs --read-only"
+
+
 async def test_attach_takes_no_session_for_an_agents_by_its_name(alone: Ctl, tmux: Path) -> None:
     subprocess.run(["tmux", "-S", tmux, "new-session", "-d", "-s", "phx-shop", "sleep 1000"], check=True)
 

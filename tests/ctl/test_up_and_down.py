@@ -229,6 +229,44 @@ async def test_up_of_a_new_place_says_how_it_is_reached_and_down_how_it_is_start
     assert (await place.ctl("down")).out.rstrip().endswith("Start it again: phoenixctl up")
 
 
+async def test_up_runs_no_agent_of_another_daemon_twice_unless_that_is_asked_for(
+    place: Place, home: Path, short_tmp: Path
+) -> None:
+    """Both would work in the same directory."""
+    config = home / ".config" / "phoenixd"
+    config.mkdir(parents=True)
+    assert (await place.ctl("up")).code == 0
+    agent = f'[agent.docs]\nargv = ["sleep", "1000"]\nautostart = false\ncwd = "{home}"\n'
+    (config / "phoenixd.toml").write_text(agent)
+    assert (await place.ctl("apply")).code == 0
+    beside = ("--state-dir", os.fspath(short_tmp / "state"), "--runtime-dir", os.fspath(short_tmp / "run"))
+    try:
+        refused = await place.ctl("up", *beside)
+        assert (refused.code, refused.out) == (6, ""), refused
+        assert f"pid {await place.daemon_pid()}" in refused.err
+        assert "docs" in refused.err
+        assert f"phoenixctl up {shlex.join(beside)} --config {config}" in refused.err
+        assert not (short_tmp / "state").exists()
+
+        meant = await place.ctl("up", *beside, "--config", os.fspath(config))
+        assert meant.out.splitlines()[-1] == (
+            f"It is a phoenixd of its own, with 1 agent of {config}: {short_tmp / 'state'} is new"
+        )
+    finally:
+        await place.ctl("--socket", os.fspath(short_tmp / "run" / "api.sock"), "down", "--agents")
+        await place.ctl("down", "--agents")
+
+
+async def test_up_takes_the_configuration_that_came_after_the_daemon_for_its_own(place: Place, home: Path) -> None:
+    assert (await place.ctl("up")).code == 0
+    config = home / ".config" / "phoenixd"
+    config.mkdir(parents=True)
+    try:
+        assert (await place.ctl("up", "--config", os.fspath(config))).code == 0
+    finally:
+        await place.ctl("down")
+
+
 async def test_no_shim_is_said_to_be_dead_that_was_not_looked_for(place: Place, home: Path) -> None:
     assert "no agent of that one runs" in (await place.ctl("status")).err
     directory = place.runtime / "agents" / "docs"
