@@ -10,7 +10,7 @@ import dataclasses
 import os
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import UTC
 from pathlib import Path
 
@@ -31,7 +31,7 @@ from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, pa
 from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.representation import pane_text
 from phoenixd.api.times import meant_past, parse_past
-from phoenixd.api.values import Change
+from phoenixd.api.values import Change, Planned
 from phoenixd.core import projection
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.alerts import pressing
@@ -230,18 +230,37 @@ def test_of_a_program_without_hooks_the_newest_sign_of_life_is_told() -> None:
     assert "last sign of life 1m ago" in shown
 
 
+def plan(changes: Sequence[Change], here: Page, waiting: tuple[str, ...] = (), *, done: bool = False) -> str:
+    found = Planned(tuple(changes), waiting)
+    return text_agent.plan(found, here, done=done, again="phoenixctl down && phoenixctl up")
+
+
 def test_a_plan_tells_all_of_each_change() -> None:
     change = Change("docs", "change", "restart.max_crashes: 5 -> 9; restart.period: 30m -> 1h30m; cwd: /a -> /b", True)
-    kept = text_agent.plan([Change("docs", "keep", "warning: twice"), Change("shop", "keep")], Page(NOW), done=False)
+    kept = plan([Change("docs", "keep", "warning: twice"), Change("shop", "keep")], Page(NOW))
     assert kept.splitlines() == [
         "keep    docs         warning: twice", "1 agent stays as it is", "", "nothing to do; see: phoenixctl status",
     ]  # fmt: skip
-    shown = text_agent.plan([change, Change("shop", "keep")], Page(NOW, 40, UTC), done=False)
+    shown = plan([change, Change("shop", "keep")], Page(NOW, 40, UTC))
 
     assert columns(max(shown.splitlines(), key=columns)) <= 40
     assert " ".join(shown.split()) == (
         f"change docs {change.detail} (its run ends) 1 agent stays as it is do it: phoenixctl apply"
     )
+
+
+def test_a_plan_never_says_that_there_is_nothing_to_do_about_what_waits_for_a_restart_of_the_daemon() -> None:
+    waits = "alerts.command, daemon.log_level: in force after a restart of the daemon, the agents live on:"
+    for changes in ([], [Change("shop", "keep")], [Change("docs", "keep", "warning: twice")]):
+        for done in (False, True):
+            waiting = ("alerts.command", "daemon.log_level")
+            shown = plan(changes, Page(NOW), waiting, done=done)
+            assert "nothing to do" not in shown
+            assert waits in " ".join(shown.split())
+            assert shown.rstrip().endswith("phoenixctl down && phoenixctl up")
+    change = Change("docs", "change", "cwd: /a -> /b")
+    shown = plan([change], Page(NOW), ("alerts.command",))
+    assert shown.splitlines()[-1] == "do it: phoenixctl apply"
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

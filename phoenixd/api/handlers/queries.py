@@ -227,9 +227,9 @@ async def doctor(ask: Ask) -> Reply:
 
 
 async def plan(ask: Ask) -> Reply:
-    changes = await ask.service.plan()
-    body = {"changes": [representation.change(change) for change in changes]}
-    return Reply(body, lambda here: text_agent.plan(changes, here, done=False))
+    found = await ask.service.plan()
+    again = f"phoenixctl down && {ask.service.facts().again}"
+    return Reply(representation.planned(found), lambda here: text_agent.plan(found, here, done=False, again=again))
 
 
 async def heartbeat_show(ask: Ask) -> Reply:
