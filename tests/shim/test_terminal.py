@@ -139,6 +139,35 @@ def test_what_a_past_run_left_stays_above_the_next_one(tmux_pane: TmuxPane) -> N
     assert b"the first" in tmux_pane.read_screen()
 
 
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (30, 24), (80, 4), (30, 3)])
+def test_a_run_that_begins_takes_away_that_nothing_runs_and_nothing_else(
+    tmux_pane: TmuxPane, columns: int, lines: int
+) -> None:
+    daemon = tmux_pane.daemon()
+    tmux_pane.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+    for number in range(3):
+        daemon.run_to_end(["sh", "-c", f"seq -f 'run {number} line %g' 12; exit 3"])
+    daemon.start(["sleep", "1000"])
+
+    eventually_sync(lambda: b"Nothing typed" not in tmux_pane.read_screen(), what="the notice is gone")
+    whole = tmux_pane.tmux("capture-pane", "-p", "-J", "-S", "-")
+    kept = [line.strip() for line in whole.splitlines() if line.strip() and not line.startswith("phoenixd: a ended")]
+    assert kept[kept.index("run 0 line 1") :] == [
+        f"run {number} line {line}" for number in range(3) for line in range(1, 13)
+    ]
+    assert whole.count("phoenixd: a ended with exit status 3") == 3
+
+
+def test_a_notice_is_left_alone_where_the_terminal_is_of_another_width_by_then(tmux_pane: TmuxPane) -> None:
+    daemon = tmux_pane.daemon()
+    daemon.run_to_end(["sh", "-c", "echo the first; exit 3"])
+    tmux_pane.shows("phoenixctl start a")
+    tmux_pane.tmux("resize-window", "-x", "20", "-y", "24")
+    daemon.start(["sh", "-c", "echo the second; exec sleep 1000"])
+    tmux_pane.shows("the second")
+    assert "the first" in tmux_pane.tmux("capture-pane", "-p", "-J", "-S", "-")
+
+
 def test_ctrl_c_reaches_the_agent_and_not_the_shim(daemon: Daemon) -> None:
     daemon.give(daemon.pane.order(["sh", "-c", f"trap 'exit 130' INT; echo now; while {A_WHILE}; do sleep 0.01; done"]))
     daemon.pane.shows("now\r\n")
