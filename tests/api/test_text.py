@@ -11,6 +11,7 @@ import os
 import re
 import unicodedata
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -150,16 +151,36 @@ def test_the_next_command_offers_a_start_only_where_nothing_runs() -> None:
     assert told.endswith(f"seen: phoenixctl ack {row.pressing.id}")
 
 
-def test_the_next_command_says_the_words_that_an_item_takes_and_decides_nothing_as_it_stands() -> None:
+def test_the_next_command_shows_what_an_item_takes_and_decides_nothing_as_it_stands() -> None:
     daemon = FakeDaemon(stands_at=NOW)
     daemon.declare("docs")
     daemon.wait("docs", text="npm test", held=True)
     row = projection.project(daemon.state, daemon.now())[0]
     assert row.item is not None
     number = row.item.id
-    assert f"answer: phoenixctl answer {number} allow/deny  " in next_commands([row], Page(NOW, 200))
-    assert isinstance(understand(row.item, ["allow/deny"]), Unclear)
-    assert not isinstance(understand(row.item, ["allow"]), Unclear)
+    assert f"answer: phoenixctl answer {number}  " in next_commands([row], Page(NOW, 200))
+    assert isinstance(understand(row.item, []), Unclear)
+
+
+def test_status_of_all_does_not_end_in_the_command_that_was_typed() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    for name in ("docs", "shop"):
+        daemon.declare(name)
+    rows = projection.project(daemon.fleet(), daemon.now())
+    assert "phoenixctl status --all" in text.status(rows, daemon.facts(), None, Page(NOW, 200))
+    shown = text.status(rows, daemon.facts(), None, Page(NOW, 200), everyone=True)
+    assert "--all" not in shown
+    assert shown.splitlines()[-1].startswith("one in full: phoenixctl status docs")
+
+
+def test_explain_of_who_never_began_names_no_screen() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("shop")
+    row = replace(projection.project(daemon.fleet(), daemon.now())[0], state="quarantined")
+    told = {begun: text_history.explain(replace(row, session_id=begun), [], Page(NOW, 200)) for begun in (None, "s")}
+    assert "phoenixctl screen shop" in told["s"]
+    assert "phoenixctl screen" not in told[None]
+    assert "again: phoenixctl start shop" in told[None]
 
 
 def test_colour_marks_signs_alone_and_only_when_asked_for() -> None:
