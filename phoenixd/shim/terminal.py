@@ -179,6 +179,14 @@ def default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
     return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
 
 
+def failed_notice(agent: str, why: str) -> list[str]:
+    """The same after a start that failed; another one would fail alike, so that why comes first."""
+    return [
+        f"phoenixd: {agent} could not be started: {why}.",
+        f"Nothing typed here runs. Why: phoenixctl explain {agent}",
+    ]
+
+
 def server_of_pane() -> int | None:
     """The tmux server that this shim's pane belongs to; None where it is started otherwise."""
     parent, named = os.getppid(), os.environ.get("TMUX", "").split(",")

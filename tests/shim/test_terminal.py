@@ -130,6 +130,17 @@ def test_no_notice_that_nothing_was_started_stands_above_the_agent_that_was(tmux
     assert tmux_pane.tmux("display-message", "-p", "#{history_size}").strip() == "0", "nor does it stand behind"
 
 
+def test_a_start_that_failed_says_so_where_nothing_has_run(tmux_pane: TmuxPane) -> None:
+    daemon = tmux_pane.daemon()
+    daemon.start_failure(["/no/such/program"])
+    tmux_pane.shows("phoenixd: a could not be started: ")
+    tmux_pane.shows("Why: phoenixctl explain a")
+    assert b"has not been started" not in tmux_pane.read_screen()
+    daemon.start(["sh", "-c", "echo here I am; exec sleep 1000"])
+    tmux_pane.shows("here I am")
+    assert tmux_pane.read_screen().split() == b"here I am".split()
+
+
 def test_what_a_past_run_left_stays_above_the_next_one(tmux_pane: TmuxPane) -> None:
     daemon = tmux_pane.daemon()
     daemon.run_to_end(["sh", "-c", "echo the first; exit 3"])
