@@ -220,8 +220,10 @@ async def _obey_signals(daemon: Daemon) -> None:
                 continue
             daemon.ground.manager.reloading()
             try:
-                changes = await daemon.service.apply()
-                log.info("applied", changes=[f"{one.action} {one.agent}" for one in changes if one.action != "keep"])
+                done = await daemon.service.apply()
+                changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
+                waits = {"after_restart": list(done.after_restart)} if done.after_restart else {}
+                log.info("applied", changes=changes, **waits)
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.ground.manager.ready()

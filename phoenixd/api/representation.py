@@ -11,7 +11,7 @@ from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
 from phoenixd.api.row import acknowledged, alert, document, row_of
 from phoenixd.api.times import rfc3339
-from phoenixd.api.values import Change, Facts, LoopCounts
+from phoenixd.api.values import Change, Facts, LoopCounts, Planned
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import OpenCall
 from phoenixd.core.agent.standing import InboxItem
@@ -289,8 +289,12 @@ def finding(found: Finding) -> Json:
     return {"level": found.level, "title": found.title, "detail": found.detail, "remedy": found.remedy}
 
 
-def change(planned: Change) -> Json:
-    return {"agent": planned.agent, "action": planned.action, "detail": planned.detail, "restart": planned.restart}
+def change(one: Change) -> Json:
+    return {"agent": one.agent, "action": one.action, "detail": one.detail, "restart": one.restart}
+
+
+def planned(found: Planned) -> Json:
+    return {"changes": [change(one) for one in found.changes], "after_restart": list(found.after_restart)}
 
 
 def stretch(told: Stretch) -> Json:

@@ -8,12 +8,12 @@ from typing import Any, Protocol
 from phoenixd.api.finding import Finding
 from phoenixd.api.values import (
     BriefPage,
-    Change,
     Dismiss,
     Facts,
     LoopCounts,
     MarkerFace,
     MemoryFace,
+    Planned,
     RebuiltMarker,
     Rechecked,
 )
@@ -222,11 +222,11 @@ class Service(Protocol):
         """Take an act on an agent back; one that was removed is declared again as it was."""
         ...
 
-    async def plan(self) -> tuple[Change, ...]:
+    async def plan(self) -> Planned:
         """Compare the files with the fleet; raises ConfigurationError."""
         ...
 
-    async def apply(self) -> tuple[Change, ...]:
+    async def apply(self) -> Planned:
         """Do what `plan` shows, and return what was done; raises ConfigurationError, with nothing done."""
         ...
 

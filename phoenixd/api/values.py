@@ -123,6 +123,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Planned:
+    """What apply would do, or did. after_restart: keys of the daemon's own that only its next start takes up."""
+
+    changes: tuple[Change, ...] = ()
+    after_restart: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Rechecked:
     """What a forced look at one agent found, and what was done about it; both for people."""
 

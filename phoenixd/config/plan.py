@@ -7,7 +7,11 @@ from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
 from phoenixd.config.differences import difference
+from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.spec import AgentSpec
+
+AT_START = ("alerts", "brief", "daemon", "journal", "loops", "redaction")
+"""The tables that the daemon reads at its start alone."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +46,16 @@ def plan(before: Mapping[str, AgentSpec], after: Mapping[str, AgentSpec]) -> Pla
         changed=tuple(change for change in changes if change.keys),
         removed=tuple(sorted(before.keys() - after.keys())),
         unchanged=tuple(change.spec.name for change in changes if not change.keys),
+    )
+
+
+def after_restart(began: ConfigurationTable, files: ConfigurationTable) -> tuple[str, ...]:
+    """The keys in which the files differ from the settings with which the daemon began, until it is started again."""
+    return tuple(
+        f"{table}.{key}"
+        for table in AT_START
+        for key in sorted(type(getattr(files, table)).model_fields)
+        if getattr(getattr(began, table), key) != getattr(getattr(files, table), key)
     )
 
 

@@ -111,6 +111,10 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
     else:
         for complaint in harness.problems(specification(name, table, "")):
             yield problem_at(stack, (*here, "argv"), complaint)
+    if table.prompt and _goes_untold(table):
+        told = "nothing types it: it stands in the brief alone (PHOENIX_BRIEF)"
+        remedy = 'prompt_via = "paste" types it (add, run: --prompt-via paste); "none" says that it reads the brief'
+        yield problem_at(stack, (*here, "prompt"), f"{told}; {remedy}", "warning")
     if table.harness != "command" and _resonance(table.resonance).transport == "stateless":
         complaint = 'transport = "stateless" is for a program of yours that puts the seed before each request, with'
         remedy = 'harness = "command"; write "stateful"'
@@ -134,6 +138,12 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
         yield problem_at(
             stack, (*here, "loop", "max_runtime"), "max_runtime ends an iteration before liveness.stale can", "warning"
         )
+
+
+def _goes_untold(table: AgentTable) -> bool:
+    """Whether a command's prompt reaches it by its brief alone, and nobody has said that it reads that."""
+    arguments = (*(table.argv or ()), *table.fresh_args, *(table.resume_args or ()))
+    return table.harness == "command" and table.prompt_via is None and not {"{prompt}", "{brief}"} & {*arguments}
 
 
 def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stack) -> Iterator[Problem]:

@@ -187,8 +187,11 @@ def tell(command: Command, answer: wire.Answer) -> int:
         return refuse(answer.exit, problem["detail"], problem["remedy"])
     if command.as_json and answer.status < 400:
         wire.write(1, answer.body)
-        return answer.exit
-    return wire.tell(answer)
+    else:
+        wire.tell(answer)
+    if wire.is_lost() and command.operation.method != "GET" and answer.status < 400:
+        wire.write(2, b"phoenixd took the order all the same: " + answer.body.partition(b"\n")[0] + b"\n")
+    return answer.exit
 
 
 def places(command: Command) -> list[bytes]:

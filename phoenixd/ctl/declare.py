@@ -98,6 +98,9 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
     if not argv and harness not in HARNESSES:
         refuse(exits.USAGE, "say what it runs", f"phoenixctl add {given.get('name', 'NAME')} -- claude")
         return None
+    if argv and not argv[0].strip():
+        refuse(exits.USAGE, "an empty word is no command", f"phoenixctl add {given.get('name', 'NAME')} -- claude")
+        return None
     if argv and os.sep in argv[0] and os.path.isdir(os.path.expanduser(argv[0])):
         why = f"{argv[0]} is a directory, and no command; where an agent works is said by --cwd"
         refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd {shlex.quote(argv[0])} -- claude")

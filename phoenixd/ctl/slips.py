@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -129,7 +130,10 @@ def left_over(
     if any(one.type == "strings" for operation in operations for one in operation.parameters):
         before = " ".join(words[: words.index(left[0])])
         why = f"{verb}: {left[0]!r} stands where no argument can; the command to run goes last, after --"
-        return Slip(why, f"phoenixctl {before} -- {' '.join(left)}")
+        # Of `run sleep 5` the name may have been left out, and the first word be the command.
+        is_command = bool(found.get("name")) and shutil.which(found["name"]) and not shutil.which(left[0])
+        argv = [found["name"], *left] if is_command else left
+        return Slip(why, f"phoenixctl {before} -- {' '.join(argv)}")
     if spoken == ("send",) and choose_agents([found["text"], *left], found.get("socket")):
         typed = [found["name"], found["text"], *left]
         options = list(words)

@@ -65,6 +65,7 @@ def _declaration(stage: Stage) -> str:
 argv = [{json.dumps(sys.executable)}, {json.dumps(str(program))}]
 cwd = {json.dumps(str(stage.root))}
 prompt = {json.dumps(GOAL)}
+prompt_via = "none"
 autostart = false
 # Short limits, so that minutes become seconds.
 [agent.{NAME}.restart]

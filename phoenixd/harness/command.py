@@ -52,6 +52,8 @@ def prompt_via(line: CommandLine, declared: PromptVia | None) -> PromptVia:
 def check_argv(line: CommandLine, declared: PromptVia | None = None) -> list[str]:
     """What cannot work in this command line, one sentence each; empty when all is well."""
     problems = [] if line.argv else ["argv is empty: name the program"]
+    if line.argv and not line.argv[0].strip():
+        problems.append("argv begins with an empty word: name the program")
     for argument in _arguments(line):
         inside = [name for name in PLACEHOLDERS if name in argument and name != argument]
         if inside:

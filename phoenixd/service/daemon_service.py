@@ -16,12 +16,12 @@ from phoenixd.api.rights import Seated
 from phoenixd.api.service import Attendant, LogReader
 from phoenixd.api.values import (
     BriefPage,
-    Change,
     Dismiss,
     Facts,
     LoopCounts,
     MarkerFace,
     MemoryFace,
+    Planned,
     RebuiltMarker,
     Rechecked,
 )
@@ -273,10 +273,10 @@ class DaemonService:
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
         return await self.declarations.bring_back(name, by, act)
 
-    async def plan(self) -> tuple[Change, ...]:
+    async def plan(self) -> Planned:
         return await self.declarations.plan()
 
-    async def apply(self) -> tuple[Change, ...]:
+    async def apply(self) -> Planned:
         return await self.declarations.apply()
 
     async def doctor(self) -> tuple[Finding, ...]:

@@ -10,8 +10,9 @@ from pathlib import Path
 import anyio
 
 from phoenixd import config
-from phoenixd.api.values import Change
+from phoenixd.api.values import Change, Planned
 from phoenixd.config.seats import require_seats
+from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
@@ -37,6 +38,8 @@ class Declarations:
     starts: Starts
     directories: Directories
     environ: Mapping[str, str] = field(repr=False)
+    began_with: ConfigurationTable = field(repr=False)
+    """The settings that are in force since the daemon's start."""
     left_alone: Callable[[str], Awaitable[World | None]]
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
     adopted: Callable[[str], object]
@@ -138,12 +141,12 @@ class Declarations:
         why = f"{name} cannot be declared again: its declaration is kept nowhere any more"
         return Refusal("conflict", why, f"phoenixctl add {name} -- COMMAND")
 
-    async def plan(self) -> tuple[Change, ...]:
+    async def plan(self) -> Planned:
         """What `apply` would do."""
         configuration = await self._load()
-        return _changes(self._compare(configuration), configuration)
+        return self._planned(self._compare(configuration), configuration)
 
-    async def apply(self) -> tuple[Change, ...]:
+    async def apply(self) -> Planned:
         """Bring the fleet to what the configuration says."""
         async with self._declaring:
             configuration = await self._load()
@@ -153,7 +156,7 @@ class Declarations:
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
-            return _changes(difference, configuration)
+            return self._planned(difference, configuration)
 
     async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
         """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
@@ -175,6 +178,10 @@ class Declarations:
     async def _load(self) -> config.Configuration:
         place, state = self._place(), self.directories.state
         return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
+
+    def _planned(self, difference: config.Plan, configuration: config.Configuration) -> Planned:
+        waiting = config.after_restart(self.began_with, configuration.settings)
+        return Planned(_changes(difference, configuration), waiting)
 
     def _compare(self, configuration: config.Configuration) -> config.Plan:
         return config.plan(declared(self.supervisor.fleet), configuration.agents)

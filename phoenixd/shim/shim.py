@@ -20,7 +20,7 @@ from link import Link
 from reactor import Reactor, Signals
 from run import Run
 from spool import Spool
-from terminal import default_notice, open_terminal, server_of_pane
+from terminal import default_notice, failed_notice, open_terminal, server_of_pane
 from unswept import Unswept
 
 TYPE_CHECKING = False
@@ -257,6 +257,7 @@ class Shim:
         self._run = None
         self._hooks.arming.end()
         self._take_terminal_back()
+        self._notice = failed_notice(self._agent, failure.message)
         self._tell(
             "start_failed",
             {

@@ -25,15 +25,17 @@ MAX_DISCARDS = 64
 # What a full-screen program leaves behind when it is killed. ST ends a sequence that it was in the middle of.
 RESET = (
     b"\x1b\\"
-    b"\x1b[?1049l\x1b[?47l"  # the alternate screen
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l"  # the mouse, in all its dialects
     b"\x1b[?2004l\x1b[?1004l\x1b[?2026l"  # bracketed paste, focus reports, synchronised output
     b"\x1b[<u\x1b[>4m"  # the keyboard protocols of kitty and xterm
     b"\x1b[?1l\x1b>\x1b[4l\x1b[?7h"  # cursor keys, keypad, insert mode; wrapping on
-    # Origin and scroll region: each moves the cursor to the top, and leaving the other screen brings it back.
+    # The alternate screen, origin and scroll region: the latter two move the cursor to the top, and leaving the other
+    # screen brings it back. Entered first: tmux goes back to where it was last time, if it is left without having been.
     b"\x1b[?1049h\x1b[?6l\x1b[r\x1b[?1049l"
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
+# Away with so many rows above the cursor. They are the last ones, so that nothing that scrolled away is touched.
+ROWS_ABOVE = b"\x1b[%dF\x1b[%dM"
 # Away with the notice that nothing was started, which is all that stands there. Deleted lines leave no history.
 NOTHING_YET = b"\x1b[H\x1b[999M"
 
@@ -47,6 +49,7 @@ class Terminal:
         self._on_lost = on_lost
         self._sane = termios.tcgetattr(fd)
         self._swallows = False
+        self._columns, self._rows = 0, 0  # Of the last line that was shown, at the width that the terminal had then.
         reactor.watch(fd, 0, self._ready)
 
     @property
@@ -67,6 +70,10 @@ class Terminal:
         self._set(self._sane)
         if is_first:
             self._write(NOTHING_YET)
+        elif self._rows and self._columns == self._width():
+            # It says that nothing runs here. How the run before ended stays above.
+            self._write(ROWS_ABOVE % (self._rows, self._rows))
+        self._rows = 0
 
     def take_back(self) -> None:
         """After the agent: foreground, modes, screen."""
@@ -87,14 +94,24 @@ class Terminal:
         inert[LFLAG] &= ~(termios.ECHO | termios.ICANON | termios.ISIG | termios.IEXTEN)
         self._set(inert)
         self._swallow(True)
-        for line in itertools.islice(lines, MAX_LINES):
-            self._write(printable(line).encode("utf-8", "replace") + b"\r\n")
+        last = ""
+        for last in map(printable, itertools.islice(lines, MAX_LINES)):
+            self._write(last.encode("utf-8", "replace") + b"\r\n")
+        self._columns = self._width()
+        self._rows = -(-len(last) // self._columns) if self._columns and last.isascii() else 0
 
     def is_lost(self) -> bool:
         """Whether the other end, the terminal emulator or tmux, is gone."""
         poll = select.poll()
         poll.register(self._fd, 0)
         return any(mask & (select.POLLHUP | select.POLLERR) for _, mask in poll.poll(0))
+
+    def _width(self) -> int:
+        """Columns; 0 where they are not known."""
+        try:
+            return os.get_terminal_size(self._fd).columns
+        except OSError:
+            return 0
 
     def _ready(self, mask: int) -> None:
         if mask & HUNG_UP:
@@ -160,6 +177,14 @@ def default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
     elif last_exit is not None:
         ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
     return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
+
+
+def failed_notice(agent: str, why: str) -> list[str]:
+    """The same after a start that failed; another one would fail alike, so that why comes first."""
+    return [
+        f"phoenixd: {agent} could not be started: {why}.",
+        f"Nothing typed here runs. Why: phoenixctl explain {agent}",
+    ]
 
 
 def server_of_pane() -> int | None:

@@ -183,6 +183,8 @@ class Starter:
             return None
         if find_command(command, path or os.defpath, agent.spec.cwd) is not None:
             return None
+        if "/" in command and os.path.isfile(os.path.join(agent.spec.cwd, command)):
+            return f"{command} cannot be run now: it is not executable (chmod +x); it is needed when the agent starts"
         return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:

@@ -72,6 +72,16 @@ def _not_in(states: tuple[str, ...], told: str, world: World) -> str:
     return f"{row['name']} {told}"
 
 
+def _unread(world: World) -> str:
+    """Why no message can be sent: one that does not run reads nothing."""
+    if found := _no_order(world):
+        return found
+    row = world.model.row(world.name or "")
+    if world.face.marks or row is None or row["state"] not in ("stopped", "quarantined"):
+        return ""
+    return f"{row['name']} is {row['state']}: nobody would read it"
+
+
 def _no_fold(world: World) -> str:
     return "" if world.here is not None else "the list is empty"
 
@@ -130,7 +140,7 @@ TABLE: tuple[Key, ...] = (
         _on_the_list(partial(_not_in, ("stopped",), "is stopped already")),
         "stop",
     ),
-    Key(("M",), "M", "send a message, which cannot be taken back", _on_the_list(_no_order), "send", False),
+    Key(("M",), "M", "send a message, which cannot be taken back", _on_the_list(_unread), "send", False),
     Key(("D",), "D", "remove: stop and forget (asks; u takes it back)", _on_the_list(_no_order), "remove", False),
     Key(("u",), "u", "undo the newest stop, removal, fresh start or mute (asks)", _on_the_list(_no_answer), "undo"),
     Key(
@@ -197,6 +207,8 @@ def _short(key: Key, world: World) -> str:
         return "open"
     if key.action == "fold" and here is not None and here.group in FINE:
         return "open" if world.is_folded(here.group) else "fold"
+    if key.action == "allow" and (item := answering.item_at(world)) is not None:
+        return ANSWERED.get(item["kind"], "allow once")
     return WORDS.get(key.action, key.action)
 
 
@@ -206,5 +218,6 @@ WORDS = {
     "enter": "attach",
     "screen": "peek",
     "fold": "group",
-    "allow": "allow once",
 }
+ANSWERED = {"question": "answer", "plan": "approve"}
+"""What `a` does with an item that is no permission."""

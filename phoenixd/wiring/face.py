@@ -52,6 +52,7 @@ def make_service(
             starts=house.starter,
             directories=ground.directories,
             environ=os.environ,
+            began_with=ground.configuration.settings,
             left_alone=lambda name: left_alone(outside, ground.epochs, name),
             adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         ),

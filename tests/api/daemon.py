@@ -20,6 +20,7 @@ from phoenixd.api.values import (
     LoopCounts,
     MarkerFace,
     MemoryFace,
+    Planned,
     RebuiltMarker,
     Rechecked,
 )
@@ -588,12 +589,12 @@ class FakeDaemon:
             self.happen(AgentDeclared(self.removed.pop(name), is_undo=True))
         return await self.order(UndoRequested(name, act, by))
 
-    async def plan(self) -> tuple[Change, ...]:
-        return self.changes
+    async def plan(self) -> Planned:
+        return Planned(self.changes)
 
-    async def apply(self) -> tuple[Change, ...]:
+    async def apply(self) -> Planned:
         done, self.changes = self.changes, ()
-        return done
+        return Planned(done)
 
     async def doctor(self) -> tuple[Finding, ...]:
         return self.findings

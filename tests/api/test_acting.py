@@ -180,6 +180,25 @@ async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaem
     assert agent.session.session_id == session.session_id
 
 
+@pytest.mark.parametrize("is_last", [True, False])
+async def test_undo_of_an_act_that_was_taken_back_says_by_whom(
+    live: Live, daemon: FakeDaemon, *, is_last: bool
+) -> None:
+    fleet(daemon)
+    act = (await live.ask("POST", "/v1/act", {"verb": "stop", "select": "docs"})).json["act"]
+    if not is_last:
+        await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+    assert (await live.ask("POST", "/v1/undo", {"act": act})).exit == 0
+
+    again = await live.ask("POST", "/v1/undo", {"act": act})
+
+    assert again.exit == 4
+    assert f"act {act} was taken back already, by " in again.text
+    assert again.json["detail"].endswith(" ago")
+    never = await live.ask("POST", "/v1/undo", {"act": "never"})
+    assert ("there is no act never" in never.text) is not is_last
+
+
 async def test_undo_of_others_than_were_shown_does_nothing(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
     await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})

@@ -10,7 +10,8 @@ import dataclasses
 import os
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from datetime import UTC
 from pathlib import Path
 
@@ -31,7 +32,7 @@ from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, pa
 from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.representation import pane_text
 from phoenixd.api.times import meant_past, parse_past
-from phoenixd.api.values import Change
+from phoenixd.api.values import Change, Planned
 from phoenixd.core import projection
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.alerts import pressing
@@ -150,16 +151,36 @@ def test_the_next_command_offers_a_start_only_where_nothing_runs() -> None:
     assert told.endswith(f"seen: phoenixctl ack {row.pressing.id}")
 
 
-def test_the_next_command_says_the_words_that_an_item_takes_and_decides_nothing_as_it_stands() -> None:
+def test_the_next_command_shows_what_an_item_takes_and_decides_nothing_as_it_stands() -> None:
     daemon = FakeDaemon(stands_at=NOW)
     daemon.declare("docs")
     daemon.wait("docs", text="npm test", held=True)
     row = projection.project(daemon.state, daemon.now())[0]
     assert row.item is not None
     number = row.item.id
-    assert f"answer: phoenixctl answer {number} allow/deny  " in next_commands([row], Page(NOW, 200))
-    assert isinstance(understand(row.item, ["allow/deny"]), Unclear)
-    assert not isinstance(understand(row.item, ["allow"]), Unclear)
+    assert f"answer: phoenixctl answer {number}  " in next_commands([row], Page(NOW, 200))
+    assert isinstance(understand(row.item, []), Unclear)
+
+
+def test_status_of_all_does_not_end_in_the_command_that_was_typed() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    for name in ("docs", "shop"):
+        daemon.declare(name)
+    rows = projection.project(daemon.fleet(), daemon.now())
+    assert "phoenixctl status --all" in text.status(rows, daemon.facts(), None, Page(NOW, 200))
+    shown = text.status(rows, daemon.facts(), None, Page(NOW, 200), everyone=True)
+    assert "--all" not in shown
+    assert shown.splitlines()[-1].startswith("one in full: phoenixctl status docs")
+
+
+def test_explain_of_who_never_began_names_no_screen() -> None:
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("shop")
+    row = replace(projection.project(daemon.fleet(), daemon.now())[0], state="quarantined")
+    told = {begun: text_history.explain(replace(row, session_id=begun), [], Page(NOW, 200)) for begun in (None, "s")}
+    assert "phoenixctl screen shop" in told["s"]
+    assert "phoenixctl screen" not in told[None]
+    assert "again: phoenixctl start shop" in told[None]
 
 
 def test_colour_marks_signs_alone_and_only_when_asked_for() -> None:
@@ -230,18 +251,37 @@ def test_of_a_program_without_hooks_the_newest_sign_of_life_is_told() -> None:
     assert "last sign of life 1m ago" in shown
 
 
+def plan(changes: Sequence[Change], here: Page, waiting: tuple[str, ...] = (), *, done: bool = False) -> str:
+    found = Planned(tuple(changes), waiting)
+    return text_agent.plan(found, here, done=done, again="phoenixctl down && phoenixctl up")
+
+
 def test_a_plan_tells_all_of_each_change() -> None:
     change = Change("docs", "change", "restart.max_crashes: 5 -> 9; restart.period: 30m -> 1h30m; cwd: /a -> /b", True)
-    kept = text_agent.plan([Change("docs", "keep", "warning: twice"), Change("shop", "keep")], Page(NOW), done=False)
+    kept = plan([Change("docs", "keep", "warning: twice"), Change("shop", "keep")], Page(NOW))
     assert kept.splitlines() == [
         "keep    docs         warning: twice", "1 agent stays as it is", "", "nothing to do; see: phoenixctl status",
     ]  # fmt: skip
-    shown = text_agent.plan([change, Change("shop", "keep")], Page(NOW, 40, UTC), done=False)
+    shown = plan([change, Change("shop", "keep")], Page(NOW, 40, UTC))
 
     assert columns(max(shown.splitlines(), key=columns)) <= 40
     assert " ".join(shown.split()) == (
         f"change docs {change.detail} (its run ends) 1 agent stays as it is do it: phoenixctl apply"
     )
+
+
+def test_a_plan_never_says_that_there_is_nothing_to_do_about_what_waits_for_a_restart_of_the_daemon() -> None:
+    waits = "alerts.command, daemon.log_level: in force after a restart of the daemon, the agents live on:"
+    for changes in ([], [Change("shop", "keep")], [Change("docs", "keep", "warning: twice")]):
+        for done in (False, True):
+            waiting = ("alerts.command", "daemon.log_level")
+            shown = plan(changes, Page(NOW), waiting, done=done)
+            assert "nothing to do" not in shown
+            assert waits in " ".join(shown.split())
+            assert shown.rstrip().endswith("phoenixctl down && phoenixctl up")
+    change = Change("docs", "change", "cwd: /a -> /b")
+    shown = plan([change], Page(NOW), ("alerts.command",))
+    assert shown.splitlines()[-1] == "do it: phoenixctl apply"
 
 
 @pytest.mark.parametrize("width", [20, 40, 80, 200])

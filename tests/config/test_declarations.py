@@ -61,7 +61,7 @@ def test_an_agent_that_a_file_and_add_declare_is_warned_of_with_the_one_that_win
     place.mkdir()
     path = write_agent(tmp_path, "a", TABLE)
     write_agent(tmp_path, "b", TABLE)
-    assert load_configuration(place, tmp_path, {}).problems == ()
+    assert not any(one.is_twice for one in load_configuration(place, tmp_path, {}).problems)
     of_file = 'argv = ["x"]\ncwd = "/"\n'
     (place / "phoenixd.toml").write_text(f"[fleet]\n\n[agent.a]\n{of_file}[agent.c]\n{of_file}")
 
@@ -91,7 +91,7 @@ def test_what_toml_cannot_hold_is_refused(tmp_path: Path) -> None:
 TEXT = st.text(st.characters(codec="utf-8", exclude_characters="\0"), max_size=40)
 
 
-@given(prompt=TEXT, argv=st.lists(TEXT, min_size=1, max_size=4), value=TEXT)
+@given(prompt=TEXT, argv=st.lists(TEXT, min_size=1, max_size=4).filter(lambda words: words[0].strip()), value=TEXT)
 def test_every_declaration_is_read_back_as_it_was_given(
     tmp_path_factory: pytest.TempPathFactory, prompt: str, argv: list[str], value: str
 ) -> None:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.config import plan
+from phoenixd.config import after_restart, plan
 from phoenixd.config.plan import changed_keys
+from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.spec import AgentSpec, Kind, RestartRules
 
 SPEC = AgentSpec(name="a", argv=("x",), cwd="/", env=(("K", "secret-one"),), source="one.toml")
@@ -57,3 +58,14 @@ def test_a_change_tells_what_was_and_what_is_to_be() -> None:
 
 def test_equal_specifications_differ_in_no_key() -> None:
     assert changed_keys(SPEC, SPEC) == ()
+
+
+def test_what_the_daemon_reads_at_its_start_alone_is_named_key_by_key_and_without_values() -> None:
+    began = ConfigurationTable()
+    tables = {
+        "daemon": {"log_level": "debug"}, "alerts": {"command": ["/bin/tell", "secret-one"], "tries": 6},
+        "fleet": {"max_starting": 3}, "jobs": {"at_once": 2}, "clinic": {"per_case": 1}, "defaults": {"cwd": "/"},
+    }  # fmt: skip
+
+    assert after_restart(began, ConfigurationTable.model_validate(tables)) == ("alerts.command", "daemon.log_level")
+    assert after_restart(began, began) == ()

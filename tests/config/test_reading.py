@@ -298,13 +298,38 @@ def test_a_missing_directory_or_credential_is_a_warning(place: Path, state: Path
 
 
 @pytest.mark.parametrize(
+    ("keys", "is_told"),
+    [
+        ("prompt = 'go'", True),
+        ("harness = 'command'\nprompt = 'go'\nfresh_args = ['{session_id}']", True),
+        ("", False),
+        ("prompt = 'go'\nprompt_via = 'paste'", False),
+        ("prompt = 'go'\nprompt_via = 'none'", False),
+        ("prompt = 'go'\nfresh_args = ['{prompt}']", False),
+        ("prompt = 'go'\nfresh_args = ['--goal', '{brief}']", False),
+        ("harness = 'claude'\nprompt = 'go'", False),
+    ],
+)
+def test_a_prompt_that_nothing_tells_the_program_is_a_warning_with_the_remedy(
+    place: Path, state: Path, keys: str, is_told: bool
+) -> None:
+    write(place / "phoenixd.toml", f"[agent.a]\nargv = ['x']\ncwd = '/'\n{keys}\n")
+
+    found = load_configuration(place, state, {}).problems
+
+    assert [(one.key, one.severity) for one in found] == [("agent.a.prompt", "warning")] * is_told
+    assert all('prompt_via = "paste"' in one.message and "--prompt-via paste" in one.message for one in found)
+
+
+@pytest.mark.parametrize(
     ("kind", "runtime", "is_told"),
     [("loop", "15m", True), ("loop", "16m", False), ("loop", "0s", False), ("resident", "15m", False)],
 )
 def test_x7b_a_run_that_ends_before_silence_can_be_judged_is_a_warning(
     place: Path, state: Path, kind: str, runtime: str, is_told: bool
 ) -> None:
-    more = f"kind = '{kind}'\nprompt = 'go'\nloop = {{ max_runtime = '{runtime}' }}\nliveness = {{ stale = '15m' }}\n"
+    more = f"kind = '{kind}'\nprompt = 'go'\nprompt_via = 'none'\n"
+    more += f"loop = {{ max_runtime = '{runtime}' }}\nliveness = {{ stale = '15m' }}\n"
     write(place / "phoenixd.toml", f"[agent.a]\nargv = ['x']\ncwd = '/'\n{more}")
 
     found = load_configuration(place, state, {}).problems

@@ -10,7 +10,7 @@ from typing import get_args
 import pytest
 
 from phoenixd.core.agent.run import LastExit
-from phoenixd.core.causes import EndCause
+from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import TurnFailed
@@ -69,6 +69,9 @@ CASES = [
     (Evidence(obstacle="resume refused", occasion="refused_resume"), None, "resume_refused"),
     (Evidence(obstacle="session in use"), "transient_error", "session_in_use"),
     (Evidence(code=1, cause="exit", mode="resume", lived=0.8), None, "resume_refused"),
+    *((Evidence(cause=cause, mode="resume", lived=0.8), "transient_error", "host") for cause in sorted(BLAMELESS)),
+    (Evidence(cause="start interrupted", mode="resume", harness="claude"), "transient_error", "host"),
+    (Evidence(cause="not started", mode="resume", harness="claude", obstacle="other"), None, "failed_start"),
     (Evidence(is_alive=True, screen="trust"), "logic_error", "configuration"),
     (Evidence(is_alive=True, screen="login"), "logic_error", "login"),
     (replace(END, signal=9, oom="agent"), "transient_error", "memory"),

@@ -116,6 +116,9 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("run", 2, "say what to run"),
     ("run docs claude", 2, "phoenixctl run: 'claude' stands where no argument can; the command to run"),
     ("run new claude", 2, "phoenixctl run: 'claude' stands where no argument can; the command to run"),
+    ("run sleep 5", 2, "phoenixctl run: '5' stands where no argument can; the command to run goes last"),
+    ("add new -- ''", 2, "an empty word is no command"),
+    ("run new -d -- ''", 2, "an empty word is no command"),
     ("run docs -- true", 6, "there is an agent docs already"),
     ("run --", 2, "say what to run"),
     ("send docs ''", 2, "there is nothing to send"),
@@ -310,6 +313,19 @@ NO_COMMAND = (
 )
 """What is to be done in a file, or put into the very command that was typed."""
 DONE = (exits.OK, exits.CONDITION)
+
+
+def test_a_command_that_stands_for_the_name_is_run_as_it_was_typed(capsys: pytest.CaptureFixture[str]) -> None:
+    """`run NAME` may be left out, so that the first word of a command is taken for it."""
+    for typed, remedy in {
+        "run sleep 5": "phoenixctl run sleep -- sleep 5",
+        "run -d sleep 5": "phoenixctl run -d sleep -- sleep 5",
+        "run docs claude": "phoenixctl run docs -- claude",
+        "add sleep 5": "phoenixctl add sleep -- sleep 5",
+        "add new sleep": "phoenixctl add new -- sleep",
+    }.items():
+        assert main(typed.split()) == exits.USAGE
+        assert capsys.readouterr().err.splitlines()[-1] == f"do: {remedy}"
 
 
 @dataclass

@@ -136,6 +136,18 @@ async def test_an_output_that_cannot_be_written_is_told_on_one_line(poor: dict[s
     assert await end_of(process) == (1, SPACE)
 
 
+@pytest.mark.parametrize("words", ["stop agent-01", "stop agent-01 --json", "mute agent-01"])
+async def test_an_order_of_which_nothing_can_be_written_says_that_it_was_carried_out(
+    poor: dict[str, str], words: str
+) -> None:
+    with open("/dev/full", "wb") as full:
+        process = await run(words, poor, full.fileno())
+
+    code, said = await end_of(process)
+    assert (code, said.startswith(SPACE + b"phoenixd took the order all the same: ")) == (1, True), said
+    assert b"agent-01" in said.splitlines()[1]
+
+
 @pytest.mark.parametrize("words", UNWRITTEN)
 async def test_an_output_that_was_closed_is_told_on_one_line(poor: dict[str, str], words: str) -> None:
     shell = await asyncio.create_subprocess_exec(

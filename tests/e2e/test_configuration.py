@@ -15,7 +15,7 @@ AGENT = '[agent.late]\nargv = ["sleep", "1000"]\nharness = "command"\nautostart 
 
 def test_a_configuration_directory_that_is_made_later_is_found_by_plan_and_apply(stage: Stage, short_tmp: Path) -> None:
     stage.up()
-    assert json.loads(stage.ask("plan", "--json")) == {"changes": []}
+    assert json.loads(stage.ask("plan", "--json")) == {"changes": [], "after_restart": []}
 
     os.makedirs(short_tmp / "config" / "phoenixd")
     (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text(AGENT)
@@ -24,6 +24,22 @@ def test_a_configuration_directory_that_is_made_later_is_found_by_plan_and_apply
     assert (change["agent"], change["action"]) == ("late", "add")
     stage.ask("apply")
     assert stage.row("late")["state"] == "stopped"
+
+
+def test_settings_of_the_daemons_own_wait_for_its_restart_and_plan_and_apply_say_so(
+    stage: Stage, short_tmp: Path
+) -> None:
+    stage.up()
+    os.makedirs(short_tmp / "config" / "phoenixd")
+    (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text('[alerts]\ncommand = ["/bin/true"]\n')
+    for verb in ("plan", "apply"):
+        assert json.loads(stage.ask(verb, "--json")) == {"changes": [], "after_restart": ["alerts.command"]}
+        assert "phoenixctl down && phoenixctl up" in stage.ask(verb)
+
+    stage.ask("down")
+    stage.up()
+
+    assert json.loads(stage.ask("plan", "--json")) == {"changes": [], "after_restart": []}
 
 
 @pytest.mark.slow

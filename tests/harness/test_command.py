@@ -69,6 +69,7 @@ def test_how_the_prompt_goes_in(line: CommandLine, declared: PromptVia | None, v
     ("line", "declared", "says"),
     [
         (CommandLine(()), None, "argv is empty"),
+        (CommandLine(("", "x")), None, "begins with an empty word"),
         (CommandLine(("tool", "--id={session_id}")), None, "whole argument"),
         (CommandLine(("tool",), (), ("--m={prompt}",)), None, "whole argument"),
         (CommandLine(("{brief}",)), None, "cannot be a placeholder"),

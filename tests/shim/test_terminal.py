@@ -130,6 +130,17 @@ def test_no_notice_that_nothing_was_started_stands_above_the_agent_that_was(tmux
     assert tmux_pane.tmux("display-message", "-p", "#{history_size}").strip() == "0", "nor does it stand behind"
 
 
+def test_a_start_that_failed_says_so_where_nothing_has_run(tmux_pane: TmuxPane) -> None:
+    daemon = tmux_pane.daemon()
+    daemon.start_failure(["/no/such/program"])
+    tmux_pane.shows("phoenixd: a could not be started: ")
+    tmux_pane.shows("Why: phoenixctl explain a")
+    assert b"has not been started" not in tmux_pane.read_screen()
+    daemon.start(["sh", "-c", "echo here I am; exec sleep 1000"])
+    tmux_pane.shows("here I am")
+    assert tmux_pane.read_screen().split() == b"here I am".split()
+
+
 def test_what_a_past_run_left_stays_above_the_next_one(tmux_pane: TmuxPane) -> None:
     daemon = tmux_pane.daemon()
     daemon.run_to_end(["sh", "-c", "echo the first; exit 3"])
@@ -137,6 +148,35 @@ def test_what_a_past_run_left_stays_above_the_next_one(tmux_pane: TmuxPane) -> N
     daemon.start(["sh", "-c", "echo the second; exec sleep 1000"])
     tmux_pane.shows("the second")
     assert b"the first" in tmux_pane.read_screen()
+
+
+@pytest.mark.parametrize(("columns", "lines"), [(80, 24), (30, 24), (80, 4), (30, 3)])
+def test_a_run_that_begins_takes_away_that_nothing_runs_and_nothing_else(
+    tmux_pane: TmuxPane, columns: int, lines: int
+) -> None:
+    daemon = tmux_pane.daemon()
+    tmux_pane.tmux("resize-window", "-x", str(columns), "-y", str(lines))
+    for number in range(3):
+        daemon.run_to_end(["sh", "-c", f"seq -f 'run {number} line %g' 12; exit 3"])
+    daemon.start(["sleep", "1000"])
+
+    eventually_sync(lambda: b"Nothing typed" not in tmux_pane.read_screen(), what="the notice is gone")
+    whole = tmux_pane.tmux("capture-pane", "-p", "-J", "-S", "-")
+    kept = [line.strip() for line in whole.splitlines() if line.strip() and not line.startswith("phoenixd: a ended")]
+    assert kept[kept.index("run 0 line 1") :] == [
+        f"run {number} line {line}" for number in range(3) for line in range(1, 13)
+    ]
+    assert whole.count("phoenixd: a ended with exit status 3") == 3
+
+
+def test_a_notice_is_left_alone_where_the_terminal_is_of_another_width_by_then(tmux_pane: TmuxPane) -> None:
+    daemon = tmux_pane.daemon()
+    daemon.run_to_end(["sh", "-c", "echo the first; exit 3"])
+    tmux_pane.shows("phoenixctl start a")
+    tmux_pane.tmux("resize-window", "-x", "20", "-y", "24")
+    daemon.start(["sh", "-c", "echo the second; exec sleep 1000"])
+    tmux_pane.shows("the second")
+    assert "the first" in tmux_pane.tmux("capture-pane", "-p", "-J", "-S", "-")
 
 
 def test_ctrl_c_reaches_the_agent_and_not_the_shim(daemon: Daemon) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.top import keys
 from phoenixd.top import press as pressing
 from phoenixd.top.effects import Attach, Fetch, Quit
 from phoenixd.top.face import SETTLED, Face, Order, World
@@ -237,6 +238,21 @@ def test_a_quarantine_is_started_afresh_or_explained_from_the_list() -> None:
     assert (fresh["verb"], fresh["fresh"]) == ("start", True)
     assert pressed(at("docs"), "e")[1] == [Fetch("explain", "docs")]
     assert "e explains it, b starts" in pressed(at("docs"), "a")[0].face.message
+
+
+def test_the_key_line_offers_of_each_item_what_the_key_does() -> None:
+    told = {name: list(keys.hints(settled(pressed(at(name), "o")[0]))) for name in ("shop-api", "shop-web")}
+    assert "a allow once" in told["shop-api"]
+    assert "a answer" in told["shop-web"]
+    assert not any("allow" in hint for hint in told["shop-web"])
+
+
+def test_nobody_writes_to_who_does_not_run() -> None:
+    for name, state in (("docs", "quarantined"), ("stopped-on-purpose", "stopped")):
+        after, effects = pressed(at(name), "M")
+        assert (after.face.prompt, effects) == (None, [])
+        assert f"{name} is {state}: nobody would read it" in after.face.message
+    assert pressed(at("infra"), "M")[0].face.prompt is not None
 
 
 def test_a_message_says_that_it_cannot_be_taken_back() -> None:

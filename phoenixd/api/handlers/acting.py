@@ -20,6 +20,7 @@ from phoenixd.api.rights import Role
 from phoenixd.api.times import ago
 from phoenixd.core import selection
 from phoenixd.core.decision import Refusal
+from phoenixd.core.facts import Ordered
 from phoenixd.core.mutes.orders import MUTES
 from phoenixd.core.mutes.state import standing
 from phoenixd.core.nearest import nearest
@@ -28,7 +29,7 @@ from phoenixd.core.seat.finding import meant
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import age, telling
-from phoenixd.core.undo.state import Undoable, newest
+from phoenixd.core.undo.state import KEPT, Undoable, newest
 from phoenixd.errors import PhoenixdError
 
 Handler = Callable[[Ask], Coroutine[None, None, Reply]]
@@ -93,6 +94,8 @@ async def undo(ask: Ask) -> Reply:
     act, kept = ask.arguments["act"], age.kept(ask.service.fleet().undoable, ask.service.now())
     _all_known(ask, kept)
     acts = newest(kept, _undone(ask, kept) if ask.arguments["select"] is not None else None, act)
+    if not acts and act is not None and (by := await _taken_back(ask, str(act))) is not None:
+        raise Problem("not_found", f"act {act} was taken back already, {by}", "phoenixctl events")
     if not acts and act is not None and kept:
         raise Problem("not_found", f"there is no act {act} that can be taken back", "phoenixctl undo --dry-run")
     if not acts:
@@ -110,6 +113,17 @@ async def undo(ask: Ask) -> Reply:
         return _dry("undo", told, same.pop() if len(same) == 1 else None)
     results = await asyncio.gather(*(_back(ask, one) for one in acts))
     return _reply("undo", "", results)
+
+
+async def _taken_back(ask: Ask, act: str) -> str | None:
+    """By whom, and how long ago; None where the newest rows do not tell that it was."""
+    wall = ask.service.now().wall
+    for stored in reversed(await ask.service.journal.read(newest=True, story=True, since_wall=wall - KEPT)):
+        entry = stored.entry
+        for fact in entry.facts if entry.detail.get("act") == act else ():
+            if isinstance(fact, Ordered) and fact.verb == "undo" and fact.taken:
+                return f"by {fact.by}, {ago(wall - entry.wall)} ago"
+    return None
 
 
 def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:

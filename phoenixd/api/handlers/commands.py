@@ -163,9 +163,9 @@ async def down(ask: Ask) -> Reply:
 
 
 async def apply(ask: Ask) -> Reply:
-    changes = await ask.service.apply()
-    body = {"changes": [representation.change(change) for change in changes]}
-    return Reply(body, lambda here: text_agent.plan(changes, here, done=True))
+    done = await ask.service.apply()
+    again = f"phoenixctl down && {ask.service.facts().again}"
+    return Reply(representation.planned(done), lambda here: text_agent.plan(done, here, done=True, again=again))
 
 
 async def heartbeat_simulate(ask: Ask) -> Reply:

@@ -214,8 +214,11 @@ async def read_pane(ask: Ask) -> Reply:
 
 def has_terminal(ask: Ask) -> None:
     """Raise Problem where the agent never began, so that there is no terminal of it to be read."""
-    if not ask.agent().has_begun:
-        raise Problem("not_found", f"{ask.name} has no terminal: it never began", f"phoenixctl start {ask.name}")
+    agent = ask.agent()
+    if not agent.has_begun:
+        # Where a start has failed, another one would as well: why comes first.
+        verb = "start" if agent.last_exit is None else "explain"
+        raise Problem("not_found", f"{ask.name} has no terminal: it never began", f"phoenixctl {verb} {ask.name}")
 
 
 async def doctor(ask: Ask) -> Reply:
@@ -227,9 +230,9 @@ async def doctor(ask: Ask) -> Reply:
 
 
 async def plan(ask: Ask) -> Reply:
-    changes = await ask.service.plan()
-    body = {"changes": [representation.change(change) for change in changes]}
-    return Reply(body, lambda here: text_agent.plan(changes, here, done=False))
+    found = await ask.service.plan()
+    again = f"phoenixctl down && {ask.service.facts().again}"
+    return Reply(representation.planned(found), lambda here: text_agent.plan(found, here, done=False, again=again))
 
 
 async def heartbeat_show(ask: Ask) -> Reply:

@@ -102,6 +102,11 @@ DECLARATION = (
     ),
     Parameter("cwd", "body", "string", "working directory; default: this one", flag="--cwd", names="directories"),
     Parameter("prompt", "body", "string", "what it is to work on", flag="--prompt"),
+    Parameter(
+        "prompt_via", "body", "string",
+        "how a command is told it: argv in its argument {prompt}, paste types it, none leaves it to the brief",
+        flag="--prompt-via", choices=("argv", "paste", "none"),
+    ),
     Parameter("env", "body", "pairs", "environment of the agent, K=V, repeatable", flag="--env"),
     Parameter(
         "seed_trust", "body", "boolean",

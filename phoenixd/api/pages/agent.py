@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from phoenixd.api.pages.agent_lines import call
 from phoenixd.api.pages.context import context
-from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, with_command, wrap
 from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.times import ago
-from phoenixd.api.values import Change, LoopCounts, Rechecked
+from phoenixd.api.values import LoopCounts, Planned, Rechecked
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Open, reason_of
@@ -131,9 +131,13 @@ def summary(row: Row) -> str:
     return f"{row.name} is {state if row.activity is None else f'{state}, {row.activity}'}"
 
 
-def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
-    """What apply would do, or did."""
+def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
+    """What apply would do, or did. again: what ends the daemon and starts it, which takes up its own settings."""
+    changes, waiting = found.changes, f"{', '.join(found.after_restart)}: in force after a restart of the daemon,"
     real = [change for change in changes if change.action != "keep" or change.detail]
+    waits = with_command(f"{waiting} the agents live on:", again, here.width) if found.after_restart else []
+    if not real and waits:
+        return page(waits)
     if not real:
         return page(["The configuration and the fleet agree; nothing to do. See: phoenixctl status"])
     width = name_column([change.agent for change in real], here)
@@ -150,8 +154,10 @@ def plan(changes: Sequence[Change], here: Page, *, done: bool) -> str:
     kept = len(changes) - len(real)
     if kept:
         lines.append("1 agent stays as it is" if kept == 1 else f"{kept} agents stay as they are")
+    if waits:
+        lines += ["", *waits]
     if all(change.action == "keep" for change in real):
-        return page([*lines, "", "nothing to do; see: phoenixctl status"])
+        return page(lines) if waits else page([*lines, "", "nothing to do; see: phoenixctl status"])
     return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl apply"])
 
 

@@ -150,8 +150,10 @@ def explain(
             *with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here.width),
         ]
     if row.state == "quarantined":
-        left = f"what it left: phoenixctl screen {row.name}"
-        return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", left, here), each])
+        again, left = f"again: phoenixctl start {row.name}", f"what it left: phoenixctl screen {row.name}"
+        if row.session_id is None:
+            return page([*lines, "", side_by_side(again, each, here)])
+        return page([*lines, "", side_by_side(again, left, here), each])
     if row.state == "stopped":
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":

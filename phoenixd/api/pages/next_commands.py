@@ -9,7 +9,7 @@ from phoenixd.core.alerts import next_command
 from phoenixd.core.condition import BY_EXCEPTION, URGENCY
 from phoenixd.core.glance import Seen
 from phoenixd.core.projection import Row
-from phoenixd.core.question.call import PLAN, QUESTION
+from phoenixd.core.question.call import QUESTION
 from phoenixd.core.question.reply import is_reachable, limits
 
 SINCE = "since you looked: phoenixctl since last"
@@ -21,9 +21,14 @@ def as_row(one: Seen) -> Row:
     return one
 
 
-def next_commands(rows: Sequence[Seen], here: Page, whole: Callable[[Seen], Row] = as_row) -> str:
-    """The command that the most urgent of these agents asks for, and a second one where it fits."""
-    return side_by_side(*_commands(rows, whole), here)
+def next_commands(
+    rows: Sequence[Seen], here: Page, whole: Callable[[Seen], Row] = as_row, *, everyone: bool = False
+) -> str:
+    """The command that the most urgent of these agents asks for, and a second one where it fits.
+
+    everyone: all of them stand above it already.
+    """
+    return side_by_side(*_commands(rows, whole, everyone=everyone), here)
 
 
 def side_by_side(first: str, second: str, here: Page) -> str:
@@ -31,7 +36,7 @@ def side_by_side(first: str, second: str, here: Page) -> str:
     return f"{first}     {second}" if len(first) + len(second) + 5 <= here.width else first
 
 
-def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, str]:
+def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row], *, everyone: bool) -> tuple[str, str]:
     row = whole(
         min(
             rows,
@@ -51,7 +56,7 @@ def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row]) -> tuple[str, 
         if row.state == "starting":
             return f"next: phoenixctl wait {row.name} --for running", why
         return f"next: phoenixctl {'attach' if row.pid is not None else 'start'} {row.name}", why
-    return "each agent: phoenixctl status --all", SINCE
+    return f"one in full: phoenixctl status {row.name}" if everyone else "each agent: phoenixctl status --all", SINCE
 
 
 def _remedy(row: Row) -> str:
@@ -77,13 +82,11 @@ def answer_command(row: Row) -> str:
 
 
 def answer_choice(row: Row) -> str:
-    """The same with the words that its kind takes. Typed as it stands it decides nothing: a person has to choose.
+    """The same with what alone can be said of it. Typed as it stands it allows nothing: a person has to choose.
 
-    Of a question the number alone: `answer N` shows its options, and any word after it would be sent as the answer.
+    Else the number alone: `answer N` shows the item whole, and the commands that answer it.
     """
     command, item = answer_command(row), row.item
-    if item is None or not answer_from_afar(row) or item.kind == QUESTION:
+    if item is None or not answer_from_afar(row) or item.kind == QUESTION or not limits(item):
         return command
-    if limits(item):
-        return f'{command} deny "REASON"'
-    return f"{command} {'approve' if item.kind == PLAN else 'allow'}/deny"
+    return f'{command} deny "REASON"'

@@ -41,9 +41,9 @@ def status(
     """
     head = headline(rows, facts, digest, here, stale or {}, running_again)
     if not rows:
-        return page([*head, f"Try: phoenixctl demo, or phoenixctl add NAME -- {EXAMPLE}"])
+        return page([*head, f"Try: phoenixctl demo, or phoenixctl run NAME -- {EXAMPLE}"])
     head.append("")
-    next_line = next_commands(rows, here, whole)
+    next_line = next_commands(rows, here, whole, everyone=everyone)
     if everyone:
         shown = sorted(rows, key=lambda row: (URGENCY.index(row.group), row.name))
         return page([*head, *table([whole(row) for row in shown], here), "", next_line])

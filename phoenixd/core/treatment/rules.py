@@ -56,6 +56,9 @@ def _is_unexplained_end(e: Evidence) -> bool:
 
 
 def _is_early_death_after_resume(e: Evidence) -> bool:
+    if e.cause in BLAMELESS or e.cause == "not started":
+        # What somebody else ended has refused nothing, and nor has what was never executed.
+        return False
     ended = _is_unexplained_end(e) and e.mode == "resume" and not e.worked and not e.disk_full
     # Of a command no hook has to tell that its session began.
     is_silent = not e.session_seen and traits_of(e.harness).has_hooks
@@ -192,7 +195,7 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.obstacle == "session in use" or e.screen == "in-use"),
     # Alike: a flag that the CLI does not know, or a kill. It claims no cause, and the next run is a fresh one.
     Rule("the session could not be resumed", None, "resume_refused", 0.9, ("fresh", "ask"),
-         ("obstacle", "mode", "session_seen", "screen", "lived"),
+         ("obstacle", "cause", "mode", "session_seen", "screen", "lived"),
          lambda e: e.obstacle == "resume refused" or e.occasion == "refused_resume" or e.screen == "resume-picker"
          or _is_early_death_after_resume(e)),
     Rule("a login is asked for on its screen", LOGIC, "login", 0.85, ("ask", "abort"), ("screen",),
