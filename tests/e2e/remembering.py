@@ -43,6 +43,7 @@ def main() -> None:
     Path(f"told-{os.environ['PHOENIX_INCARNATION']}").write_text(front)
     codes = codes_in(front)
     if len(sys.argv) > 1 and sys.argv[1]:
+        Path(f"prompted-{os.environ['PHOENIX_INCARNATION']}").write_text(sys.argv[1])
         codes = turn(sys.argv[1], codes)
     for line in sys.stdin:
         if line.strip():

@@ -62,6 +62,11 @@ class Bearer:
     def told(self, incarnation: int) -> str:
         return (self.work / f"told-{incarnation}").read_text()
 
+    def prompted(self, incarnation: int) -> str:
+        """The prompt with which a run began."""
+        path = self.work / f"prompted-{incarnation}"
+        return path.read_text() if path.exists() else ""
+
     def asked(self) -> list[str]:
         path = self.work / "asked"
         return path.read_text().split("\n---\n")[:-1] if path.exists() else []

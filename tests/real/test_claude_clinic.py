@@ -109,21 +109,22 @@ def test_an_output_limit_for_ever_is_gone_on_with_once_and_then_asked_about(stag
 def test_the_status_of_a_failed_turn_comes_from_the_transcript_and_says_more_than_the_hook(
     pin: str, short_tmp: Path
 ) -> None:
-    """To the StopFailure hook a request that is too large is one that the API refuses, as any other."""
+    """The words that the StopFailure hook has of a model that is not there name no status."""
+
+    def evidence(stage: ClaudeStage) -> list[dict[str, Any]]:
+        details = [stage.get(f"/v1/clinic/{one['id']}")["case"] for one in cases(stage) if one["detail"] == "model"]
+        return [told["evidence"] for one in details for told in one["triage"] if "status" in told["evidence"]]
+
     with ClaudeStage(require("claude", pin), short_tmp) as stage:
         stage.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-        stage.scenario.add(
-            Step(error=Rejection(413, "request_too_large", "Request exceeds the maximum size"), times=None)
-        )
+        stage.scenario.add(Step(error=Rejection(404, "not_found_error", "Not Found"), times=None))
         stage.up()
         stage.asked()
-        eventually_sync(
-            lambda: "window" in {one["detail"] for one in cases(stage)}, PATIENCE, "its Case is that of 413"
-        )
-        (case,) = [one for one in cases(stage) if one["detail"] == "window"]
-        evidence = stage.get(f"/v1/clinic/{case['id']}")["case"]["triage"][0]["evidence"]
+        eventually_sync(lambda: evidence(stage), PATIENCE, "its Case has the status that the transcript told")
+        (told,) = evidence(stage)
 
-    assert (evidence["status"], evidence["failure"], evidence["word"]) == (413, "request", "invalid_request")
+    assert (told["status"], told["failure"], told["word"]) == (404, "request", "model_not_found")
+    assert "404" not in told["said"]
 
 
 @pytest.mark.proof

@@ -180,7 +180,7 @@ class Daemon:
             if refusal is None and wants_running is not None and not self._life.is_over:
                 found = self._find(agent)
                 may_begin = found.incarnation if found is not None and after_iteration else 0
-                self._host.promises.operator_was_answered(agent, wants_running, may_begin)
+                self._host.promises.operator_was_answered(agent, wants_running, may_begin, place)
             if refusal is None and wants_running is not None:
                 self._host.ledger.wanted(agent, after_iteration)
             if refusal is None and isinstance(event, StopRequested | RestartRequested) and not after_iteration:
@@ -188,8 +188,7 @@ class Daemon:
 
         if self._life.is_over or not self.is_ready or self._tasks is None:
             return
-        if wants_running is not None:
-            self._host.promises.operator_asks(agent, wants_running)
+        place = 0 if wants_running is None else self._host.promises.operator_asks(agent, wants_running)
         self._tasks.start_soon(ask)
 
     def _spent(self, agent: str, incarnation: int, session: str) -> None:

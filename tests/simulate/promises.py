@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -39,22 +39,27 @@ class Promises:
         """Agents that are to stay down until an operator says otherwise, with the last incarnation that may begin."""
         self._ordered_down: set[str] = set()
         """Those of them whose stop was acknowledged."""
+        self._asked_up: Counter[str] = Counter()
+        """How often each was asked to run."""
         self._story: deque[str] = deque(maxlen=STORY)
         self.checks = 0
         self.breaches: list[Broken] = []
 
-    def operator_asks(self, agent: str, wants_running: bool) -> None:
-        """From here to the answer nothing is promised but what both orders allow."""
+    def operator_asks(self, agent: str, wants_running: bool) -> int:
+        """From here to the answer nothing is promised but what both orders allow. Returns the order's place."""
         self.tell(f"operator asks to {'start' if wants_running else 'stop'} {agent}")
         agent = self._host.seats.seat_of(agent)
         if wants_running:
             self._stopped.pop(agent, None)
             self._ordered_down.discard(agent)
+            self._asked_up[agent] += 1
+        return self._asked_up[agent]
 
-    def operator_was_answered(self, agent: str, wants_running: bool, last_incarnation: int) -> None:
+    def operator_was_answered(self, agent: str, wants_running: bool, last_incarnation: int, place: int) -> None:
+        """A stop binds unless a start was asked for after it: while the journal dawdles, both wait for an answer."""
         self.tell(f"operator was answered: {'start' if wants_running else 'stop'} {agent}")
         agent = self._host.seats.seat_of(agent)
-        if not wants_running:
+        if not wants_running and place == self._asked_up[agent]:
             self._stopped[agent] = last_incarnation
             self._ordered_down.add(agent)
 
