@@ -32,4 +32,4 @@ def test_f_sy_5_a_restarted_container_starts_its_agents_again_and_nobody_is_to_b
     assert again["states"] == {"a": "running", "b": "running", "c": "stopped"}
     assert again["incarnations"] == {"a": 2, "b": 2, "c": 1}
     assert any("(reboot), not the agent's doing" in told for told in again["told"]), again
-    assert again["alerts"] == {"items": []}
+    assert again["alerts"] == {"items": [], "alerts": []}

@@ -103,7 +103,7 @@ def test_promise_9_both_are_free_after_kill_9_of_a_daemon_that_started_tmux_but_
         assert lost.returncode == 6, lost
         assert str(stage.state) in lost.stderr
         assert "a, b" in lost.stderr
-        assert "phoenixctl recover --take" in lost.stderr
+        assert " recover --take --state-dir " in lost.stderr
     lost = phoenixd(stage.state, stage.root / "elsewhere")
     assert (lost.returncode, f"--runtime-dir {stage.runtime}" in lost.stderr) == (6, True), lost
     assert tree(stage.root) == before
