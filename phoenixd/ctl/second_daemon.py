@@ -8,7 +8,6 @@ import shlex
 from collections.abc import Iterator
 from typing import Any
 
-from phoenixd.config import read_configuration
 from phoenixd.ctl import calls, wire
 from phoenixd.directories import Directories
 
@@ -25,6 +24,8 @@ def keeps_them_already(wanted: Directories) -> tuple[str, str] | None:
     """
     if wanted.configuration is None:
         return None
+    from phoenixd.config import read_configuration
+
     names = set(read_configuration(wanted.configuration, wanted.state, os.environ).agents)
     for facts, kept in _living() if names else ():
         its_own = facts["directories"]

@@ -240,14 +240,15 @@ def test_p14_an_answer_leaves_those_to_other_questions_under_way() -> None:
     assert [(one.hold, one.answer) for one in found.state.run.giving] == [(3, "allow"), (4, "deny")]
 
 
-def test_a_stop_that_is_said_again_is_as_young_as_the_second_one() -> None:
+def test_a_stop_that_is_said_again_leaves_the_first_one_the_newest_act() -> None:
     story = Story(claude()).works()
+    at, wall = story.at, story.wall
     story.tell(StopRequested("a", act="u1"))
     story.exited(signal=15)
     story.pass_over(100)
     story.tell(StopRequested("a", by="anna", act="u2"))
     newest = story.fleet.undoable[-1]
-    assert (newest.act, newest.by, newest.at, newest.at_wall) == ("u2", "anna", story.at, story.wall)
+    assert (newest.act, newest.by, newest.at, newest.at_wall) == ("u1", "operator", at, wall)
 
 
 ACK = "Read. HANDOFF-ACK " + json.dumps({"package": HASH, "word": WORD, **dict(FACTS)})

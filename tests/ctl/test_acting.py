@@ -140,7 +140,7 @@ async def test_a_mistake_is_answered_by_what_to_type(
 @pytest.mark.parametrize(
     "typed",
     [
-        "stop 'shop-*' --timeout 3m --after-iteration",
+        "stop 'shop-*' --timeout 3m",
         "restart 'shop-*' docs --wait --fresh",
         "start s:running '!docs' --timeout 2m",
         "remove 'shop-*' --json",

@@ -200,7 +200,13 @@ OURS = {
     "workspace": "a directory that an operator declared",
 }
 """Fields that hold no agent's words, or never reach a face, with the reason."""
-OF_THE_DAEMON = {("JournalBehind", "why"), ("SavingHalted", "why"), ("TroubleGone", "why"), ("UsageSeen", "session_id")}
+OF_THE_DAEMON = {
+    ("EpochBegun", "ended"),
+    ("JournalBehind", "why"),
+    ("SavingHalted", "why"),
+    ("TroubleGone", "why"),
+    ("UsageSeen", "session_id"),
+}
 """What the daemon says of itself; and a session's name that is compared, and not taken over."""
 
 

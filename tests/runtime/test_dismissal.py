@@ -8,6 +8,7 @@ from typing import Any, cast
 import pytest
 
 from phoenixd.core.events.orders import StartRequested
+from phoenixd.core.moment import Moment
 from phoenixd.daemon import _end
 from phoenixd.errors import ShimFailed
 from phoenixd.wiring.closing import dismiss
@@ -79,11 +80,20 @@ async def test_what_is_started_while_the_daemon_ends_lives_on(
             assert story.tell(StartRequested("a")) is None
             ended.fleet = story.fleet
 
+    remembered = list[str]()
+
+    async def remember_end(journal: Any, wall: float, why: str) -> None:
+        remembered.append(why)
+
     monkeypatch.setattr("phoenixd.daemon.finish", finish)
+    monkeypatch.setattr("phoenixd.daemon.remember_end", remember_end)
     manager = SimpleNamespace(stopping=lambda why: None, extend_timeout=lambda seconds: None)
     world = SimpleNamespace(shims=shims, terminal=terminal, cgroups=None)
-    ground = SimpleNamespace(manager=manager, supervisor=supervisor)
-    await _end(cast(Any, SimpleNamespace(ground=ground, world=world, ending=SimpleNamespace(dismiss=what))))
+    clock = SimpleNamespace(now=lambda: Moment(0.0, 0.0))
+    ground = SimpleNamespace(manager=manager, supervisor=supervisor, journal=None, clock=clock)
+    ending = SimpleNamespace(dismiss=what, why="phoenixctl down")
+    await _end(cast(Any, SimpleNamespace(ground=ground, world=world, ending=ending)))
 
+    assert remembered == ["phoenixctl down"]
     assert terminal.is_ended is not starts
     assert bool(shims.told) is not starts

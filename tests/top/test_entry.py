@@ -45,7 +45,7 @@ def on_a_terminal(*words: str, runtime: Path, term: str = "xterm") -> int:
 def test_a_pipe_gets_no_screen(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert top(runtime=tmp_path) == 2
     assert "no terminal" in (err := capsys.readouterr().err)
-    assert err.endswith("do: phoenixctl status --watch\n")
+    assert err.endswith(f"do: phoenixctl --socket {tmp_path}/api.sock status --watch\n")
 
 
 @pytest.mark.parametrize("term", ["", "dumb", "unknown"])
@@ -54,7 +54,8 @@ def test_a_terminal_that_says_nothing_of_itself_gets_a_sentence(
 ) -> None:
     assert on_a_terminal(runtime=tmp_path, term=term) == 2
     assert capsys.readouterr().err == (
-        "TERM does not say which terminal this is, so no screen can be drawn\ndo: phoenixctl status --watch\n"
+        "TERM does not say which terminal this is, so no screen can be drawn\n"
+        f"do: phoenixctl --socket {tmp_path}/api.sock status --watch\n"
     )
 
 
