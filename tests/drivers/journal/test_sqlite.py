@@ -472,7 +472,7 @@ async def test_a_journal_that_is_opened_again_and_lacks_nothing_is_not_damaged(
 ) -> None:
     await journal.commit(numbered_batch(1))
     with monkeypatch.context() as patch:
-        patch.setattr(journal._writer, "_sound", lambda: None)
+        patch.setattr(journal._writer, "_sound", journal._writer._connection.close)
         await journal.commit(numbered_batch(2))
 
     assert journal.damage is None
