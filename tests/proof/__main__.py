@@ -1,25 +1,37 @@
-"""`./dev proof [NAME...]`: run the long suites one after the other, and close with a table.
+"""`./dev proof [--go-on] [--within MINUTES] [NAME...]`: run the long suites one after the other, and end with a table.
 
-What follows one name is for that proof: `./dev proof mutants --count 60`, `./dev proof contract --newest`.
+What follows one name is for that proof: `./dev proof mutants --count 60`, `./dev proof contract --newest`. Of a commit
+whose work tree nobody changed it is kept what came of each proof, in the directory of `./dev proof mutants`.
 """
 
 from __future__ import annotations
 
 import argparse
+import os
+import shlex
 import signal
 import subprocess
 import sys
 import time
 from dataclasses import dataclass
+from datetime import datetime
+from math import inf
+from pathlib import Path
+
+from tests.proof import going_on
+from tests.proof.going_on import FAILED, HELD, Outcome
+
+ROOT = Path(__file__).parents[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Proof:
-    """One long suite: what it proves, and the command whose exit code is the verdict."""
+    """One long suite: what it proves, the command whose exit code is the verdict, and the page that it writes."""
 
     name: str
     proves: str
     argv: tuple[str, ...]
+    writes: str = ""
 
 
 def _pytest(*words: str) -> tuple[str, ...]:
@@ -33,7 +45,7 @@ def _module(*words: str) -> tuple[str, ...]:
 ELSEWHERE = ("claude_clinic", "contract", "cut_answers", "cut_reports", "opencode")
 """Files of tests/real that are proofs of their own."""
 
-PROOFS = (
+PROOFS: tuple[Proof, ...] = (
     Proof(
         "kills",
         "300 kills of the daemon, 100 of them at a chosen system call: none lost, none doubled, no order forgotten",
@@ -64,13 +76,27 @@ PROOFS = (
         "what takes more than ten seconds, with the tries that the gate leaves out",
         _pytest("-m", "slow and not faults"),
     ),
+    Proof(
+        "others",
+        "every other test that takes minutes: races by the thousand, days in virtual time, daemons that are left alone",
+        _pytest(
+            "-m",
+            "proof and not faults and not slow and not real_claude",
+            *(f"--ignore=tests/{room}" for room in ("blind", "clinic", "proof")),
+        ),
+    ),
     Proof("systemd", "restart, crash and stop under a real systemd in a container", _pytest("tests/systemd")),
     Proof(
         "claude",
         "the real CLIs, trap by trap, with what the gate leaves out",
         _pytest("-m", "real_claude", *(f"--ignore=tests/real/test_{one}.py" for one in ELSEWHERE)),
     ),
-    Proof("contract", "three real CLIs in every situation; writes the table of harnesses.md", _module("tests.real")),
+    Proof(
+        "contract",
+        "three real CLIs in every situation; writes the table of harnesses.md",
+        _module("tests.real"),
+        "docs/reference/harnesses.md",
+    ),
     Proof(
         "cuts",
         "answers and reports that are cut, in each way, with the three real CLIs",
@@ -80,6 +106,7 @@ PROOFS = (
         "resonance",
         "fronts of contexts that models in process drop: each is found in time, and what lost nothing is left alone",
         _module("tests.proof.resonance"),
+        "docs/explanation/resonance.md",
     ),
     Proof(
         "restoring",
@@ -132,6 +159,7 @@ PROOFS = (
         "everlasting",
         "handoffs at the very token by a real Claude Code, 100 of programs, and kill -9 at each step; writes the page",
         _module("tests.proof.everlasting"),
+        "docs/explanation/everlasting.md",
     ),
     Proof(
         "seats",
@@ -147,30 +175,60 @@ PROOFS = (
 
 
 def main(arguments: list[str]) -> int:
-    """Run the proofs that are named, or all; 1 when one failed."""
-    first_option = next((place for place, word in enumerate(arguments) if word.startswith("-")), len(arguments))
-    names, options = arguments[:first_option], arguments[first_option:]
+    """Run the proofs that are named, or all; 1 when one of them did not hold."""
+    given, options = _understood(arguments)
+    names = [proof.name for proof in PROOFS if not given.names or proof.name in given.names]
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    until = time.monotonic() + given.within * 60
+    tree = _tree()
+    if tree is None:
+        print("nothing of this run is kept for --go-on: the work tree is not its commit; see git status", flush=True)
+    known = going_on.kept(going_on.place_of(tree), options) if tree is not None and given.go_on else {}
+    left = going_on.left(names, known)
+    try:
+        while left and time.monotonic() < until:
+            outcome = _outcome(next(proof for proof in PROOFS if proof.name == left[0]), options)
+            known[left.pop(0)] = outcome
+            if tree is not None and _tree() == tree:
+                going_on.keep(going_on.place_of(tree), outcome)
+    finally:
+        print(f"\n{going_on.table(names, known)}")
+    if left:
+        rest = shlex.join(["--go-on", *given.names, *options])
+        print(f"the time ended before all were run; to go on: ./dev proof {rest}")
+    return 1 if going_on.left(names, known) else 0
+
+
+def _understood(arguments: list[str]) -> tuple[argparse.Namespace, list[str]]:
+    """Return what is asked of this program, and the options of the one proof that is named."""
+    known = [proof.name for proof in PROOFS]
+    first = next((place for place, word in enumerate(arguments) if word in known), len(arguments))
+    behind = (place for place, word in enumerate(arguments) if place > first and word.startswith("-"))
+    end = next(behind, len(arguments))
+    # One name alone takes options, so that `./dev proof mutants --help` is answered by that proof.
+    own, options = (arguments[:end], arguments[end:]) if end == first + 1 else (arguments, [])
     parser = argparse.ArgumentParser(
         prog="./dev proof", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("names", nargs="*", choices=[*(proof.name for proof in PROOFS), []], metavar="NAME")
-    # One name alone takes options, so that `./dev proof mutants --help` is answered by that proof.
-    given = parser.parse_args(names if len(names) == 1 else arguments)
-    if "--newest" in options and names != ["contract"]:
+    parser.add_argument("--go-on", action="store_true", help="leave out what held of exactly this commit")
+    parser.add_argument("--within", type=float, default=inf, metavar="MINUTES", help="begin no proof after that")
+    parser.add_argument("names", nargs="*", choices=[*known, []], metavar="NAME")
+    given = parser.parse_args(own)
+    if "--newest" in options and given.names != ["contract"]:
         parser.error("only one proof asks for the newest CLIs: ./dev proof contract --newest")
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
-    verdicts = []
-    for proof in PROOFS:
-        if given.names and proof.name not in given.names:
-            continue
-        print(f"--- {proof.name}: {proof.proves}", flush=True)
-        began = time.monotonic()
-        code = _played([*proof.argv, *options])
-        verdicts.append((proof, code, time.monotonic() - began))
-    print("\nproof      verdict   seconds")
-    for proof, code, seconds in verdicts:
-        print(f"{proof.name:10} {'held' if code == 0 else 'FAILED':9} {seconds:.0f}")
-    return 1 if any(code for _, code, _ in verdicts) else 0
+    return given, options
+
+
+def _tree() -> str | None:
+    return going_on.tree_of(ROOT, {proof.writes for proof in PROOFS if proof.writes})
+
+
+def _outcome(proof: Proof, options: list[str]) -> Outcome:
+    print(f"--- {proof.name}: {proof.proves}", flush=True)
+    began = time.monotonic()
+    verdict = HELD if _played([*proof.argv, *options]) == 0 else FAILED
+    at = datetime.now().astimezone().strftime("%Y-%m-%d %H:%M")
+    return Outcome(proof.name, tuple(options), verdict, time.monotonic() - began, at, os.getloadavg()[0])
 
 
 def _played(argv: list[str]) -> int:
