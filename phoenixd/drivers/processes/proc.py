@@ -19,15 +19,21 @@ GONE = (FileNotFoundError, ProcessLookupError)
 """How the kernel says that a process ended: before the file was opened, or while it was read. Under hidepid a living
 one that we may not see looks the same (see `is_hidden`)."""
 
+PF_KTHREAD = 0x00200000
+
 
 @dataclass(frozen=True, slots=True)
 class Stat:
-    """The fields of /proc/PID/stat that identify a process. start_time: clock ticks since boot (field 22)."""
+    """The fields of /proc/PID/stat that identify a process. start_time: clock ticks since boot (field 22).
+
+    is_kernel: a thread of the kernel, which runs no program and is of no run.
+    """
 
     command: str
     state: str
     parent: int
     start_time: int
+    is_kernel: bool
 
 
 @cache
@@ -55,7 +61,15 @@ def parse_stat(line: bytes) -> Stat:
     fields = tail.split()
     command = head.partition(b"(")[2].decode("utf-8", "replace")
     printable = "".join(character if character.isprintable() else "?" for character in command)
-    return Stat(printable, fields[0].decode("ascii"), int(fields[1]), int(fields[19]))
+    return Stat(
+        printable, fields[0].decode("ascii"), int(fields[1]), int(fields[19]), bool(int(fields[6]) & PF_KTHREAD)
+    )
+
+
+def is_kernel(pid: int) -> bool:
+    """Whether a number is a thread of the kernel: since Linux 6.16 its environment reads as if it were gone."""
+    stat = read_stat(pid)
+    return stat is not None and stat.is_kernel
 
 
 def process_ids() -> list[int]:
@@ -146,7 +160,7 @@ def _environment(pid: int) -> bytes | None:
     try:
         descriptor = os.open(f"/proc/{pid}/environ", os.O_RDONLY | os.O_CLOEXEC)
     except GONE:
-        return None
+        return b"" if is_kernel(pid) else None
     except PermissionError:
         return b""
     try:

@@ -48,7 +48,7 @@ def _reads(pid: int) -> bool:
     except PermissionError:
         return False
     except proc.GONE:
-        return not hidden.exists(pid)
+        return proc.is_kernel(pid) or not hidden.exists(pid)
     return True
 
 

@@ -306,6 +306,17 @@ def test_the_sweep_reads_only_processes_of_our_own() -> None:
     assert carriers(THIS_RUN) == []
 
 
+async def test_promise_2_threads_of_the_kernel_are_of_no_run(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Since Linux 6.16 the environment of each reads as if it were gone, and it is not."""
+    threads = [pid for pid in process_ids() if (stat := read_stat(pid)) and stat.is_kernel]
+    if not threads:
+        pytest.skip("not run: no thread of the kernel is seen here, as in a container")
+    monkeypatch.setattr("phoenixd.drivers.processes.proc.process_ids", lambda: threads)
+
+    assert Fence("a", 7, THIS_RUN).run() == Fenced((), unproven=True)
+    assert [carries(pid, THIS_RUN) for pid in threads] == [False] * len(threads)
+
+
 async def test_promise_2_without_descriptors_what_cannot_be_read_is_not_called_gone(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

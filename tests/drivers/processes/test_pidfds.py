@@ -37,6 +37,18 @@ def test_a_command_cannot_disturb_the_reading_of_its_own_line(command: str) -> N
     assert "\n" not in stat.command
 
 
+@pytest.mark.parametrize(
+    ("line", "is_kernel"),
+    [
+        (b"2 (kthreadd) S 0 0 0 0 -1 2129984 0 0 0 0 0 2 0 0 20 0 1 0 4 0 0", True),
+        (b"10 (kworker/0:1H-kblockd) I 2 0 0 0 -1 69238880 0 0 0 0 0 9 0 0 0 -20 1 0 4 0 0", True),
+        (b"77 (sleep) S 76 77 77 34816 77 4194304 98 0 0 0 0 0 0 0 20 0 1 0 22 5947392 448", False),
+    ],
+)
+def test_a_thread_of_the_kernel_is_told_by_its_line(line: bytes, is_kernel: bool) -> None:
+    assert parse_stat(line).is_kernel is is_kernel
+
+
 def test_f_proc_25_a_process_that_changes_its_name_is_the_same_process() -> None:
     """P63: by the pid's identity, not by a name."""
     script = 'echo "2.1.197 (new)" > /proc/$$/comm; echo; read end'
