@@ -30,6 +30,8 @@ from pathlib import Path
 from phoenixd.api.idempotency import KEPT
 from phoenixd.ctl import wire
 from phoenixd.demo.stage import Stage, StageFailed
+from phoenixd.documents.incident import DIRECTORY as INCIDENTS
+from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
 from tests.e2e.census import carrying, incarnations, survivors
 from tests.proof.host.fleet import descriptors
 from tests.real.clis import CONTRACTED
@@ -59,6 +61,8 @@ class Soak:
     clis: list[str] = field(default_factory=list)
     samples: list[dict[str, float]] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
+    incidents: int = 0
+    """The most that any agent had at once."""
 
     # The fleet.
 
@@ -207,6 +211,7 @@ class Soak:
     def sample(self) -> None:
         assert self.stage.process is not None
         pid = self.stage.process.pid
+        state = list(os.walk(self.stage.state))
         status = dict(
             line.split(":", 1) for line in Path(f"/proc/{pid}/status").read_text().splitlines() if ":" in line
         )
@@ -219,8 +224,12 @@ class Soak:
                 "control groups": float(_groups(self.stage)),
                 "journal, bytes a row": _row_size(self.stage.state / "journal.sqlite3"),
                 "WAL, kB": _size(self.stage.state / "journal.sqlite3-wal"),
-                "files": float(sum(len(files) for _, _, files in os.walk(self.stage.state))),
+                "files": float(sum(len(files) for where, _, files in state if Path(where).name != INCIDENTS)),
             }
+        )
+        # Each death adds one until an agent has as many as are kept, which takes longer than a soak.
+        self.incidents = max(
+            self.incidents, *(len(files) for where, _, files in state if Path(where).name == INCIDENTS), 0
         )
 
     def wrong(self) -> list[str]:
@@ -274,6 +283,8 @@ def slope(values: list[float]) -> tuple[float, float]:
 
 def grown(samples: list[dict[str, float]]) -> list[str]:
     """What grows beyond its error, and by more than a hundredth of itself in the whole time."""
+    if len(samples) < BLOCKS:
+        return [f"not to be told from {len(samples)} samples: give it more --minutes"]
     found = []
     for what in samples[0]:
         values = [sample[what] for sample in samples]
@@ -307,6 +318,8 @@ def main(arguments: list[str]) -> int:
         print(f"seed {given.seed}, {given.minutes:g} min, {given.agents} agents, of them {len(soak.clis)} real CLIs")
         print(f"  {dict(soak.done)}")
         growing = grown(whole)
+        if soak.incidents > INCIDENTS_KEPT + 1:  # The newest is written before the oldest goes.
+            growing.append(f"incidents of an agent, to {soak.incidents}")
         integrity = (
             sqlite3.connect(soak.stage.state / "journal.sqlite3").execute("pragma integrity_check").fetchone()[0]
         )
