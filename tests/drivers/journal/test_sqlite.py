@@ -8,7 +8,7 @@ import os
 import sqlite3
 import stat
 import threading
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -276,6 +276,34 @@ async def test_a_file_that_is_taken_away_under_an_open_journal_is_written_anew_a
         assert journal.damage is None
         assert last_whole_batch(journal, await journal.read(limit=5000)) == 201
         assert await journal.recall("boot_id") == "this one"
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        lambda journal: journal.recall("boot_id"),
+        lambda journal: journal.read(newest=True),
+        lambda journal: journal.lives(["a"], 5),
+        lambda journal: journal.usage(["a"], None, 5),
+        lambda journal: journal.treatments(),
+        lambda journal: journal.case("of-nobody"),
+        lambda journal: journal.marks(["a"], 5),
+        lambda journal: journal.handoffs("a", 5),
+    ],
+    ids=["recall", "read", "lives", "usage", "treatments", "case", "marks", "handoffs"],
+)
+async def test_promise_1_whoever_asks_first_has_a_file_put_back_that_was_taken_away(
+    path: Path, journal: SqliteJournal, question: Callable[[SqliteJournal], Awaitable[object]]
+) -> None:
+    """Two questions went by the file that was gone, and `status` failed until the next decision, which may be hours."""
+    await journal.commit(numbered_batch(1))
+    await journal.remember("boot_id", "this one")
+    before = await question(journal)
+    for suffix in ("", "-wal", "-shm"):
+        Path(f"{path}{suffix}").unlink(missing_ok=True)
+
+    assert await question(journal) == before
+    assert path.exists()
 
 
 async def test_an_agent_that_talks_without_end_costs_its_own_past_and_nobody_elses(path: Path) -> None:
