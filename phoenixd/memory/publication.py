@@ -327,11 +327,14 @@ def _occurrence(entry: Entry) -> Occurrence:
 
 
 def _due(desks: Sequence[Desk], now: float) -> list[Desk]:
-    due = []
+    due: list[Desk] = []
     for desk in desks:
+        # What cannot be looked at is written anew: that puts back what somebody took away.
+        is_due = True
         with bulkhead(desk.shelf.name, "a look for news"):
-            if desk.fold(now):
-                due.append(desk)
+            is_due = desk.fold(now)
+        if is_due:
+            due.append(desk)
     return due
 
 

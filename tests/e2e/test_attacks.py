@@ -96,6 +96,17 @@ open(place + "/link.sock", "w").close()
 """A shim takes its place back as soon as its daemon is gone, unless somebody holds it as only a shim does."""
 
 
+FIFO_FOR_DIRECTORY = """
+while True:
+    shutil.rmtree({path!r}, ignore_errors=True)
+    try:
+        os.mkfifo({path!r})
+        break
+    except FileExistsError:
+        pass  # The daemon writes there just now.
+"""
+
+
 class Arena:
     """A stage with two puppets: `bad`, which attacks, and `good`, which must not feel it."""
 
@@ -284,11 +295,12 @@ def test_an_agent_that_announces_hooks_without_end_does_not_make_its_shim_deaf(a
 @pytest.mark.slow
 def test_what_an_agent_takes_away_is_put_back_and_nothing_acknowledged_is_lost(arena: Arena) -> None:
     state, runtime = str(arena.stage.state), str(arena.stage.runtime)
-    arena.bad.do(
+    said = arena.bad.do(
         f"import glob, os, shutil\n[os.unlink(path) for path in glob.glob({state!r} + '/journal*')]\n"
-        f"shutil.rmtree({state!r} + '/agents/bad')\nos.mkfifo({state!r} + '/agents/bad')\n"
+        f"{FIFO_FOR_DIRECTORY.format(path=state + '/agents/bad')}\n"
         f"[os.unlink({runtime!r} + name) for name in ('/api.sock', '/tmux.sock')]"
     )
+    assert said == "None"
     arena.stage.until("it can be asked again", lambda: arena.stage.ctl("status").returncode == 0)
     arena.stage.ask("stop", "good")
     assert [alert["kind"] for alert in arena.stage.row("bad")["alerts"]] in ([], ["state"], ["documents"])

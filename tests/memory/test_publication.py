@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 import stat
 from collections.abc import Callable
 from dataclasses import replace
@@ -403,6 +404,33 @@ async def test_f_st_5_an_edit_is_taken_up_and_stale_flagged_without_any_event(ro
     assert (room.papers.loops("a").open, room.papers.loops("a").stale) == (1, 1)
     assert room.papers.stale_loops(["a", "b"]) == {"a": 1}
     assert "`auth-flow` is stale" in room.text("brief.md")
+
+
+async def test_a_directory_that_was_taken_away_in_the_middle_of_a_write_is_put_back_without_any_event(
+    room: Room, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each look for news failed at what stood in its place, and nothing was written until the agent's next event."""
+    await room.papers.publish(room.running(room.agent()), [])
+    write = plain_files.replace_unchanged
+
+    def taken_away(*given: Any, **more: Any) -> bool:
+        monkeypatch.setattr(plain_files, "replace_unchanged", write)
+        shutil.rmtree(room.state)
+        os.mkfifo(room.state)
+        return write(*given, **more)
+
+    monkeypatch.setattr(plain_files, "replace_unchanged", taken_away)
+    (room.state / "state.json").unlink()
+    await room.papers.publication.look_for_edit("a")
+    assert stat.S_ISFIFO(room.state.stat().st_mode), "the write failed, and who took it away is not heard of again"
+
+    (desk,) = publication._due(room.papers.publication.desks.each(), room.clock.wall)
+    assert desk.agent is not None
+    await room.papers.publish(desk.agent, [])
+
+    assert room.document()["agent"] == "a"
+    assert "# a" in room.text("brief.md")
+    assert stat.S_ISFIFO(room.state.with_name("a.aside-1").stat().st_mode)
 
 
 async def test_p36_a_heartbeat_moves_last_active_without_any_event(room: Room) -> None:

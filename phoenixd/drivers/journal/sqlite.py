@@ -195,7 +195,7 @@ class SqliteJournal:
 
     async def handoffs(self, seat: str, limit: int) -> list[Handoff]:
         """A seat's handoffs that are over, the newest first."""
-        found: list[Handoff] = await self._reading.ask(HandoffsOf(seat, limit))
+        found: list[Handoff] = await self._ask(HandoffsOf(seat, limit))
         return found
 
     async def remember(self, key: str, value: str) -> None:
@@ -206,7 +206,7 @@ class SqliteJournal:
 
     async def recall(self, key: str) -> str | None:
         """A fact that was remembered."""
-        found: str | None = await self._reading.ask(storable(key))
+        found: str | None = await self._ask(storable(key))
         return found
 
     def release_reserve(self) -> bool:
