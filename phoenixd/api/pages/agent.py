@@ -136,6 +136,9 @@ def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
     changes, waiting = found.changes, f"{', '.join(found.after_restart)}: in force after a restart of the daemon,"
     real = [change for change in changes if change.action != "keep" or change.detail]
     waits = with_command(f"{waiting} the agents live on:", again, here.width) if found.after_restart else []
+    settings, end = wrap(_settings(found, done=done), here.width), _ending(done=done)
+    if not real and settings:
+        return page([*settings, "", *waits, *([""] if waits else []), end])
     if not real and waits:
         return page(waits)
     if not real:
@@ -154,11 +157,23 @@ def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
     kept = len(changes) - len(real)
     if kept:
         lines.append("1 agent stays as it is" if kept == 1 else f"{kept} agents stay as they are")
+    lines += settings
     if waits:
         lines += ["", *waits]
-    if all(change.action == "keep" for change in real):
+    if not settings and all(change.action == "keep" for change in real):
         return page(lines) if waits else page([*lines, "", "nothing to do; see: phoenixctl status"])
-    return page([*lines, "", "done; see: phoenixctl status" if done else "do it: phoenixctl apply"])
+    return page([*lines, "", end])
+
+
+def _settings(found: Planned, *, done: bool) -> str:
+    """The daemon's own settings that apply puts in force; empty where it has none to."""
+    if not found.settings:
+        return ""
+    return f"{', '.join(found.settings)}: in force {'now' if done else 'once it is applied'}, for the whole fleet"
+
+
+def _ending(*, done: bool) -> str:
+    return "done; see: phoenixctl status" if done else "do it: phoenixctl apply"
 
 
 def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
