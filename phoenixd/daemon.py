@@ -223,8 +223,8 @@ async def _obey_signals(daemon: Daemon) -> None:
             try:
                 done = await daemon.service.apply()
                 changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
-                waits = {"after_restart": list(done.after_restart)} if done.after_restart else {}
-                log.info("applied", changes=changes, **waits)
+                keys = {"settings": list(done.settings), "after_restart": list(done.after_restart)}
+                log.info("applied", changes=changes, **{name: told for name, told in keys.items() if told})
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.ground.manager.ready()

@@ -10,26 +10,31 @@ from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.documents import entering
-from phoenixd.remedies import then
+from phoenixd.remedies import Command, Remedy, Sentence, then
 
 
 def directory_findings(name: str, cwd: str) -> Iterator[Finding]:
     """Whether an agent can work in its directory; the remedy is a command that does not fail."""
+    if (remedy := _remedy(cwd)) is None:
+        return
     if os.path.isdir(cwd):
-        if not os.access(cwd, os.R_OK | os.X_OK):
-            detail = f"{cwd}: it belongs to another user than the daemon's"
-            yield Finding("problem", f"{name}: its directory cannot be entered", detail, _remedy(cwd, "EACCES"))
+        detail = f"{cwd}: it belongs to another user than the daemon's"
+        yield Finding("problem", f"{name}: its directory cannot be entered", detail, remedy)
     elif other := _in_the_way(cwd):
         detail = cwd if other == cwd else f"{cwd}: {other} is no directory"
         another = f"{name} may be given another one: --cwd where it is added, cwd in a configuration file"
-        remedy = _remedy(cwd, "ENOENT" if os.path.islink(other) else "ENOTDIR")
         yield Finding("problem", f"{name}: its directory is no directory", f"{detail}; {another}", remedy)
     else:
-        yield Finding("problem", f"{name}: its directory is missing", cwd, _remedy(cwd, "ENOENT"))
+        yield Finding("problem", f"{name}: its directory is missing", cwd, remedy)
 
 
-def _remedy(cwd: str, failed: str) -> str:
-    return entering.remedy(cwd, failed, cwd if failed == "EACCES" else _in_the_way(cwd), os.geteuid())
+def _remedy(cwd: str) -> Remedy | None:
+    """What makes the directory one that can be entered; None where it is."""
+    if os.path.isdir(cwd):
+        return None if os.access(cwd, os.R_OK | os.X_OK) else entering.remedy(cwd, "EACCES", cwd, os.geteuid())
+    way = _in_the_way(cwd)
+    failed = "ENOTDIR" if way and not os.path.islink(way) else "ENOENT"
+    return entering.remedy(cwd, failed, way, os.geteuid())
 
 
 def _in_the_way(cwd: str) -> str:
@@ -40,21 +45,21 @@ def _in_the_way(cwd: str) -> str:
     return "" if os.path.isdir(at) else at
 
 
-def command_remedy(command: str) -> str:
+def command_remedy(command: str) -> Remedy:
     """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not."""
     if "/" not in command:
-        return f"install {command}, or give its whole path in argv"
+        return Sentence(f"install {command}, or give its whole path in argv")
     if os.path.isabs(command) and os.path.isfile(command):
-        return f"chmod +x {quote(command)}"
-    return f"put a program that can be run at {command}, or name another one in argv"
+        return Command(f"chmod +x {quote(command)}")
+    return Sentence(f"put a program that can be run at {command}, or name another one in argv")
 
 
 def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding:
     """An agent that was given up, with what releases it. is_missing: its command is not found now."""
     name, remedy = agent.name, f"phoenixctl explain {agent.name}"
     again = f"phoenixctl start {name}"
-    if _is_kept_out(agent) and (found := next(directory_findings(name, agent.spec.cwd), None)) is not None:
-        remedy = then(found.remedy, again)
+    if _is_kept_out(agent) and (entered := _remedy(agent.spec.cwd)) is not None:
+        remedy = then(entered, again)
     elif never_ran(agent) and is_missing:
         remedy = then(command_remedy(agent.spec.argv[0]), again)
     elif gone := _gone(agent):

@@ -1,13 +1,28 @@
-"""Remedies of two steps, as they are typed. Standard library alone."""
+"""What helps, as people are told it: a command that can be typed, or a sentence. Standard library alone.
+
+Both are texts, and each knows which it is, so that a second step can be put behind it.
+"""
 
 from __future__ import annotations
 
-COMMANDS = frozenset(["phoenixctl", "systemctl", "sudo", "apt-get", "kill", "chmod", "chown", "mkdir", "mv", "rm"])
-"""With which words a remedy begins that is a command, and no sentence."""
+
+class Command(str):
+    """What a shell takes as it stands, and what helps once it has."""
+
+    __slots__ = ()
 
 
-def then(first: str, command: str) -> str:
-    """What helps, and what is to be typed once it did: one line for a shell where the first is one."""
+class Sentence(str):
+    """What a person does by himself, or a command that only shows what is to be done."""
+
+    __slots__ = ()
+
+
+Remedy = Command | Sentence
+
+
+def then(first: Remedy, command: str) -> Remedy:
+    """What helps, and what is to be typed once it did: one line for a shell where the first is a command."""
     if not command:
         return first
-    return f"{first} && {command}" if first.partition(" ")[0] in COMMANDS else f"{first}; then: {command}"
+    return Command(f"{first} && {command}") if isinstance(first, Command) else Sentence(f"{first}; then: {command}")

@@ -8,14 +8,18 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
+
+from phoenixd.remedies import Sentence
+
+Told = TypeVar("Told", bound=str)
 
 DEPTH = 256
 READ_LIMIT = 1 << 16
 TERMINAL_SERVER, SHIM = "tmux: server", "phoenix-shim"
 LEAF = r":/(?:[^\n]*/)?phoenixd-(?:tmux[^/\n]*|[0-9a-f]{12})/agents/([a-z0-9][a-z0-9_-]{0,31})/[0-9]+(?:/[^\n]*)?$"
 """A run's own control group in /proc/PID/cgroup; see drivers/cgroups/tree.py for the names above it."""
-ASK = "ask the operator"
+ASK = Sentence("ask the operator")
 
 
 class Surrounding(NamedTuple):
@@ -94,7 +98,7 @@ def forbids_daemon(state: str | os.PathLike[str], runtime: str | os.PathLike[str
     return None
 
 
-def advice(command: str) -> str:
+def advice(command: Told) -> Told | Sentence:
     """The remedy that starts a daemon, or hands its fleet over: inside a run that is not the agent's to do."""
     return ASK if surroundings() else command
 

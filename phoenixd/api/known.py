@@ -1,7 +1,9 @@
 """What was found of processes and stays true as long as they live: who lies below no shim, and the terminal server.
 
 Each is held by pidfd, so that its number is no other's. To find it anew at each call of an operator would cost
-more than all else that a call costs.
+more than all else that a call costs. Of too many the oldest is held no longer: an outsider is forgotten, and found
+again; a server is asked for by its number and its start from then on, for one that was forgotten would make an
+operator of what an agent starts in it.
 """
 
 from __future__ import annotations
@@ -53,7 +55,8 @@ class Known:
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._outsiders: dict[int, Held] = {}
-        self._servers: dict[int, Held] = {}
+        self._servers: dict[int, tuple[Held, Callable[[], bool]]] = {}
+        self._unheld: dict[int, Callable[[], bool]] = {}
         self._placed: set[int] = set()
 
     def is_outside(self, pid: int) -> bool:
@@ -77,15 +80,25 @@ class Known:
     @property
     def servers(self) -> frozenset[int]:
         """The terminal servers that were found and live, by pid."""
-        for ended in [pid for pid, held in self._servers.items() if not held.lives()]:
-            self._servers.pop(ended).close()
-        return frozenset(self._servers)
+        for ended in [pid for pid, (held, _) in self._servers.items() if not held.lives()]:
+            self._servers.pop(ended)[0].close()
+        for pid in [pid for pid, is_there in self._unheld.items() if not is_there()]:
+            del self._unheld[pid]
+        return frozenset(self._servers) | frozenset(self._unheld)
 
-    def add_server(self, held: Held) -> None:
-        """Remember a terminal server for as long as it lives, whichever shims it has left."""
+    def add_server(self, held: Held, is_there: Callable[[], bool]) -> None:
+        """Remember a terminal server for as long as it lives, whichever shims it has left.
+
+        is_there: whether it lives, without a descriptor; slower, and asked of those alone that are held no longer.
+        """
+        self._unheld.pop(held.pid, None)
         if (before := self._servers.pop(held.pid, None)) is not None:
-            before.close()
-        self._servers[held.pid] = held
+            before[0].close()
+        while len(self._servers) >= self._most:
+            oldest = next(iter(self._servers))
+            let_go, self._unheld[oldest] = self._servers.pop(oldest)
+            let_go.close()
+        self._servers[held.pid] = held, is_there
 
     def unplaced(self, shims: Set[int]) -> Set[int]:
         """Those of these shims, which are all that live, whose parent is not known yet."""

@@ -305,12 +305,13 @@ def _place(shim: int) -> int | None:
     if stat.parent <= 1:
         KNOWN.place(shim)
         return None
-    if read(stat.parent, "comm").startswith("tmux: server"):
+    server = stat_of(stat.parent)
+    if server is not None and read(stat.parent, "comm").startswith("tmux: server"):
         held = hold(stat.parent, partial(_is_still, shim, stat))
         if held is None:
             return stat.parent
-        KNOWN.add_server(held)
-    elif stat_of(stat.parent) is None:
+        KNOWN.add_server(held, partial(_is_there, stat.parent, server.start_time))
+    elif server is None:
         # One that is hidden cannot be asked for its name; nothing else that is hidden starts shims.
         return stat.parent
     KNOWN.place(shim)
@@ -333,6 +334,12 @@ def remember_parent(pid: int, above: Mapping[int, Stat]) -> None:
 
 def _is_still(pid: int, found: Stat) -> bool:
     return stat_of(pid) == found
+
+
+def _is_there(pid: int, start_time: int) -> bool:
+    """Whether this is the process that it was; of one that cannot be read any more, whether any has the number."""
+    stat = stat_of(pid)
+    return stat.start_time == start_time if stat is not None else hidden.exists(pid)
 
 
 def stat_of(pid: int) -> Stat | None:

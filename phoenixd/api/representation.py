@@ -294,7 +294,11 @@ def change(one: Change) -> Json:
 
 
 def planned(found: Planned) -> Json:
-    return {"changes": [change(one) for one in found.changes], "after_restart": list(found.after_restart)}
+    return {
+        "changes": [change(one) for one in found.changes],
+        "settings": list(found.settings),
+        "after_restart": list(found.after_restart),
+    }
 
 
 def stretch(told: Stretch) -> Json:

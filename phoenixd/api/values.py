@@ -124,10 +124,14 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What apply would do, or did. after_restart: keys of the daemon's own that only its next start takes up."""
+    """What apply would do, or did. after_restart: keys of the daemon's own that only its next start takes up.
+
+    settings: those of the daemon's own that apply puts in force.
+    """
 
     changes: tuple[Change, ...] = ()
     after_restart: tuple[str, ...] = ()
+    settings: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from phoenixd.config.configuration import Configuration, json_schema, load_configuration, read_configuration
 from phoenixd.config.declarations import declaration, forget_removed, is_kept, remove_agent, restore_agent, write_agent
-from phoenixd.config.plan import Change, Plan, after_restart, plan
+from phoenixd.config.plan import Change, Plan, after_restart, at_once, plan
 from phoenixd.config.problems import Problem
 
 __all__ = [
-    "Change", "Configuration", "Plan", "Problem", "after_restart", "declaration", "forget_removed", "is_kept",
-    "json_schema", "load_configuration", "plan", "read_configuration", "remove_agent", "restore_agent", "write_agent",
+    "Change", "Configuration", "Plan", "Problem", "after_restart", "at_once", "declaration", "forget_removed",
+    "is_kept", "json_schema", "load_configuration", "plan", "read_configuration", "remove_agent", "restore_agent",
+    "write_agent",
 ]  # fmt: skip

@@ -6,9 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, is_dataclass, replace
 from typing import Any
 
+from phoenixd.config.configuration import Configuration
 from phoenixd.config.differences import difference
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, FleetLimits
+from phoenixd.core.tasks.state import JobRules
+from phoenixd.core.treatment.authority import Caps
 
 AT_START = ("alerts", "brief", "daemon", "journal", "loops", "redaction")
 """The tables that the daemon reads at its start alone."""
@@ -57,6 +60,13 @@ def after_restart(began: ConfigurationTable, files: ConfigurationTable) -> tuple
         for key in sorted(type(getattr(files, table)).model_fields)
         if getattr(getattr(began, table), key) != getattr(getattr(files, table), key)
     )
+
+
+def at_once(limits: FleetLimits, jobs: JobRules, clinic: Caps, files: Configuration) -> tuple[str, ...]:
+    """The daemon's own keys that `apply` puts in force, in which the files differ from what the fleet goes by."""
+    found = _differences(limits, files.limits, "fleet.") + _differences(jobs, files.jobs, "jobs.")
+    found += [key.replace("clinic.reader.", "clinic.") for key in _differences(clinic, files.clinic, "clinic.")]
+    return tuple(sorted(found))
 
 
 def _change(before: AgentSpec, after: AgentSpec) -> Change:

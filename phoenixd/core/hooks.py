@@ -93,10 +93,14 @@ class SessionEnded(Hook):
 
 @dataclass(frozen=True, slots=True)
 class PromptSubmitted(Hook):
-    """A prompt began a turn, or came into one. source: "machine" for one that nobody submitted."""
+    """A prompt began a turn, or came into one. source: "machine" for one that nobody submitted.
+
+    size: its bytes, of which `text` may be the beginning; 0 where nobody told.
+    """
 
     text: str = field(default="", repr=False)
     source: Literal["machine"] | None = None
+    size: int = 0
 
 
 @dataclass(frozen=True, slots=True)

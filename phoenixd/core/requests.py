@@ -46,6 +46,7 @@ from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter
 from phoenixd.core.turn.liveness import stands_on_screen
+from phoenixd.core.waiting import is_too_long
 
 LAUNCH_KEYS = (
     "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
@@ -84,11 +85,15 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
             forgiven = replace(
-                progress.armed(wanted, f"started by {event.by}"), crashes=(), short_runs=0, record=Record()
-            )
+                progress.armed(wanted, f"started by {event.by}"),
+                crashes=(), short_runs=0, dead_ends=0, record=Record(),
+            )  # fmt: skip
             forgiven = close_items(forgiven)
             return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
+            if is_too_long(agent.state.activity):
+                forgiven = replace(wanted, crashes=(), short_runs=0, dead_ends=0, record=Record())
+                return end_run(forgiven, Afterwards.RESTART, f"started by {event.by}", now, fresh=event.fresh)
             if event.fresh:
                 return _refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
             if agent.parking is not None:
@@ -168,7 +173,9 @@ def hear_restart(agent: Agent, event: RestartRequested, seen: Seen, now: Moment)
     """Give the agent a new incarnation; one that is down is started."""
     if (refused := _refuse_worker(agent)) is not None:
         return refused
-    wanted = replace(agent, desired=Desired.RUNNING, crashes=(), short_runs=0, record=Record(), left_out=False)
+    wanted = replace(
+        agent, desired=Desired.RUNNING, crashes=(), short_runs=0, dead_ends=0, record=Record(), left_out=False
+    )
     why = f"restarted by {event.by}"
     match agent.state:
         case Starting() | Running():

@@ -29,6 +29,7 @@ from phoenixd.core.hooks import (
     TurnKept,
 )
 from phoenixd.core.merit import Merit
+from phoenixd.core.meter import achieved
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import SignOfLife, View, WaitBegan, WaitOver
 from phoenixd.core.question import leftover
@@ -56,7 +57,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     prompt = PromptKind.CONTINUE if state.prompt is PromptKind.NONE and leftover.has_answer(agent) else state.prompt
     if mode is Mode.FRESH or session is None:
         new_id = now.new_id(agent.name, incarnation, "session")
-        session = Session(new_id, now.wall, now.wall)
+        session = Session(new_id, now.wall, now.wall, achieved="nothing")
     run = Run(
         incarnation,
         now.new_id(agent.name, incarnation, "run"),
@@ -92,8 +93,9 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
     run, notes = _hear_run(counted, event, agent.spec, known_as)
     run = background.hear(run, event)
-    known = agent.session if is_beside else _hear_session(agent.session, event, run, now)
-    heard = agent
+    known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
+    has_ended_a_turn = agent.dead_ends and known is not None and known.achieved == "turn"
+    heard = replace(agent, dead_ends=0) if has_ended_a_turn else agent
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
@@ -106,13 +108,14 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     opened: tuple[Action, ...] = ()
     if isinstance(state, Running) and activity.doubted is not None and is_of_a_call(event):
         # Who hears of its dialog now is told of no second question.
-        again = doubt.open_again(agent, state, activity.doubted, now)
+        again = doubt.open_again(heard, state, activity.doubted, now)
         assert again.agent is not None
         assert isinstance(again.agent.state, Running)
         heard, activity, opened, notes = again.agent, again.agent.state.activity, again.actions, (*notes, again.reason)
     facts: tuple[RunProductive, ...] = ()
     if isinstance(event, PromptSubmitted) and not event.sub:
         heard, run, said = prompts.hear_prompt(cut.begun(heard, event.text), run, event, before.turn_open, seen)
+        run = replace(run, prompt_bytes=event.size)
         notes = (*notes, said)
     elif (merit := _merit(agent, run, event, now)) is not run.merit:
         is_proven = bool(merit.proof and not run.merit.proof)
@@ -234,7 +237,7 @@ def _hear_run(run: Run, event: Hook, spec: AgentSpec, known_as: View | None) -> 
     return replace(run, session_seen=True), notes
 
 
-def _hear_session(session: Session | None, event: Hook, run: Run, now: Moment) -> Session | None:
+def _hear_session(session: Session | None, event: Hook, run: Run, spec: AgentSpec, now: Moment) -> Session | None:
     if session is None or event.sub:
         return session
     if isinstance(event, PromptSubmitted) and run.session_id == event.session_id != session.session_id:
@@ -243,5 +246,5 @@ def _hear_session(session: Session | None, event: Hook, run: Run, now: Moment) -
         if event.beginning == "resume":
             # The same context under another name keeps what is known of it.
             return replace(session, session_id=event.session_id, active_wall=now.wall)
-        return Session(event.session_id, now.wall, now.wall)
-    return replace(session, active_wall=now.wall)
+        return achieved.begun(event, now.wall)
+    return replace(achieved.after(session, event, spec), active_wall=now.wall)

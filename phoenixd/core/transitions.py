@@ -25,7 +25,10 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 
-ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn"})
+TOO_LONG = "too long"
+"""The item of a session in which nothing can be asked any more, where a further one would be as full."""
+
+ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn", TOO_LONG})
 """Kinds of items that stand for what a living run waits for."""
 
 RECOVER = "recover"

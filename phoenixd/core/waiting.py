@@ -10,7 +10,7 @@ from phoenixd.core.hooks import Failure, Hook, Notice, Notified, PermissionAsked
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import ASKS, kind_of
-from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, open_item
+from phoenixd.core.transitions import ASKED_BY_A_RUN, TOO_LONG, close_items, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
@@ -25,6 +25,8 @@ FOR_PEOPLE: frozenset[Failure] = frozenset({"login", "billing"})
 FAILED_TURN = "failed turn"
 """What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
 output limit, a request that the API refuses, a model that does not exist."""
+ONLY_PEOPLE = FOR_PEOPLE | {TOO_LONG}
+"""What a further run would meet as well until a person has done something."""
 MAX_WORD = 64
 
 
@@ -62,11 +64,16 @@ def is_of_a_call(event: Hook) -> bool:
 
 
 def refusal(activity: Activity) -> str | None:
-    """What of this run only a person can mend: a login that is refused, a bill that is not paid."""
+    """What of this run only a person can fix: a login that is refused, a bill that is not paid, a start too long."""
     waiting = activity.waiting
-    if waiting is None or waiting.kind not in FOR_PEOPLE:
+    if waiting is None or waiting.kind not in ONLY_PEOPLE:
         return None
     return f"{waiting.kind}: {waiting.text}" if waiting.text else waiting.kind
+
+
+def is_too_long(activity: Activity) -> bool:
+    """Whether a person was called because nothing fits into this session, and the next one would be as full."""
+    return activity.waiting is not None and activity.waiting.kind == TOO_LONG
 
 
 def is_owed(activity: Activity) -> bool:

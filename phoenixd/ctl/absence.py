@@ -8,7 +8,6 @@ import struct
 from pathlib import Path
 from typing import NamedTuple
 
-from phoenixd import remedies
 from phoenixd.api import exits
 from phoenixd.ctl import wire
 from phoenixd.ctl.refusal import refuse
@@ -21,6 +20,8 @@ from phoenixd.directories import (
     start_again,
 )
 from phoenixd.errors import ConfigurationError
+from phoenixd.remedies import Command, Remedy, Sentence
+from phoenixd.remedies import then as in_turn
 from phoenixd.runs import advice, living_shims
 
 MARK = "@phoenixd"
@@ -30,8 +31,8 @@ VARIABLES = (b"PHOENIX_SOCKET", b"PHOENIX_RUNTIME_DIR")
 """Those that name one place alone; see wire.sockets."""
 POINTER_LIMIT = 4096
 UNITS = (
-    ("/run/systemd/system", ".config/systemd/user/phoenixd.service", "systemctl --user start phoenixd"),
-    ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", "systemctl start phoenixd"),
+    ("/run/systemd/system", ".config/systemd/user/phoenixd.service", Command("systemctl --user start phoenixd")),
+    ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", Command("systemctl start phoenixd")),
 )
 
 
@@ -73,8 +74,7 @@ def absence(places: list[bytes], then: str = "") -> Absence:
         return _nothing_there(places, name)
     said = f"phoenixd does not answer. {living}" if living else "No agent runs, and phoenixd does not answer."
     why = f"{said}\nasked at {_names(places)}"
-    start = start_command(places)
-    return Absence(exits.UNREACHABLE, why, remedies.then(start, then) if then else start)
+    return Absence(exits.UNREACHABLE, why, in_turn(start_command(places), then))
 
 
 def _silent(places: list[bytes], pid: int, then: str) -> Absence:
@@ -83,8 +83,8 @@ def _silent(places: list[bytes], pid: int, then: str) -> Absence:
     why = f"{whose} is there, and answers nothing; its agents live on without it\nasked at {_names(places)}"
     if pid:
         why += f"\nwhere it waits stands at the end of its log after: kill -USR2 {pid}"
-    end = f"kill -9 {pid}" if pid else "end that process"
-    return Absence(exits.UNREACHABLE, why, remedies.then(remedies.then(end, start_command(places)), then))
+    end = Command(f"kill -9 {pid}") if pid else Sentence("end that process")
+    return Absence(exits.UNREACHABLE, why, in_turn(in_turn(end, start_command(places)), then))
 
 
 def _holder(place: bytes) -> int:
@@ -140,23 +140,24 @@ def listens(places: list[bytes]) -> bool:
     return connection is not None
 
 
-def start_command(places: list[bytes]) -> str:
+def start_command(places: list[bytes]) -> Remedy:
     """What starts the daemon of that place, or else the service where one is installed; the operator, for an agent."""
     if _named_by(places) is not None:
         return advice(_start_of(os.path.dirname(os.path.abspath(os.fsdecode(places[0])))))
     for running, unit, command in UNITS:
         if os.path.isdir(running) and os.path.exists(os.path.join(os.path.expanduser("~"), unit)):
             return advice(command)
-    return advice("phoenixctl up")
+    return advice(Command("phoenixctl up"))
 
 
-def _start_of(runtime: str) -> str:
+def _start_of(runtime: str) -> Remedy:
     """What starts the daemon that had this runtime directory, or a new one there."""
     try:
         state = _pointed(runtime, STATE_POINTER) or find_state_directory(os.environ)
-        return start_again(os.environ, Directories(_pointed(runtime, CONFIGURATION_POINTER), state, Path(runtime)))
+        directories = Directories(_pointed(runtime, CONFIGURATION_POINTER), state, Path(runtime))
+        return Command(start_again(os.environ, directories))
     except ConfigurationError as error:
-        return error.remedy
+        return Sentence(error.remedy)
 
 
 def _pointed(runtime: str, name: str) -> Path | None:

@@ -126,8 +126,8 @@ def start(command: Command) -> int:
         return refuse(exits.TIMED_OUT if owner.ending else exits.CONFLICT, owner.message, owner.remedy)
     except PhoenixdError as error:
         return refuse(exits.FAILED, error.message, error.remedy)
-    terminal = local_doctor.tmux()
-    if terminal.level == "problem":
+    terminal = local_doctor.terminal()
+    if not isinstance(terminal, str):
         why = f"{terminal.title}: {terminal.detail}" if terminal.detail else terminal.title
         return refuse(exits.FAILED, why, then(terminal.remedy, "phoenixctl up"))
     try:

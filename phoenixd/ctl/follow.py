@@ -66,9 +66,8 @@ def follow(command: Command, show: Callable[[str], None], *extra: str) -> int:
     return follow_named(command, lambda event, data: show(data), *extra)
 
 
-def follow_named(command: Command, show: Callable[[str, str], None], *extra: str) -> int:
-    """The same for frames that bear the name of an event."""
-    last: str | None = None
+def follow_named(command: Command, show: Callable[[str, str], None], *extra: str, last: str | None = None) -> int:
+    """The same for frames that bear the name of an event. last: the row of the journal after which it begins."""
     given = dict(command.given)
     stream = _open(command, given, last, extra)
     if stream is None:

@@ -8,8 +8,9 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from typing import NamedTuple
 
-from phoenixd import hidden, packages
+from phoenixd import hidden, packages, remedies
 from phoenixd.api import exits
 from phoenixd.api.finding import Finding
 from phoenixd.ctl import absence, calls
@@ -64,17 +65,32 @@ def _python() -> Finding:
 
 def tmux() -> Finding:
     """Whether there is one that agents can run in (F-TMUX-7)."""
+    found = terminal()
+    return Finding("ok", found) if isinstance(found, str) else Finding("problem", *found)
+
+
+class NoTerminal(NamedTuple):
+    """That agents cannot run in tmux here, and what helps."""
+
+    title: str
+    detail: str
+    remedy: remedies.Remedy
+
+
+def terminal() -> str | NoTerminal:
+    """What the tmux of this machine calls itself."""
     if shutil.which("tmux") is None:
-        return Finding("problem", "tmux is not installed", "every agent runs in it", packages.install_line("tmux"))
+        return NoTerminal("tmux is not installed", "every agent runs in it", packages.install_line("tmux"))
     try:
         said = subprocess.run(["tmux", "-V"], capture_output=True, text=True, timeout=5, check=False).stdout.strip()
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Finding("problem", "tmux does not run", str(error), "apt-get install --reinstall tmux")
+        return NoTerminal("tmux does not run", str(error), remedies.Command("apt-get install --reinstall tmux"))
     digits = "".join(letter if letter.isdigit() or letter == "." else " " for letter in said).split()
     version = tuple(int(part) for part in digits[0].split(".")[:2] if part) if digits else ()
     if version >= LOWEST_TMUX:
-        return Finding("ok", said)
-    return Finding("problem", f"{said or 'this tmux'} is too old", "3.2 is the lowest", "install tmux 3.2 or newer")
+        return said
+    title = f"{said or 'this tmux'} is too old"
+    return NoTerminal(title, "3.2 is the lowest", remedies.Sentence("install tmux 3.2 or newer"))
 
 
 def _directories() -> list[Finding]:

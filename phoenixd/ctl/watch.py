@@ -1,6 +1,7 @@
 """`status --watch`: status once, then a plain line for each change. No cursor moves, so readers and logs can follow.
 
-What changes is heard from the feed, which names agents that are gone and those that are not chosen any more.
+What changes is heard from the feed, which names agents that are gone and those that are not chosen any more. A death is
+a line of its own, by the row of the journal that tells it: who is back within a second has changed nothing else.
 """
 
 from __future__ import annotations
@@ -23,6 +24,10 @@ LOOKS = 5
 """How often the page is asked for, until nothing changes beside it."""
 SHOWN = ("incarnation", "group", "state", "activity", "waiting_for", "parked_until", "item")
 """What of a row is a change that is told; ages and counts are not."""
+DEATHS = frozenset({"death", "unstarted"})
+"""What an end means that is told. All others were asked for, or change the state, which says why."""
+AFTER = {"quarantine": "!", "stay": ".", "park": ".", "remove": "."}
+"""The sign of what follows on a death; a restart heals it."""
 
 
 def status(command: Command) -> int:
@@ -34,13 +39,20 @@ def status(command: Command) -> int:
     if not watches:
         return calls.call(command)
     watched = _Watched(command)
+    given: dict[str, Any] = {"select": select} if (select := _select(command)) else {}
+    asking = Command(command.words, calls.operation("follow_feed"), given, command.socket, command.as_json)
+    before = None if command.as_json else _newest_row(asking)
     found = watched.begin()
     if found not in (exits.OK, exits.CONDITION):
         return found
-    # The first frames are all that is there: what happened since the look is told, and once.
-    given: dict[str, Any] = {"select": select} if (select := _select(command)) else {}
-    asking = Command(command.words, calls.operation("follow_feed"), given, command.socket, command.as_json)
-    return follow_named(asking, watched.hear)
+    # The first frames are what is there, or what changed: what happened since the look is told, and once.
+    return follow_named(asking, watched.hear, last=before)
+
+
+def _newest_row(asking: Command) -> str | None:
+    """The newest row of the journal, after which each death is told; None where nobody can say."""
+    answer = calls.ask(asking, asking.operation, asking.given, as_json=True)
+    return str(json.loads(answer.body)["as_of"]["row"]) if answer is not None and answer.status < 400 else None
 
 
 def _select(command: Command) -> str:
@@ -56,6 +68,8 @@ class _Watched:
         self._told: dict[str, tuple[Any, ...]] = {}
         self._lines: dict[str, str] = {}
         """The line that would tell each agent as it was told: what it does not show is no reason to print it again."""
+        self._causes: dict[str, str] = {}
+        """The reason that the line of each agent's newest death gave: the line of its state need not say it again."""
         self._unheard: set[str] = set()
         """Agents that were there, and of which a daemon that begins to tell has not spoken yet."""
 
@@ -94,6 +108,8 @@ class _Watched:
                 if told != now:
                     self._told[body["name"]] = now
                     self._tell(body, is_another_run=told is not None and told[0] != now[0])
+            case "note":
+                self._note(body)
             case "gone":
                 self._leave(body["name"], "removed" if body["removed"] else "not chosen any more")
             case "beat":
@@ -103,8 +119,20 @@ class _Watched:
             case _:
                 pass
 
+    def _note(self, row: dict[str, Any]) -> None:
+        """Tell a death, and its cause, by what the journal's row establishes; in JSON `events -f` tells it."""
+        ends = [one for one in row["facts"] if one["name"] == "run_ended" and one["meaning"] in DEATHS]
+        if not ends or self._command.as_json:
+            return
+        name, end = seat_name(str(row["agent"])), ends[-1]
+        self._causes[name] = str(row["reason"])
+        run = f", incarnation {end['incarnation']}"
+        told = f"{AFTER.get(end['then'], SIGNS['healing'])} {name}  {row['reason']}{run}"
+        print(clean(f"{face.here().clock(time.time())} {told}"), flush=True)
+
     def _leave(self, name: str, how: str) -> None:
         self._lines.pop(name, None)
+        self._causes.pop(name, None)
         if self._told.pop(name, None) is not None:
             self._print({"name": name, "group": "resting", "state": how})
 
@@ -119,6 +147,8 @@ class _Watched:
             print(json.dumps(row), flush=True)
             return
         run = f", incarnation {row['incarnation']}" if is_another_run else ""
+        if row.get("reason") and row["reason"] == self._causes.get(row["name"]):
+            row = {**row, "reason": ""}
         print(clean(f"{face.here().clock(time.time())} {line(row, run)}"), flush=True)
 
 

@@ -4,25 +4,27 @@ from __future__ import annotations
 
 from shlex import quote
 
+from phoenixd.remedies import Command, Remedy, Sentence
+
 UNANSWERED = frozenset({"ENOTCONN", "ESTALE", "EIO", "EHOSTDOWN", "ETIMEDOUT", "ENODEV", "ENXIO"})
 """Errors of a file system that is not there any more, though its mount point is."""
 
 
-def remedy(cwd: str, failed: str, way: str, user: int) -> str:
-    """What to type in a shell, by the name of the error.
+def remedy(cwd: str, failed: str, way: str, user: int) -> Remedy:
+    """What to type in a shell, by the name of the error; a sentence only shows what is in the way.
 
     way: the file, link or closed directory in its way, if it is known.
     """
     made = f"mkdir -p {quote(cwd)}"
     if failed in UNANSWERED:
         # Who makes a directory there hides the loss of the mount. Which one it is, and from where, is what this says.
-        return f"findmnt --target {quote(cwd)}"
+        return Sentence(f"findmnt --target {quote(cwd)}")
     if failed == "ENOTDIR" and way:
-        return f"mv {quote(way)} {quote(f'{way}.aside')} && {made}"
+        return Command(f"mv {quote(way)} {quote(f'{way}.aside')} && {made}")
     if failed in ("ENOENT", "ELOOP") and way:
-        return f"rm {quote(way)} && {made}"
+        return Command(f"rm {quote(way)} && {made}")
     if failed == "ENOENT":
-        return made
+        return Command(made)
     if failed in ("EACCES", "EPERM") and way == cwd:
-        return f"chown {user} {quote(cwd)}"
-    return f"ls -ld {quote(way or cwd)}"
+        return Command(f"chown {user} {quote(cwd)}")
+    return Sentence(f"ls -ld {quote(way or cwd)}")

@@ -31,6 +31,8 @@ SUBAGENT_TOOLS = frozenset({"Task", "Agent"})
 BESIDE = frozenset({"command", "description", "timeout"})
 MAX_WORDS = 4096
 ID_LIMIT = 256
+LARGEST = 1 << 40
+"""Bytes that a prompt cannot have."""
 MOST_JOBS, JOB_LIMIT = 8, 2048
 MACHINE_PROMPT = "<task-notification>"
 """How a prompt begins that the CLI submits to itself about its background tasks."""
@@ -111,7 +113,12 @@ def hook_event(agent: str, incarnation: int, kind: str, payload: dict[str, Any],
         model=_words(payload, "model"),
         blocked=payload.get("blocked") is True,
         full_disks=full_disks(payload.get("full_disks")) if kind == "stop-failure" else (),
+        size=_size(payload.get("prompt_bytes")),
     )
+
+
+def _size(told: object) -> int:
+    return told if isinstance(told, int) and not isinstance(told, bool) and 0 < told < LARGEST else 0
 
 
 def full_disks(told: object) -> tuple[Disk, ...]:

@@ -152,11 +152,12 @@ class Declarations:
             configuration = await self._load()
             difference = self._compare(configuration)
             require_seats(difference.added)
+            planned = self._planned(difference, configuration)
             orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
-            return self._planned(difference, configuration)
+            return planned
 
     async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
         """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
@@ -181,7 +182,9 @@ class Declarations:
 
     def _planned(self, difference: config.Plan, configuration: config.Configuration) -> Planned:
         waiting = config.after_restart(self.began_with, configuration.settings)
-        return Planned(_changes(difference, configuration), waiting)
+        fleet = self.supervisor.fleet
+        settings = config.at_once(fleet.limits, fleet.jobs, fleet.clinic, configuration)
+        return Planned(_changes(difference, configuration), waiting, settings)
 
     def _compare(self, configuration: config.Configuration) -> config.Plan:
         return config.plan(declared(self.supervisor.fleet), configuration.agents)

@@ -14,7 +14,7 @@ import pytest
 
 from phoenixd.api import lineage as lineages
 from phoenixd.api import peers
-from phoenixd.api.known import Held, Known, hold
+from phoenixd.api.known import MOST, Held, Known, hold
 from phoenixd.api.peers import identify
 from tests.waiting import eventually_sync
 
@@ -31,9 +31,9 @@ shim.kill()
 
 
 @pytest.fixture
-def known(monkeypatch: pytest.MonkeyPatch) -> Known:
-    """A memory of the test's own."""
-    fresh = Known()
+def known(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Known:
+    """A memory of the test's own; a parameter is for how many it has room."""
+    fresh = Known(getattr(request, "param", MOST))
     monkeypatch.setattr(lineages, "KNOWN", fresh)
     monkeypatch.setattr("phoenixd.api.marks.KNOWN", fresh)
     return fresh
@@ -127,6 +127,7 @@ def test_what_the_terminal_server_starts_is_nobodys_and_is_not_remembered(
     assert known.servers == {process.pid}
 
 
+@pytest.mark.parametrize("known", [MOST, 1], indirect=True, ids=["room for both", "room for one"])
 def test_a_second_terminal_server_is_one_beside_a_first_that_was_kept_alive(
     known: Known, door: socket.socket, server: tuple[Any, int], tmp_path: Path
 ) -> None:
@@ -144,7 +145,13 @@ def test_a_second_terminal_server_is_one_beside_a_first_that_was_kept_alive(
             with connection:
                 found = identify(connection, shims, None, str(tmp_path / "agents"))
             assert found.unknown == lineages.OF_THE_TERMINAL
+        server[0].stdin.write("ask\n")
+        server[0].stdin.flush()
+        connection, _ = door.accept()
+        with connection:
+            found = identify(connection, {shim: "docs"}, None, str(tmp_path / "agents"))
 
+        assert found.unknown == lineages.OF_THE_TERMINAL, "the first one has no shim any more"
         assert known.servers == {server[0].pid, second.pid}
 
 
@@ -161,7 +168,7 @@ def test_what_was_remembered_ends_with_its_process(known: Known) -> None:
         known.add_outsider(held)
         server = hold(shell.pid, lambda: True)
         assert server is not None
-        known.add_server(server)
+        known.add_server(server, lambda: True)
         assert (known.is_outside(shell.pid), known.servers) == (True, {shell.pid})
         shell.kill()
         eventually_sync(lambda: not known.is_outside(shell.pid), 60, "it is forgotten")
@@ -185,6 +192,33 @@ def test_of_too_many_the_first_is_forgotten_with_its_descriptor() -> None:
 
     assert [known.is_outside(pid) for pid in (os.getpid(), os.getppid(), 1)] == [False, True, True]
     assert len(os.listdir("/proc/self/fd")) == before + 2
+
+
+def test_of_too_many_servers_none_is_forgotten_and_their_descriptors_are_bounded() -> None:
+    """What an agent starts in a server that was forgotten would be an operator's."""
+    known, alive = Known(most=2), set(range(1, 9))
+    before = len(os.listdir("/proc/self/fd"))
+    for number in sorted(alive):
+        known.add_server(Held(number, os.pidfd_open(os.getpid())), lambda number=number: number in alive)
+
+    assert known.servers == alive
+    assert len(os.listdir("/proc/self/fd")) == before + 2
+
+    alive -= {1, 3}
+    known.add_server(Held(2, os.pidfd_open(os.getpid())), lambda: 2 in alive)
+    assert known.servers == alive
+    assert len(os.listdir("/proc/self/fd")) == before + 2
+
+
+def test_a_server_that_is_held_no_longer_is_told_by_its_start_and_ends_with_its_process() -> None:
+    with subprocess.Popen(["sleep", "1000"]) as process:
+        found = lineages.stat_of(process.pid)
+        assert found is not None
+        there = [lineages._is_there(process.pid, found.start_time + later) for later in (0, 1)]
+        process.kill()
+
+    assert there == [True, False], "another process has its number"
+    assert not lineages._is_there(process.pid, found.start_time)
 
 
 def test_a_shim_whose_pid_is_anothers_later_is_looked_at_again() -> None:

@@ -15,7 +15,7 @@ from phoenixd.config.tables.agent import AgentTable
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
 from phoenixd.documents import entering
-from phoenixd.remedies import then
+from phoenixd.remedies import Command, Remedy, Sentence, then
 from tests.architecture.remedies import KEY, ROOT, SAMPLE, commands, remedies, texts
 
 OTHERS_OPTIONS = frozenset({"--help", "--version", "--reinstall"})
@@ -129,10 +129,17 @@ def options() -> Iterator[str]:
 @pytest.mark.parametrize(
     ("first", "told"),
     [
-        ("mkdir -p '/srv/my shop'", "mkdir -p '/srv/my shop' && phoenixctl start docs"),
-        ("sudo apt-get install -y tmux", "sudo apt-get install -y tmux && phoenixctl start docs"),
-        ("install tmux 3.2 or newer", "install tmux 3.2 or newer; then: phoenixctl start docs"),
+        (Command("mkdir -p '/srv/my shop'"), "mkdir -p '/srv/my shop' && phoenixctl start docs"),
+        (Command("sudo apt-get install -y tmux"), "sudo apt-get install -y tmux && phoenixctl start docs"),
+        (Command("podman start shop"), "podman start shop && phoenixctl start docs"),
+        (Sentence("install tmux 3.2 or newer"), "install tmux 3.2 or newer; then: phoenixctl start docs"),
+        (Sentence("kill it by its pid"), "kill it by its pid; then: phoenixctl start docs"),
     ],
 )
-def test_two_steps_are_one_line_for_a_shell_where_the_first_is_one(first: str, told: str) -> None:
-    assert then(first, "phoenixctl start docs") == told
+def test_two_steps_are_one_line_for_a_shell_where_the_first_is_one_whatever_its_first_word(
+    first: Remedy, told: str
+) -> None:
+    both = then(first, "phoenixctl start docs")
+    assert both == told
+    assert then(both, "phoenixctl status").startswith(f"{told}{' &&' if isinstance(first, Command) else ';'}")
+    assert then(first, "") is first

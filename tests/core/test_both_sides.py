@@ -50,7 +50,9 @@ from tests.core.handing import FACTS, HASH, WORD, HandoffStory, orchestrator
 from tests.core.story import EPOCH, Story, claude, spec
 
 NOW = Moment(10_000.0, EPOCH, 0.5)
-WORKS = Story(claude()).works().agent
+STORY = Story(claude()).works()
+STORY.hook("tool-end", tool="Bash")
+WORKS = STORY.agent
 RUN, ACTIVITY = WORKS.run, WORKS.activity
 assert RUN is not None
 assert ACTIVITY is not None

@@ -223,6 +223,7 @@ def test_the_limit_of_an_account_is_one_case_of_all_its_agents() -> None:
 
 def test_a_full_context_comes_back_fresh(story: Story) -> None:
     """C24, F-CL-4: the rule that ends such a session is noted as what was done."""
+    story.hook("tool-end", tool="Bash")
     story.hook("stop-failure", error="invalid_request", text="Prompt is too long")
     assert case(story).cause == "context_length_exceeded"
     story.exited(signal=15)

@@ -207,6 +207,7 @@ def test_plain_max_output_tokens_spoils_no_session_and_a_window_that_is_exceeded
     assert isinstance(story.state, Running)
 
     story = Story(claude()).works()
+    story.hook("tool-end", tool="Bash")
     said = {"error": "max_output_tokens", "last_assistant_message": "API Error: something new"}
     story.tell(hook_event("a", 1, "stop-failure", said, story.wall))
     told(story, "window")

@@ -20,7 +20,11 @@ EXCEEDED = {"error": "max_output_tokens", "last_assistant_message": "API Error: 
 
 
 def working(kind: Kind = Kind.RESIDENT, **changes: Any) -> Story:
-    return Story(claude(kind=kind, **changes)).works()
+    """In its second turn: what fills its context is its own work."""
+    story = Story(claude(kind=kind, **changes)).works()
+    story.hook("stop")
+    story.hook("prompt-submit", text="Go on.")
+    return story
 
 
 def filled(story: Story, tokens: int, window: int = 200_000) -> None:

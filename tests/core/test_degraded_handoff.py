@@ -29,12 +29,15 @@ def working(**changes: Any) -> HandoffStory:
     given = {"project": "shop", "context": ContextRules(predict=False), **changes}
     story = HandoffStory(orchestrator(**given))
     story.works()
+    story.hook("stop")
+    story.hook("prompt-submit", text="Go on.")
     return story
 
 
 def refused(story: HandoffStory, name: str = "", said: dict[str, str] | None = None) -> None:
-    """What was asked of it is refused, for nothing more fits into its context."""
+    """After a call, what was asked of it is refused, for nothing more fits into its context."""
     agent = story.fleet.agents[name or story.seat.holder]
+    story.tell(hook_event(agent.name, agent.incarnation, "tool-end", {"tool_name": "Read"}, story.wall))
     story.tell(hook_event(agent.name, agent.incarnation, "stop-failure", said or TOO_LONG, story.wall))
 
 

@@ -262,7 +262,9 @@ class SeatMachine(RuleBasedStateMachine):
         runs = isinstance(state, Running) or (isinstance(state, Starting) and state.run.pid is not None)
         is_running = runs and agent.incarnation == process.incarnation
         self.tell(hook_event(name, process.incarnation, "stop-failure", TOO_LONG, self.wall))
-        if is_running and agent.session is not None:
+        after = self.fleet.agents.get(name)
+        is_called = after is not None and isinstance(after.state, Running)
+        if is_running and agent.session is not None and not is_called:
             self.full.add(agent.session.session_id)
 
     @rule(

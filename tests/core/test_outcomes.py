@@ -79,6 +79,7 @@ class Told(Story):
 
     def fills(self) -> Told:
         """A turn fails, since the context is full; its session is spoiled, and its run is ended."""
+        self.calls()
         self.hook("stop-failure", error="invalid_request", text=FULL)
         self.exited(signal=15)
         return self

@@ -199,6 +199,20 @@ async def test_watch_tells_people_without_moving_a_cursor(live: Live, daemon: Fa
         assert without_time(told.decode()).startswith("! docs  running, waiting, permission (Bash npm publish)  #")
 
 
+async def test_watch_tells_a_death_and_its_cause_before_what_follows(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    daemon.declare("docs")
+    async with running(live, home, ["status", "--watch"]) as (lines, _):
+        assert b"1 of 1 alive" in await lines.readline()
+        daemon.die("docs")
+        told = b""
+        while b"died" not in told:
+            told = await lines.readline()
+    assert without_time(told.decode()).startswith("~ docs  died, ")
+    assert told.rstrip().endswith(b", incarnation 1")
+
+
 async def test_watch_waits_for_what_is_to_match_and_a_name_that_nobody_has_is_a_slip(
     live: Live, daemon: FakeDaemon, home: Path, ctl: Ctl
 ) -> None:

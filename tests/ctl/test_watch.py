@@ -95,3 +95,63 @@ def test_a_line_says_the_state_and_the_run_once(
     watched.hear("agent", json.dumps({**ROW, **row}))
 
     assert capsys.readouterr().out.strip().endswith(f" . docs  {told}")
+
+
+def died(reason: str, meaning: str = "death", then: str = "restart", agent: str = "docs") -> str:
+    """A row of the journal that tells the end of a run, as the feed sends it."""
+    end = {"name": "run_ended", "incarnation": 1, "meaning": meaning, "then": then, "cause": "exit"}
+    return json.dumps({"agent": agent, "reason": reason, "facts": [{"name": "asked"}, end]})
+
+
+def heard(capsys: pytest.CaptureFixture[str], *frames: tuple[str, str], as_json: bool = False) -> list[str]:
+    watched = _Watched(Command(("status",), calls.operation("list_agents"), {}, None, as_json))
+    watched.hear("agent", json.dumps({**ROW, **WORKS}))
+    capsys.readouterr()
+    for event, data in frames:
+        watched.hear(event, data)
+    lines = capsys.readouterr().out.splitlines()
+    return lines if as_json else [line.partition(" ")[2] for line in lines]
+
+
+WORKS = {"state": "running", "activity": "working", "group": "working", "reason": "ready"}
+CAUSE = "died, signal 9 after 12 s; resume, at once"
+
+
+def test_a_death_and_its_cause_are_a_line_although_the_agent_is_back_within_a_second(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    back = json.dumps({**ROW, **WORKS, "incarnation": 2})
+    assert heard(capsys, ("note", died(CAUSE)), ("agent", back)) == [
+        f"~ docs  {CAUSE}, incarnation 1", "* docs  running, working, incarnation 2"
+    ]  # fmt: skip
+
+
+def test_the_line_of_the_state_after_a_death_does_not_say_the_cause_again(capsys: pytest.CaptureFixture[str]) -> None:
+    waits = json.dumps({**ROW, "state": "backing_off", "group": "healing", "reason": CAUSE})
+    assert heard(capsys, ("note", died(CAUSE)), ("agent", waits)) == [
+        f"~ docs  {CAUSE}, incarnation 1", "~ docs  backing off"
+    ]  # fmt: skip
+    assert heard(capsys, ("agent", waits)) == [f"~ docs  backing off, {CAUSE}"]
+
+
+@pytest.mark.parametrize(
+    ("meaning", "then", "sign"),
+    [
+        ("unstarted", "restart", "~"), ("death", "quarantine", "!"), ("death", "stay", "."), ("asked", "restart", ""),
+        ("finished", "stay", ""), ("iteration", "restart", ""), ("recycled", "restart", ""), ("limit", "park", ""),
+    ],
+)  # fmt: skip
+def test_of_the_ends_of_runs_deaths_are_told_with_the_sign_of_what_follows(
+    meaning: str, then: str, sign: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    told = heard(capsys, ("note", died("why", meaning, then, "docs-g2")))
+    assert told == ([f"{sign} docs  why, incarnation 1"] if sign else [])
+
+
+def test_a_row_of_the_fleet_and_one_of_no_end_are_no_death(capsys: pytest.CaptureFixture[str]) -> None:
+    fleet = json.dumps({"agent": None, "reason": "watched", "facts": [{"name": "watch_began", "since": 0.0}]})
+    assert heard(capsys, ("note", fleet), ("note", json.dumps({"agent": "docs", "reason": "x", "facts": []}))) == []
+
+
+def test_in_json_rows_alone_are_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    assert heard(capsys, ("note", died(CAUSE)), as_json=True) == []

@@ -9,13 +9,15 @@ from pathlib import Path
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests.config.test_plan import IN_FORCE, SAMPLES
+from tests.waiting import eventually_sync
 
 AGENT = '[agent.late]\nargv = ["sleep", "1000"]\nharness = "command"\nautostart = false\ncwd = "/"\n'
 
 
 def test_a_configuration_directory_that_is_made_later_is_found_by_plan_and_apply(stage: Stage, short_tmp: Path) -> None:
     stage.up()
-    assert json.loads(stage.ask("plan", "--json")) == {"changes": [], "after_restart": []}
+    assert json.loads(stage.ask("plan", "--json")) == {"changes": [], "settings": [], "after_restart": []}
 
     os.makedirs(short_tmp / "config" / "phoenixd")
     (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text(AGENT)
@@ -33,13 +35,88 @@ def test_settings_of_the_daemons_own_wait_for_its_restart_and_plan_and_apply_say
     os.makedirs(short_tmp / "config" / "phoenixd")
     (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text('[alerts]\ncommand = ["/bin/true"]\n')
     for verb in ("plan", "apply"):
-        assert json.loads(stage.ask(verb, "--json")) == {"changes": [], "after_restart": ["alerts.command"]}
+        assert json.loads(stage.ask(verb, "--json")) == {
+            "changes": [],
+            "settings": [],
+            "after_restart": ["alerts.command"],
+        }
         assert "phoenixctl down && phoenixctl up" in stage.ask(verb)
 
     stage.ask("down")
     stage.up()
 
-    assert json.loads(stage.ask("plan", "--json")) == {"changes": [], "after_restart": []}
+    assert json.loads(stage.ask("plan", "--json")) == {"changes": [], "settings": [], "after_restart": []}
+
+
+def test_plan_says_of_each_setting_under_a_living_daemon_whether_apply_puts_it_in_force(
+    stage: Stage, short_tmp: Path
+) -> None:
+    """What the fleet goes by is compared, so a second plan tells what the first apply has done."""
+    stage.up()
+    place = short_tmp / "config" / "phoenixd" / "phoenixd.toml"
+    os.makedirs(place.parent)
+    wrong = []
+    for table, keys in SAMPLES.items():
+        for key, value in keys.items():
+            place.write_text(f"[{table}]\n{key} = {in_toml(value)}\n")
+            name = [f"{table}.{key}"]
+            applied, waits = (name, []) if table in IN_FORCE else ([], name)
+            for verb in ("plan", "apply"):
+                told = json.loads(stage.ask(verb, "--json"))
+                if (told["settings"], told["after_restart"]) != (applied, waits):
+                    wrong.append((verb, told))
+            told = json.loads(stage.ask("plan", "--json"))
+            if (told["settings"], told["after_restart"]) != ([], waits):
+                wrong.append(("plan again", told))
+            place.write_text("")
+            stage.ask("apply")
+
+    assert wrong == []
+    assert "agree; nothing to do" in stage.ask("plan")
+
+
+def in_toml(value: object) -> str:
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{key} = {json.dumps(one)}" for key, one in value.items()) + "}"
+    return json.dumps(value)
+
+
+def test_a_program_for_alerts_is_asked_from_the_daemons_next_start_on_as_plan_says(
+    stage: Stage, short_tmp: Path
+) -> None:
+    stage.up()
+    told = short_tmp / "told"
+    os.makedirs(short_tmp / "config" / "phoenixd")
+    command = json.dumps(["sh", "-c", f"cat >> {told}"])
+    (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text(f"[alerts]\ncommand = {command}\n")
+    assert "alerts.command: in force after a restart" in stage.ask("apply")
+    quarantined(stage, "one")
+
+    stage.ask("down")
+    stage.up()
+    quarantined(stage, "two")
+
+    eventually_sync(lambda: told.exists() and "two" in told.read_text(), 60, "the program was told of the second")
+    assert '"agent": "one"' not in told.read_text()
+
+
+def quarantined(stage: Stage, name: str) -> None:
+    """An alert is raised of an agent whose command does not exist."""
+    stage.ask("add", name, "--cwd", "/", "--", "/nonexistent/program")
+    stage.ask("start", name)
+    eventually_sync(lambda: stage.row(name)["state"] == "quarantined", 60, f"{name} is given up")
+
+
+def test_what_apply_puts_in_force_is_told_in_words(stage: Stage, short_tmp: Path) -> None:
+    stage.up()
+    os.makedirs(short_tmp / "config" / "phoenixd")
+    (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text("[fleet]\nmax_starting = 3\n[jobs]\nat_once = 7\n")
+    assert stage.ask("plan").splitlines() == [
+        "fleet.max_starting, jobs.at_once: in force once it is applied, for the whole fleet", "",
+        "do it: phoenixctl apply",
+    ]  # fmt: skip
+    assert stage.ask("apply").splitlines()[0] == ("fleet.max_starting, jobs.at_once: in force now, for the whole fleet")
+    assert "nothing to do" in stage.ask("plan")
 
 
 @pytest.mark.slow

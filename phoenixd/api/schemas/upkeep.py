@@ -30,7 +30,7 @@ UPKEEP: dict[str, Schema] = {
     "Change": an_object(
         {"agent": STRING, "action": words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
     ),
-    "Plan": an_object({"changes": a_list(ref("Change")), "after_restart": a_list(STRING)}),
+    "Plan": an_object({"changes": a_list(ref("Change")), "settings": a_list(STRING), "after_restart": a_list(STRING)}),
     "Found": an_object(
         {
             "agent": AGENT_NAME,

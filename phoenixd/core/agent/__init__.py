@@ -39,6 +39,8 @@ class Agent:
     crashes: tuple[Instant, ...] = ()
     short_runs: int = 0
     """Runs in a row that lived under the productive limit."""
+    dead_ends: int = 0
+    """Sessions in a row that were full after some calls, and before a turn of theirs came to its end."""
     restarts: int = 0
     hooks_seen: bool = False
     last_exit: LastExit | None = None

@@ -12,6 +12,9 @@ from phoenixd.core.merit import Merit, Proof
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.words import Occasion
 
+Achieved = Literal["nothing", "calls", "turn"]
+"""What was done in a session. calls: its main thread called a tool. turn: a turn came to its end."""
+
 
 class Mode(StrEnum):
     """How a run began."""
@@ -67,6 +70,8 @@ class Run:
     """The harness reported the prompt that this run was started with."""
     opening: str = ""
     """The message that types the prompt of this run, for a program that is told it by paste, until it arrived."""
+    prompt_bytes: int = 0
+    """How long the newest prompt of its main thread is; 0 where nothing has told."""
     evidence: bool = False
     """The main thread did something in this run: a prompt, a tool, a record in the transcript."""
     hook_seq: int = 0
@@ -103,6 +108,10 @@ class Session:
     turn_open: bool = False
     """Whether a turn was open when the newest run of it ended."""
     hangs: int = 0
+    achieved: Achieved = "turn"
+    """The most that was done in it; of a session that was not seen from its start nobody knows, and it is trusted."""
+    may_be_over: bool = False
+    """A turn of it ended by the word of a CLI that says the same where the API refused it; what follows tells."""
 
 
 OOM_WORDS = {

@@ -17,6 +17,17 @@ KINDS: tuple[AlertKind, ...] = (
         is_question=True,
     ),
     AlertKind(
+        "too long",
+        (
+            "the first prompt of a session was refused as too long, or three sessions in a row were full before a turn "
+            "came to its end: a further session would be as full ([why]"
+            "(watch-the-context.md#when-a-session-is-full-as-it-begins))"
+        ),
+        "the next prompt, or its run has ended",
+        cures.is_closed,
+        is_question=True,
+    ),
+    AlertKind(
         "answer cut",
         (
             "an answer was cut at its end, by the output limit or by a stream that ended too early: again after the "

@@ -42,7 +42,7 @@ from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import enter, keep, open_item, park
-from phoenixd.core.waiting import FAILED_TURN, is_owed, refusal
+from phoenixd.core.waiting import FAILED_TURN, is_owed, is_too_long, refusal
 
 SIGKILL = 9
 
@@ -213,6 +213,8 @@ def _ended(
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
     )
     closed = leftover.after(closed, state, now)
+    if closed.session is not None and closed.session.spoiled is None and is_too_long(state.activity):
+        closed = replace(closed, session=replace(closed.session, spoiled="nothing more fits into it"))
     if isinstance(state, Stopping) and state.then is Afterwards.REMOVE:
         return Decision(closed, (Release(agent.name),), "removed", removed=True)
     if isinstance(state, Stopping) and state.then is Afterwards.STAY:

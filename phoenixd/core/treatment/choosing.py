@@ -16,12 +16,13 @@ from phoenixd.core.handoff import triggers
 from phoenixd.core.moment import Instant
 from phoenixd.core.resonance import restoring
 from phoenixd.core.spec import Kind
+from phoenixd.core.transitions import TOO_LONG
 from phoenixd.core.treatment.authority import AGENT_PERIOD, FLEET_PERIOD, Caps
 from phoenixd.core.treatment.case import Case, Cases, Noticed
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.core.treatment.words import Treatment
 
-ASKS = frozenset({"failed turn", "login", "billing", "answer cut"})
+ASKS = frozenset({"failed turn", "login", "billing", "answer cut", TOO_LONG})
 """Items by which a person is asked about a failure."""
 SURE = 0.75
 """The confidence from which on more is done on a diagnosis than to tell the next run the facts."""
