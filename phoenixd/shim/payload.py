@@ -94,6 +94,10 @@ MOST_JOBS, JOB_LIMIT = 8, 2048
 OVER = frozenset({"completed", "failed", "killed", "stopped"})
 
 
+# Claude Code 2.1.330 and newer puts what was pasted in several lines between tags; both have four digits of the session.
+PASTED, PASTED_END = '<pasted_content id="', '</pasted_content id="'
+
+
 class Part(dict):  # type: ignore[type-arg]
     """What was kept of a tool's input that was too large to be kept whole."""
 
@@ -113,6 +117,8 @@ def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
         kept.setdefault(SAID_LAST, said)
     prompt = payload.get("prompt")
     if isinstance(prompt, str):
+        prompt = as_sent(prompt)
+        kept["prompt"] = cut(prompt, TEXT_LIMITS["prompt"] // divisor)
         content = prompt.encode("utf-8", "replace")
         kept["prompt_sha256"] = sha256(content).hexdigest()
         kept["prompt_bytes"] = len(content)
@@ -132,6 +138,27 @@ def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
     if isinstance(tool_input, dict):
         kept["tool_input"] = _trim_tool_input(tool_input, divisor)
     return kept
+
+
+def as_sent(prompt: str) -> str:
+    """A prompt without the tags that its CLI put around what was pasted, and without the line breaks that are theirs."""
+    pieces: list[str] = []
+    taken = look = 0
+    while (begin := prompt.find(PASTED, look)) >= 0:
+        look = begin + len(PASTED)
+        name, body = prompt[look : look + 4], look + len('0000">\n')
+        if prompt[look + 4 : body] != '">\n' or name.strip("0123456789abcdef"):
+            continue
+        close = f'\n{PASTED_END}{name}">'
+        # Where nothing was pasted, one line break ends the opening tag and begins the closing one.
+        end = prompt.find(close, body - 1)
+        if end < 0:
+            break  # Each further tag could cost a look through all the rest.
+        pieces += [prompt[taken:begin].removesuffix("\n").removesuffix("\n"), prompt[body:end]]
+        taken = look = end + len(close)
+        for _ in range(2):
+            taken += prompt.startswith("\n", taken)
+    return "\n\n".join(filter(None, (*pieces, prompt[taken:]))) if pieces else prompt
 
 
 def asked(hook_input: dict[str, Any]) -> str | None:

@@ -36,6 +36,8 @@ BEAT = 15.0
 FOLDED = 65.0
 """Seconds after which all documents were looked over once. What heartbeats alone tell is written each five minutes: a
 span of one may lack its share."""
+SHORTEST = 20.0
+"""Seconds of an idle span whose figure counts; a quick one is a sign that all of it runs."""
 
 
 @dataclass(slots=True)
@@ -174,7 +176,8 @@ def idle(runners: list[Runner], seconds: float, longest: float = 120.0) -> None:
         settle(runner, longest)
         peer.beat(runner.names)
     if ours:
-        time.sleep(min(FOLDED, seconds))
+        # In a span that is shorter than this, the documents of that round would be half of what is counted.
+        time.sleep(FOLDED if seconds >= SHORTEST else seconds)
     for runner, _ in ours:
         settle(runner, longest)
     before, began = _costs(running), time.monotonic()

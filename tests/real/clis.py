@@ -48,7 +48,8 @@ class Claude(ClaudeCli, Contracted):
         return bash(command)
 
     def ask_first(self) -> None:
-        self.settings = {}
+        # What 2.1.332 takes for its default asks nobody.
+        self.settings = {"permissions": {"defaultMode": "default"}}
 
 
 class Codex(CodexCli, Contracted):

@@ -151,6 +151,22 @@ def test_the_newer_ones_auto_mode_that_can_check_nothing_waits_for_a_person(newe
     until_asked(newer)
 
 
+def test_what_is_sent_in_several_lines_is_told_as_delivered_though_the_newer_one_puts_it_between_tags(
+    newer: ClaudeStage,
+) -> None:
+    newer.up()
+    newer.asked()
+    newer.until_idle()
+    lines = "First the till.\n\nThen:\n- the shelf\n- the door"
+
+    sent = newer.send(lines)
+
+    assert sent.returncode == 0, sent.stderr
+    assert "pasted_content" in newer.asked("First the till").text
+    row = newer.until_idle()
+    assert row["task"] == " ".join(lines.split())
+
+
 def test_what_the_newer_one_suggests_after_a_turn_that_failed_keeps_no_text_out(newer: ClaudeStage) -> None:
     """It stands in the input line like something typed, and the agent would never be told to go on."""
     newer.scenario.add(Step(error=Rejection(529, "overloaded_error", "Overloaded"), match="docs/plan.md", times=4))

@@ -42,11 +42,15 @@ class RecordedRequest:
 
     @property
     def text(self) -> str:
-        """What the newest user message says: prompts and tool results, without the CLI's own reminders."""
+        """What the newest user message says: prompts and tool results, without the CLI's own reminders.
+
+        Of reminders alone it is these: Claude Code 2.1.330 and newer say in one why a turn may not end.
+        """
         for message in reversed(self.body.get("messages", [])):
             if message.get("role") == "user":
-                parts = [p for p in _texts(message.get("content")) if not p.startswith("<system-reminder>")]
-                return "\n".join(parts)
+                texts = _texts(message.get("content"))
+                parts = [text for text in texts if not text.startswith("<system-reminder>")]
+                return "\n".join(parts or texts)
         return ""
 
     @property

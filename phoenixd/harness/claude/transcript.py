@@ -40,6 +40,7 @@ from phoenixd.documents.transcript import (
 )
 from phoenixd.harness.claude import deeds
 from phoenixd.planting import is_ours
+from phoenixd.shim.payload import as_sent
 
 SYNTHETIC = "<synthetic>"
 INTERRUPTED = "[Request interrupted by user"
@@ -255,7 +256,7 @@ def _from_user(found: Table, at: float | None) -> Record | None:
     if words.startswith(INTERRUPTED):
         return Record("system", at, _named(found, (TurnEnded("interrupted", at),)))
     if _is_a_persons(found, words):
-        return Record("prompt", at, _named(found, (Prompted(words, at),)))
+        return Record("prompt", at, _named(found, (Prompted(as_sent(words), at),)))
     # What a command prints begins no turn; what the CLI tells itself does.
     begins = _MACHINE_MADE.match(words) is None or words.lstrip().startswith("<task-notification")
     begun: tuple[Fact, ...] = (TurnBegan(),) if begins else ()
@@ -293,7 +294,7 @@ def _queued_text(found: Table) -> str | None:
     if attached.get("type") != "queued_command" or attached.get("commandMode") not in (None, "prompt"):
         return None
     words = _words(attached.get("prompt"))
-    return words if words is not None and _is_a_persons(attached, words) else None
+    return as_sent(words) if words is not None and _is_a_persons(attached, words) else None
 
 
 def _words(content: Any) -> str | None:
@@ -330,4 +331,6 @@ def _told(found: Table, at: str | None) -> list[Piece]:
         return pieces
     if found.get("isCompactSummary") is True:
         return [Piece("assistant", prompt, at)]
-    return [Piece("user", prompt, at)] if prompt.startswith(INTERRUPTED) or _is_a_persons(found, prompt) else []
+    if not prompt.startswith(INTERRUPTED) and not _is_a_persons(found, prompt):
+        return []
+    return [Piece("user", as_sent(prompt), at)]

@@ -222,3 +222,11 @@ def test_the_codes_of_a_failure_stand_apart_from_the_words_that_people_read() ->
     assert told is not None
     assert told.codes == ("odd_type", "odd_error", "request_too_large", "exceed_context_size_error")
     assert "zu lang" not in told.text
+
+
+def test_a_prompt_that_was_pasted_is_told_without_the_tags_of_2_1_330() -> None:
+    """A text of several lines that phoenixd sent is found by its words, and a brief shows them as they were sent."""
+    tagged = '\n\n<pasted_content id="02d8">\n1. one\n\n> two\n</pasted_content id="02d8">\n'
+    assert prompts_in(prompt(tagged)) == ["1. one\n\n> two"]
+    said = claude_transcript.said(prompt(tagged).strip())
+    assert said is not None and [piece.text for piece in said.pieces] == ["1. one\n\n> two"]
