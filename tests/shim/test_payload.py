@@ -30,7 +30,7 @@ def test_a_prompt_without_such_tags_stays_as_it_is(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "prompt, sent",
+    ("prompt", "sent"),
     [
         ("Look:" + tagged("a\nb"), "Look:\n\na\nb"),
         ("Look:" + tagged("a\nb") + "\nand say why", "Look:\n\na\nb\n\nand say why"),
