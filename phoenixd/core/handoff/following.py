@@ -50,6 +50,7 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
     """Begin a handoff of a seat that has none under way."""
     started = machine.begin(seat.name, seat.project, seat.generation, seat.handoff, trigger, why, by, now)
     if (last := seat.handoff) is not None:
+        last = letters.passed_on(last)
         started = replace(
             started, letters=last.letters, posted=last.posted, posted_to=last.posted_to, posted_run=last.posted_run,
             owed=late.owed(last),
@@ -101,6 +102,9 @@ def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
         move = machine.advance(
             handoff, old, new, holder.spec.handoff, freezing.way_to_tell(old), _waits(found.fleet), now
         )
+        if move is None and handoff.step is states.Step.ROLLBACK and not handoff.again:
+            # The predecessor holds the seat afterwards, whatever its successor's end takes.
+            return letters.deliver(found, seat, event, now)
         if move is None:
             return _kept_from_much(found, handoff, now) if handoff.is_before_fence else found
         found = taken(found, move, now)

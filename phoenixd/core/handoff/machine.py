@@ -243,4 +243,4 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     over = handoff if handoff.is_back_by_order else replace(handoff, rollbacks=handoff.rollbacks + 1)
-    return Move(ended(over, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", down or unfrozen)
+    return Move(ended(over, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", (*down, *unfrozen))

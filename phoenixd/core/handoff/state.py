@@ -92,8 +92,8 @@ class Handoff:
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. recalled: somebody ordered
     the rollback. again: once rolled back, it begins anew; rounds: for which time. why_back: why it is rolled back.
-    called_off: the predecessor was told to go on, as far as it could be. lingers: the generation that is to go cannot
-    be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to date
+    called_off: the word to go on was told to the predecessor, or waits for it. lingers: the generation that is to go
+    cannot be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to date
     in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an ack has
     to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
