@@ -93,9 +93,9 @@ class Handoff:
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. recalled: somebody ordered
     the rollback. again: once rolled back, it begins anew; rounds: for which time. why_back: why it is rolled back.
     called_off: the word to go on was told to the predecessor, or waits for it. lingers: the generation that is to go
-    cannot be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to date
-    in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an ack has
-    to quote, by name. opening: the successor's first prompt.
+    cannot be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to
+    date in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an
+    ack has to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
