@@ -46,7 +46,7 @@ def begin(
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
         deadline=now.at + SAYING, rollbacks=failed, previous_session=session,
-        degraded=degraded,
+        degraded=degraded, spaced_before=last.spaced_from if last is not None else None,
     )  # fmt: skip
 
 

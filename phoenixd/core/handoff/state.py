@@ -104,6 +104,7 @@ class Handoff:
     tokens: what a model took that worded the project's files, tries that came to nothing included.
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
+    spaced_before: since when the spacing counted as it began. waits: of which one after it was told that it waits.
     """
 
     id: str
@@ -157,6 +158,8 @@ class Handoff:
     addendum: Literal["", "asked", "made"] = ""
     owed: tuple[OwedAddendum, ...] = ()
     tokens: int = 0
+    spaced_before: Instant | None = None
+    waits: str = ""
 
     @property
     def successor(self) -> int:
@@ -171,6 +174,16 @@ class Handoff:
     def is_back_by_order(self) -> bool:
         """Whether it is rolled back because somebody ordered that, or stopped the seat: no failure of anything."""
         return self.recalled or self.stays
+
+    @property
+    def spaced_from(self) -> Instant | None:
+        """Since when the spacing to the next one counts that begins by itself.
+
+        What an operator stopped, or began and called off, was no handoff. One that had begun by itself and was called
+        off is not to begin again in the same moment.
+        """
+        was_none = self.stays or (self.recalled and self.trigger == "operator")
+        return self.spaced_before if self.step is Step.ROLLED_BACK and was_none else self.ended
 
     @property
     def is_before_fence(self) -> bool:
