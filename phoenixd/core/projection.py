@@ -22,7 +22,8 @@ from phoenixd.core.mutes import state as muting
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.seat import finding
-from phoenixd.core.seat.state import Seat, project_of
+from phoenixd.core.seat.names import generation_name
+from phoenixd.core.seat.state import project_of
 from phoenixd.core.sight import ARGUMENT_LIMIT, NOTHING, Attached, Cost, Doing, Sight, Words
 from phoenixd.core.spec import Kind
 
@@ -102,6 +103,13 @@ class Row:
         return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
 
     @property
+    def asked_at(self) -> str:
+        """At whose terminal stands what it asks: a seat's successor has one of its own."""
+        item = self.item
+        of_holder = (self.name, generation_name(self.name, self.generation or 1))
+        return self.name if item is None or item.left or item.agent in of_holder else item.agent
+
+    @property
     def at_step(self) -> str:
         """The step alone, for who says already of what it is one."""
         return (self.step or "").rpartition(": ")[2]
@@ -163,18 +171,16 @@ def row_of(
         state=state,
         group="healing" if heals else one.group,
     )
-    others = [] if finding.is_other(fleet, agent) else _heard_of(fleet, seat)
+    others = () if finding.is_other(fleet, agent) else finding.heard_of(fleet, seat)
     if not any(other.items or other.alerts for other in others):
         return one
     items = (*(item for other in others for item in other.items), *one.items)
     raised = (*(alert for other in others for alert in other.alerts), *one.alerts)
     needs = any(group(other) == "needs_you" for other in others)
+    asks = next((other.activity.waiting for other in others if other.activity and other.activity.waiting), None)
+    if asks is not None and one.activity != "waiting":
+        one = replace(one, activity="waiting", waiting_for=_waiting_for(asks))
     return replace(one, items=items, alerts=raised, group="needs_you" if needs else one.group)
-
-
-def _heard_of(fleet: Fleet, seat: Seat) -> list[Agent]:
-    """The generations beside the holder whose words count: what is fenced asks for nothing any more."""
-    return [agent for agent in finding.others(fleet, seat) if agent.spec.generation > seat.fenced]
 
 
 def row(

@@ -157,3 +157,24 @@ async def test_the_alert_of_a_handoff_says_the_word_once(live: Live, boss: FakeD
     (alert,) = following._alerts(boss.state.agents["boss"], over)
 
     assert alert.text.startswith(f"{over.id} was rolled back: no ack within 5 min. ")
+
+
+async def test_e80_what_a_successor_asks_leads_to_its_own_terminal_and_is_waited_for_by_nobody(
+    live: Live, boss: FakeDaemon
+) -> None:
+    boss.report("boss")
+    boss.hook("boss", "prompt-submit", text="Go on.")
+    boss.hook("boss", "stop")
+    boss.wait("boss-g2", text="phoenixctl handoff ack")
+
+    page = (await live.ask("GET", "/v1/agents", text=True)).text
+    assert "phoenixctl attach boss-g2" in page, page
+    row = (await live.ask("GET", "/v1/agents")).json["agents"][0]
+    assert (row["name"], row["activity"], row["group"]) == ("boss", "waiting", "needs_you")
+    (item,) = (await live.ask("GET", "/v1/inbox")).json["items"]
+    found = await live.ask("GET", "/v1/inbox/boss")
+    assert (found.status, found.json.get("item", {}).get("id")) == (200, item["id"]), found.text
+    idle = await live.ask("GET", "/v1/agents/boss/wait?for=idle&timeout=0.01s")
+    assert (idle.exit, idle.json["needs_person"]) == (6, True)
+    assert "phoenixctl attach boss-g2" in idle.json["message"]
+    assert (await live.ask("GET", "/v1/agents/boss/wait?for=waiting&timeout=0.01s")).exit == 0

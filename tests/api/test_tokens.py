@@ -115,7 +115,7 @@ async def test_status_names_the_orchestrators_that_are_to_be_handed_over(live: L
         fill(daemon, name, 180_000)
 
     told = " ".join((await live.ask("GET", "/v1/agents", text=True)).text.split())
-    assert "boss: the context is full, and a handoff is due. See: phoenixctl tokens check boss" in told
+    assert "boss: the context is full, and a handoff is due. See: phoenixctl handoff status boss" in told
     assert "docs: the context is full" not in told
 
 

@@ -9,7 +9,6 @@ import pytest
 from phoenixd.core import armed
 from phoenixd.core.armed import LINK
 from phoenixd.core.events.evidence import UsageSeen
-from phoenixd.core.events.orders import RollbackRequested
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.hooks import CompactionBegun
 from phoenixd.core.spec import ContextRules, Kind
@@ -114,7 +113,9 @@ def test_f_ho_17_within_the_spacing_it_waits_and_what_was_shortened_meanwhile_as
     for is_let in (False, True):
         story = metered(100_000)
         story.begins()
-        story.tell(RollbackRequested("o"))
+        story.files = "lost"
+        story.hook("stop")
+        story.files = "well"
         first = story.handoff.id
         story.uses(150_000)
         compacts(story)

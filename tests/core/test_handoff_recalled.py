@@ -4,8 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.events.orders import RollbackRequested, StopRequested
-from phoenixd.core.handoff import triggers
+from phoenixd.core.actions import Deliver
+from phoenixd.core.events.fleet import EpochBegun
+from phoenixd.core.events.orders import RollbackRequested, StartRequested, StopRequested
+from phoenixd.core.events.runs import Delivered, NotDelivered
+from phoenixd.core.handoff import triggers, words
 from phoenixd.core.handoff.state import Step
 from tests.core.handing import HandoffStory
 
@@ -40,3 +43,76 @@ def test_f_ho_21_a_rollback_by_order_is_none_of_the_two_in_a_row() -> None:
     assert story.handoff.rollbacks == 1, "what failed before still counts"
     assert triggers.may_begin(story.handoff)
     assert not any(one.kind == "proposal" for one in story.agent.items)
+
+
+def off(story: HandoffStory) -> list[Deliver]:
+    return [one for one in story.of(Deliver) if one.text == words.CALLED_OFF]
+
+
+def back_up(story: HandoffStory) -> None:
+    """The predecessor runs again, and rests."""
+    if story.agent.run is None:
+        assert story.tell(StartRequested("o")) is None
+    story.started_of("o")
+    story.hook_of("o", "stop")
+
+
+@pytest.mark.parametrize("how", ["stopped", "ended"])
+def test_e80_one_that_was_down_at_a_rollback_is_told_to_go_on_when_it_runs_again(how: str) -> None:
+    """Its session is gone on with, and the last that it heard there is to begin nothing."""
+    story = begun()
+    story.told_to_finish()
+    assert story.step is Step.SPAWN
+    if how == "stopped":
+        story.tell(StopRequested("o"))
+        story.exits("o", None, 15)
+    else:
+        story.exits("o", None, 9)
+        story.tell(RollbackRequested("o"))
+    if story.find("o-g2") is not None and story.fleet.agents["o-g2"].run is not None:
+        story.exits("o-g2", None, 15)
+    assert story.step is Step.ROLLED_BACK, story.handoff
+    assert off(story) == []
+
+    back_up(story)
+
+    (text,) = off(story)
+    assert (text.agent, text.incarnation) == ("o", story.run.incarnation)
+    story.tell(EpochBegun(9))
+    assert len(off(story)) == 2, "whether it arrived is not known"
+    story.tell(Delivered("o", text.incarnation, text.message_id, "prompt"))
+    story.wait(60)
+    assert len(off(story)) == 2
+    assert (story.handoff.letters, story.handoff.posted) == ((), None)
+
+
+def test_e80_the_word_to_go_on_waits_for_what_its_predecessor_asks() -> None:
+    story = begun()
+    story.told_to_finish()
+    story.hook_of("o", "permission-request", tool="Bash", text="rm -rf build")
+    story.tell(RollbackRequested("o"))
+    assert off(story) == []
+    story.hook_of("o", "tool-end", tool="Bash")
+    story.hook_of("o", "stop")
+    assert len(off(story)) == 1
+
+
+def test_e80_the_word_to_go_on_is_tried_again_where_it_did_not_arrive() -> None:
+    story = begun()
+    story.told_to_finish()
+    story.tell(RollbackRequested("o"))
+    (text,) = off(story)
+    story.tell(NotDelivered("o", text.incarnation, text.message_id, "the terminal is busy"))
+    story.hook_of("o", "stop")
+    assert len(off(story)) == 2
+
+
+def test_e80_the_next_handoff_is_not_told_that_the_last_one_was_called_off() -> None:
+    story = begun()
+    story.told_to_finish()
+    story.tell(RollbackRequested("o"))
+    story.exits("o-g2", None, 15)
+    (text,) = off(story)
+    assert story.begins() is None
+    story.tell(NotDelivered("o", text.incarnation, text.message_id, "the terminal is busy"))
+    assert (story.handoff.letters, story.handoff.posted) == ((), None)

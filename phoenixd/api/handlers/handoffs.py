@@ -147,7 +147,7 @@ def _told(ask: Ask, name: str, done: str, past: Sequence[Handoff] = (), of_files
     seat = fleet.seats.get(name)
     if seat is None:
         raise problems.no_agent(name)
-    found = (*checks.checks(fleet, seat), *of_files)
+    found = (*checks.checks(fleet, seat), *of_files, *checks.spacing(fleet, seat, ask.service.now()))
     handoff = seat.handoff
     message = f"handoff {handoff.id} of {name} is {done}" if handoff is not None and done else ""
     body = {

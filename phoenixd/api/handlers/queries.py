@@ -33,7 +33,7 @@ from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import is_other, meant, shown
+from phoenixd.core.seat.finding import asking, is_other, meant, shown
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import StoredEntry
 
@@ -99,14 +99,15 @@ def find_item(ask: Ask) -> InboxItem:
     agent = meant(fleet, word)
     if agent is None:
         raise _no_number(word) if word in VERDICTS else problems.no_agent(word)
-    items = [item for item in all_items(fleet) if item.agent == shown(fleet, agent)]
-    asking = [item for item in items if item.kind in ASKS] or items
-    if not asking:
+    whose = {shown(fleet, one) for one in asking(fleet, word)}
+    items = [item for item in all_items(fleet) if item.agent in whose]
+    asked = [item for item in items if item.kind in ASKS] or items
+    if not asked:
         raise Problem("not_found", f"nothing of {word} waits for a person", f"phoenixctl inbox {word} --closed")
-    if len(asking) > 1:
-        each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asking)
-        raise Problem("conflict", f"{len(asking)} things of {word} wait: {each}", f"phoenixctl answer {asking[0].id}")
-    return asking[0]
+    if len(asked) > 1:
+        each = "; ".join(f"#{item.id} {item.kind}: {title(item)}" for item in asked)
+        raise Problem("conflict", f"{len(asked)} things of {word} wait: {each}", f"phoenixctl answer {asked[0].id}")
+    return asked[0]
 
 
 def _no_number(verdict: str) -> Problem:

@@ -12,7 +12,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.core import condition
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.seat.finding import is_down, meant
+from phoenixd.core.seat.finding import asking, is_down, meant
 
 OF_TURNS = ("idle", "waiting")
 """What only an agent can come to that tells of its turns."""
@@ -47,7 +47,9 @@ class _Wait:
             return False
         if self.wanted == "stopped" and not is_down(fleet, self.ask.name):
             return False
-        return self.wanted in (agent.state_name, condition.activity_word(agent))
+        if self.wanted == "waiting":
+            return any(condition.activity_word(one) == "waiting" for one in asking(fleet, self.ask.name))
+        return self.wanted in (agent.state_name, condition.activity_word(agent)) and not self._asks(fleet)
 
     def reply(self, fleet: Fleet) -> Reply:
         """What came of it; raises Problem where waiting on would be for nothing."""
@@ -70,7 +72,7 @@ class _Wait:
         return Reply(body, said(message), exits.OK if met else exits.CONFLICT if asks else exits.TIMED_OUT)
 
     def _asks(self, fleet: Fleet) -> bool:
-        return self.wanted == "idle" and condition.needs_person(meant(fleet, self.ask.name))
+        return self.wanted == "idle" and any(map(condition.needs_person, asking(fleet, self.ask.name)))
 
     def _hopeless(self, fleet: Fleet) -> Problem | None:
         """Why the agent does not come to that state by itself; None where it may."""

@@ -119,7 +119,7 @@ def _full_line(rows: Sequence[Seen], here: Page) -> list[str]:
         return []
     whose = ", ".join(full) if len(full) <= NAMES_SHOWN else f"{len(full)} orchestrators"
     said = f"{whose}: the context is full, and a handoff is due."
-    return with_command(said, here.reaching(f"See: phoenixctl tokens check {full[0]}"), here.width)
+    return with_command(said, here.reaching(f"See: phoenixctl handoff status {full[0]}"), here.width)
 
 
 def _is_degraded(facts: Facts) -> bool:

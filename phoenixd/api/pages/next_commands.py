@@ -65,7 +65,7 @@ def _remedy(row: Row) -> str:
     if row.pid is None:
         return f"again: phoenixctl start {row.name}"
     alert = row.pressing
-    remedy = next_command(alert.kind, row.name) if alert is not None else f"phoenixctl attach {row.name}"
+    remedy = next_command(alert.kind, row.name) if alert is not None else f"phoenixctl attach {row.asked_at}"
     if remedy != f"phoenixctl explain {row.name}":
         return f"do: {remedy}"
     return f"seen: phoenixctl ack {alert.id}" if alert is not None and alert.ack is None else SINCE
@@ -79,7 +79,7 @@ def answer_from_afar(row: Row) -> int:
 def answer_command(row: Row) -> str:
     """How what it asks is answered."""
     number = answer_from_afar(row)
-    return f"phoenixctl answer {number}" if number else f"phoenixctl attach {row.name}"
+    return f"phoenixctl answer {number}" if number else f"phoenixctl attach {row.asked_at}"
 
 
 def answer_choice(row: Row) -> str:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff import spacing as between
+from phoenixd.core.handoff import triggers
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
+from phoenixd.core.moment import Moment
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
@@ -29,6 +32,15 @@ def checks(fleet: Fleet, seat: Seat) -> tuple[Check, ...]:
     if handoff is None:
         return ()
     return (_updates(handoff), _package(handoff), _loaded(handoff), _predecessor(fleet, handoff), _room(fleet, handoff))
+
+
+def spacing(fleet: Fleet, seat: Seat, now: Moment) -> tuple[Check, ...]:
+    """That the next one is due and waits for the time between two."""
+    holder = fleet.agents.get(seat.holder)
+    if holder is None or holder.removing or seat.handoff is None or not seat.handoff.is_over:
+        return ()
+    wait = triggers.waiting(holder, seat.handoff, now)
+    return (Check("next handoff", None, between.words(wait, holder, now)),) if wait is not None else ()
 
 
 def past(handoff: Handoff) -> tuple[Check, ...]:

@@ -6,18 +6,21 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Action, Alert, RecordSessions
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events.resonance import RestorationRequested
 from phoenixd.core.facts import Fact, HandoffEnded
 from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.handoff import compaction, freezing, late, letters, machine, orders, triggers
+from phoenixd.core.handoff import compaction, freezing, late, letters, machine, orders, spacing, triggers
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.move import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Moment
+from phoenixd.core.resonance import restoring
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
@@ -50,6 +53,7 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
     """Begin a handoff of a seat that has none under way."""
     started = machine.begin(seat.name, seat.project, seat.generation, seat.handoff, trigger, why, by, now)
     if (last := seat.handoff) is not None:
+        last = letters.passed_on(last)
         started = replace(
             started, letters=last.letters, posted=last.posted, posted_to=last.posted_to, posted_run=last.posted_run,
             owed=late.owed(last),
@@ -101,6 +105,9 @@ def _follow_one(found: Step, name: str, event: Event, now: Moment) -> Step:
         move = machine.advance(
             handoff, old, new, holder.spec.handoff, freezing.way_to_tell(old), _waits(found.fleet), now
         )
+        if move is None and handoff.step is states.Step.ROLLBACK and not handoff.again:
+            # The predecessor holds the seat afterwards, whatever its successor's end takes.
+            return letters.deliver(found, seat, event, now)
         if move is None:
             return _kept_from_much(found, handoff, now) if handoff.is_before_fence else found
         found = taken(found, move, now)
@@ -118,14 +125,21 @@ def _begin_if_due(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
     if not isinstance(event, Tick) and getattr(event, "agent", None) not in (seat.name, seat.holder):
         return found
     holder = found.fleet.agents.get(seat.holder)
-    due = triggers.found(holder, seat.handoff, now) if holder is not None and not holder.removing else None
-    if due is None or orders_of_others(found, seat):
+    if holder is None or holder.removing:
+        return found
+    due, by = triggers.found(holder, seat.handoff, now), "phoenixd"
+    if isinstance(event, RestorationRequested) and isinstance(holder.state, Running):
+        # An operator's order is held back by nothing that keeps handoffs from beginning by themselves.
+        if lost := restoring.hands_over(holder):
+            due, by = ("marker", lost), event.by
+    if due is None:
+        return spacing.note(found, seat, holder, now)
+    if orders_of_others(found, seat):
         return found
     if (stranger := name_taken(found, seat)) is not None:
-        assert holder is not None
         return _told_of_stranger(found, holder, stranger, now)
     trigger, why = due
-    return _follow_one(begin(found, seat, trigger, why, "phoenixd", now), seat.name, event, now)
+    return _follow_one(begin(found, seat, trigger, why, by, now), seat.name, event, now)
 
 
 def orders_of_others(found: Step, seat: Seat) -> bool:

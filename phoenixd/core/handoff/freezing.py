@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said
-from phoenixd.core.handoff.words import BEGIN_NOTHING, CALLED_OFF, FINISH, HANDS_OFF, REMINDER
+from phoenixd.core.handoff.words import BEGIN_NOTHING, FINISH, HANDS_OFF, REMINDER
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance import due
 
@@ -80,14 +80,10 @@ def renew(old: Agent, handoff: Handoff, now: Moment) -> Decision:
 
 
 def unfreeze(old: Agent, handoff: Handoff, now: Moment) -> Decision:
-    """Take all that back, and say so. A run that is being ended is kept from its tools until it has ended."""
+    """Take all that back. A run that is being ended is kept from its tools until it has ended."""
     if not isinstance(old.state, Running):
         return Decision(old)
-    decision = armed.disarm(Decision(old), *(_id(handoff, what) for what in DENIED))
-    if handoff.said in ("armed", "sending", "sent") and requests.unheard(old) is None:
-        text = Deliver(old.name, old.incarnation, f"{message_id(handoff)}-off", CALLED_OFF, now.at + 60.0)
-        decision = replace(decision, actions=(*decision.actions, text))
-    return replace(decision, reason=decision.reason or "told to go on") if decision.actions else decision
+    return armed.disarm(Decision(old), *(_id(handoff, what) for what in DENIED))
 
 
 def remind(new: Agent, handoff: Handoff, now: Moment) -> Decision:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.actions import Alert
+from phoenixd.core.actions import Alert, Deliver
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event
@@ -13,6 +14,7 @@ from phoenixd.core.events.orders import SendRequested
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Step, put
 from phoenixd.core.handoff.state import Handoff, Letter
+from phoenixd.core.handoff.words import CALLED_OFF
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat.state import Seat
 
@@ -21,6 +23,9 @@ ALERT = "handoff"
 
 MOST_MISSES = 3
 """How often a text that was kept over a handoff may fail to arrive before it is given up, with an alert."""
+
+TYPED_WITHIN = 60.0
+"""Seconds within which a word of phoenixd's own has to be begun, before it is tried again."""
 
 
 def texts(handoff: Handoff) -> tuple[Letter, ...]:
@@ -69,15 +74,43 @@ def deliver(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
             return found
         found = put_back(found, seat, "the run that a text was typed into has ended", now)
         return deliver(found, found.fleet.seats[seat.name], event, now)
-    if not isinstance(holder.state, Running) or requests.unheard(holder) is not None:
+    if not isinstance(holder.state, Running):
+        return found
+    if handoff.letters[0].misses and (isinstance(event, NotDelivered) or holder.state.activity.turn_open):
+        return found
+    return _post(found, seat, holder, now)
+
+
+def owe(found: Step, seat: Seat, word: Letter, now: Moment) -> Step:
+    """Give the holder a word of phoenixd's own before all else: now, or as soon as it can read it."""
+    handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
+    if handoff is None or holder is None:
+        return found
+    found = _with(found, seat, replace(handoff, letters=(word, *handoff.letters)))
+    return found if handoff.posted is not None else _post(found, found.fleet.seats[seat.name], holder, now)
+
+
+def passed_on(last: Handoff) -> Handoff:
+    """What the next handoff takes over: that the last one was called off is of no use to anybody in it."""
+    kept = tuple(one for one in last.letters if one.text != CALLED_OFF)
+    posted = last.posted if last.posted is not None and last.posted.text != CALLED_OFF else None
+    return replace(last, letters=kept, posted=posted)
+
+
+def _post(found: Step, seat: Seat, holder: Agent, now: Moment) -> Step:
+    """Type the first text that waits, where the holder can read it."""
+    handoff, state = seat.handoff, holder.state
+    if handoff is None or not isinstance(state, Running) or requests.unheard(holder) is not None:
         return found
     letter = handoff.letters[0]
-    if letter.misses and (isinstance(event, NotDelivered) or holder.state.activity.turn_open):
-        return found
     posting = replace(
         handoff, letters=handoff.letters[1:], posted=letter, posted_to=holder.name, posted_run=holder.incarnation
     )
     found = _with(found, seat, posting)
+    if letter.text == CALLED_OFF:
+        # Nobody asks for anything by it, so it does not count as a message of somebody's.
+        text = Deliver(holder.name, holder.incarnation, letter.message_id, letter.text, now.at + TYPED_WITHIN)
+        return put(found, Decision(holder, (text,), "told to go on"), now)
     order = SendRequested(holder.name, letter.message_id, letter.text, letter.by)
     sent = requests.send(holder, order, Seen(holder, Decision(holder)), now)
     return put(found, replace(sent, reason=f"kept over the handoff: {sent.reason}", weight="story"), now)

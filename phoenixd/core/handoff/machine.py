@@ -46,7 +46,7 @@ def begin(
     return Handoff(
         id_, seat, project, generation, trigger, why, now.wall, Step.FREEZE, now.at, now.wall, by,
         deadline=now.at + SAYING, rollbacks=failed, previous_session=session,
-        degraded=degraded,
+        degraded=degraded, spaced_before=last.spaced_from if last is not None else None,
     )  # fmt: skip
 
 
@@ -243,4 +243,4 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     over = handoff if handoff.is_back_by_order else replace(handoff, rollbacks=handoff.rollbacks + 1)
-    return Move(ended(over, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", down or unfrozen)
+    return Move(ended(over, Step.ROLLED_BACK, now), f"rolled back: {handoff.why_back}", (*down, *unfrozen))

@@ -65,7 +65,7 @@ def back(
     again = again and handoff.rounds < MOST_ROUNDS
     undone = entered(
         handoff, Step.ROLLBACK, now, ENDING, why_back=why, stays=stays, recalled=recalled, again=again,
-        called_off=True,
+        called_off=not again,
     )  # fmt: skip
     # The end of a successor may take long, and the predecessor need not wait for it.
     return Move(undone, f"rolling back: {why}", ("unfreeze", "dismiss"))

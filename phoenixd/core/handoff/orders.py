@@ -13,9 +13,10 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.fleet import Step as Found
 from phoenixd.core.fleet import put
-from phoenixd.core.handoff import freezing
+from phoenixd.core.handoff import freezing, letters
 from phoenixd.core.handoff.move import Order
-from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.handoff.state import Handoff, Letter
+from phoenixd.core.handoff.words import CALLED_OFF
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import succession
 from phoenixd.core.seat.names import generation_name
@@ -58,7 +59,13 @@ def _renew(found: Found, handoff: Handoff, now: Moment) -> Found:
 
 
 def _unfreeze(found: Found, handoff: Handoff, now: Moment) -> Found:
-    return _of_the_old(found, handoff, freezing.unfreeze, now)
+    """Give the predecessor its tools back, and the word to go on: also where it is down, once it runs again."""
+    found = _of_the_old(found, handoff, freezing.unfreeze, now)
+    old = old_of(found, handoff)
+    if old is None or handoff.again or handoff.said not in ("armed", "sending", "sent"):
+        return found
+    word = Letter(f"{freezing.message_id(handoff)}-off", CALLED_OFF, "phoenixd")
+    return letters.owe(found, found.fleet.seats[handoff.seat], word, now)
 
 
 def _of_the_old(

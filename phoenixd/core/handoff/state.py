@@ -92,10 +92,10 @@ class Handoff:
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. recalled: somebody ordered
     the rollback. again: once rolled back, it begins anew; rounds: for which time. why_back: why it is rolled back.
-    called_off: the predecessor was told to go on, as far as it could be. lingers: the generation that is to go cannot
-    be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to date
-    in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an ack has
-    to quote, by name. opening: the successor's first prompt.
+    called_off: the word to go on was told to the predecessor, or waits for it. lingers: the generation that is to go
+    cannot be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to
+    date in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an
+    ack has to quote, by name. opening: the successor's first prompt.
     previous_session, session: the ids by which the project's files know the two. acked: an ack was good; reminded: the
     successor was asked for it once more. share: how full it was then. letters: texts that were sent to the seat
     meanwhile. posted: the one that is being typed, into the run posted_run of posted_to. rollbacks: how many handoffs
@@ -104,6 +104,7 @@ class Handoff:
     tokens: what a model took that worded the project's files, tries that came to nothing included.
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
+    spaced_before: since when the spacing counted as it began. waits: of which one after it was told that it waits.
     """
 
     id: str
@@ -157,6 +158,8 @@ class Handoff:
     addendum: Literal["", "asked", "made"] = ""
     owed: tuple[OwedAddendum, ...] = ()
     tokens: int = 0
+    spaced_before: Instant | None = None
+    waits: str = ""
 
     @property
     def successor(self) -> int:
@@ -171,6 +174,16 @@ class Handoff:
     def is_back_by_order(self) -> bool:
         """Whether it is rolled back because somebody ordered that, or stopped the seat: no failure of anything."""
         return self.recalled or self.stays
+
+    @property
+    def spaced_from(self) -> Instant | None:
+        """Since when the spacing to the next one counts that begins by itself.
+
+        What an operator stopped, or began and called off, was no handoff. One that had begun by itself and was called
+        off is not to begin again in the same moment.
+        """
+        was_none = self.stays or (self.recalled and self.trigger == "operator")
+        return self.spaced_before if self.step is Step.ROLLED_BACK and was_none else self.ended
 
     @property
     def is_before_fence(self) -> bool:

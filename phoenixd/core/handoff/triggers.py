@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from phoenixd.core import restart
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Running
@@ -20,51 +22,79 @@ def may_begin(last: Handoff | None) -> bool:
     return last is None or last.step is not Step.ROLLED_BACK or last.rollbacks < MOST_ROLLBACKS
 
 
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """A handoff that is due and waits for the spacing between two: why it is due, and when it may begin."""
+
+    trigger: Trigger
+    why: str
+    until: Instant
+
+
 def found(holder: Agent, last: Handoff | None, now: Moment) -> tuple[Trigger, str] | None:
     """Why a handoff is to begin now; None where it is not, as of a seat that is to stop when its run is over."""
-    if holder.desired is Desired.STOPPED or not may_begin(last):
+    spaced = now.at >= _spaced_at(holder, last)
+    return next(((one, why) for one, why in _due(holder, last) if spaced or _is_urgent(one, holder, last)), None)
+
+
+def waiting(holder: Agent, last: Handoff | None, now: Moment) -> Waiting | None:
+    """The handoff that is due and has to wait; None where none is, or it may begin now."""
+    asked = _due(holder, last)
+    if not asked or found(holder, last, now) is not None:
         return None
-    state = holder.state
-    spaced = last is None or now.at >= last.ended + holder.spec.handoff.spacing
-    if isinstance(state, Running) and state.exit_due is None:
-        if (lost := restoring.hands_over(holder)) and spaced:
-            return "marker", lost
-        gauge = read(meters.of(holder), holder.spec.context)
-        # What came to nothing a moment ago would do so again, however full the context is.
-        failed = last is not None and last.step is Step.ROLLED_BACK
-        # Nor is there less in the next successor than in one that was so full as it acknowledged.
-        full = last is not None and last.share is not None and last.share >= holder.spec.context.hard
-        hard = gauge.share is not None and gauge.share >= holder.spec.context.hard and not (failed or full)
-        if gauge.verdict == "HANDOFF" and (spaced or hard):
-            return "meter", gauge.reason
-        if (asks := meters.of(holder).asks) and spaced:
-            return "compaction", asks
-    end = holder.last_exit
-    if isinstance(state, BackingOff) and end is not None and end.incarnation == holder.incarnation:
-        # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
-        if holder.spec.project is None:
-            return None
-        if (told := meters.of(holder).full) and (spaced or _is_first_full(last)):
-            return "full", told
-        if restart.is_recycling(end) and spaced:
-            return "recycle", f"{end.text}: it asks to be recycled"
-    return None
-
-
-def _is_first_full(last: Handoff | None) -> bool:
-    """Whether a full context need not wait for the spacing: what fills each session at once would do so for ever, and
-    what came to nothing a moment ago would do so again (F-HO-21)."""
-    return last is not None and last.step is Step.DONE and last.trigger != "full"
+    trigger, why = asked[0]
+    return Waiting(trigger, why, _spaced_at(holder, last))
 
 
 def due(holder: Agent, last: Handoff | None) -> Instant | None:
     """When the spacing between two handoffs is over, where one waits for that."""
-    if last is None or not isinstance(holder.state, Running) or holder.desired is Desired.STOPPED:
+    if last is None or not isinstance(holder.state, Running):
         return None
-    if not may_begin(last):
-        return None
-    meter = meters.of(holder)
-    is_wanted = (
-        bool(meter.asks or restoring.hands_over(holder)) or read(meter, holder.spec.context).verdict == "HANDOFF"
-    )
-    return last.ended + holder.spec.handoff.spacing if is_wanted else None
+    return _spaced_at(holder, last) if _due(holder, last) else None
+
+
+def _due(holder: Agent, last: Handoff | None) -> tuple[tuple[Trigger, str], ...]:
+    """Why a handoff would begin by itself, the spacing apart; the weightiest reason first."""
+    if holder.desired is Desired.STOPPED or not may_begin(last):
+        return ()
+    state, meter, end = holder.state, meters.of(holder), holder.last_exit
+    asked: list[tuple[Trigger, str]] = []
+    if isinstance(state, Running) and state.exit_due is None:
+        gauge = read(meter, holder.spec.context)
+        if lost := restoring.hands_over(holder):
+            asked.append(("marker", lost))
+        if gauge.verdict == "HANDOFF":
+            asked.append(("meter", gauge.reason))
+        if meter.asks:
+            asked.append(("compaction", meter.asks))
+    # Without a project of its own it has nothing to hand over that its brief does not tell: then it starts fresh.
+    has_ended = isinstance(state, BackingOff) and end is not None and end.incarnation == holder.incarnation
+    if has_ended and end is not None and holder.spec.project is not None:
+        if meter.full:
+            asked.append(("full", meter.full))
+        if restart.is_recycling(end):
+            asked.append(("recycle", f"{end.text}: it asks to be recycled"))
+    return tuple(asked)
+
+
+def _spaced_at(holder: Agent, last: Handoff | None) -> Instant:
+    """From when on one may begin by itself, as far as the spacing goes."""
+    since = last.spaced_from if last is not None else None
+    return since + holder.spec.handoff.spacing if since is not None else float("-inf")
+
+
+def _is_urgent(trigger: Trigger, holder: Agent, last: Handoff | None) -> bool:
+    """Whether a full context need not wait for the spacing.
+
+    What fills each session at once would do so for ever, and what came to nothing a moment ago would do so again,
+    however full the context is (F-HO-21).
+    """
+    if last is None:
+        return True
+    if trigger == "full":
+        return last.step is Step.DONE and last.trigger != "full"
+    if trigger != "meter" or last.step is Step.ROLLED_BACK:
+        return False
+    # Nor is there less in the next successor than in one that was so full as it acknowledged.
+    hard, gauge = holder.spec.context.hard, read(meters.of(holder), holder.spec.context)
+    return gauge.share is not None and gauge.share >= hard and not (last.share is not None and last.share >= hard)

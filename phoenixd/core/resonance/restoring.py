@@ -59,7 +59,7 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
     if is_handed_over(agent):
         handed = replace(known, lost=why, restoration=None)
         said = f"its marker is lost ({why}): its seat is handed over"
-        return Decision(replace(agent, resonance=handed), told, said, facts=facts)
+        return Decision(replace(agent, resonance=handed), told if not by else (), said, facts=facts)
     if not by and not agent.spec.resonance.restore:
         left = replace(known, lost=why)
         said = f"its marker is lost ({why}), and resonance.restore is off"

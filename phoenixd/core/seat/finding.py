@@ -59,6 +59,18 @@ def others(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
     return tuple(agent for agent in generations(fleet, seat) if agent.spec.generation != seat.generation)
 
 
+def heard_of(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
+    """The generations beside the holder whose words count: what is fenced asks for nothing any more."""
+    return tuple(agent for agent in others(fleet, seat) if agent.spec.generation > seat.fenced)
+
+
+def asking(fleet: Fleet, name: str) -> tuple[Agent, ...]:
+    """Whoever may ask a person something under this name: of a seat its holder, and a successor that comes up."""
+    seat, agent = fleet.seats.get(name), meant(fleet, name)
+    own = (agent,) if agent is not None else ()
+    return (*own, *heard_of(fleet, seat)) if seat is not None else own
+
+
 def successor(fleet: Fleet, seat: Seat) -> Agent | None:
     """The generation after the holder's, where one was declared."""
     found: Agent | None = fleet.agents.get(generation_name(seat.name, seat.generation + 1))

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phoenixd.core import cut
+from phoenixd.core import prompts
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
-from phoenixd.core.tasks.names import NOTICE
 from phoenixd.core.waiting import MAX_TEXT
 from phoenixd.documents.banner import INTERRUPTED, TITLE
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.planting import is_ours as is_for_a_check
 
 POINTER = "The goal that you were given stands in "
 """How a run is told a goal that is too long to be an argument."""
@@ -61,8 +59,8 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE, NOTICE)
-    goes_on = continues or words in CONTINUE.values() or cut.is_ours(words) or is_for_a_check(words)
+    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
+    goes_on = continues or words in CONTINUE.values() or prompts.is_ours(words)
     return _is_goal(agent, words) or goes_on or words.startswith(begins)
 
 

@@ -9,6 +9,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
+from phoenixd.core.handoff import words as handover
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.documents.banner import interruption_sentence
 from phoenixd.documents.session_facts import SessionFacts
@@ -62,6 +63,17 @@ def test_what_the_daemon_itself_told_is_no_task() -> None:
 
     assert task.words(agent_with(), session(went_on, 110.0), 111.0) == "Fix it."
     assert TaskInHand().words(agent_with(), session(went_on, 110.0), 111.0) is None
+
+
+@pytest.mark.parametrize("words", [*handover.KNOWN, f"{handover.ADDENDUM}2 files changed."])
+def test_e5_what_is_said_for_a_handoff_is_no_task(words: str) -> None:
+    """The brief goes to the successor, and was to tell it what its predecessor had been asked."""
+    task, agent = TaskInHand(), agent_with(last_prompt="Write the changelog.")
+    task.words(agent, session("Write the changelog.", 95.0), 96.0)
+
+    assert task.words(agent, session(words, 110.0), 111.0) == "Write the changelog."
+    assert TaskInHand().words(agent, session(words, 110.0), 111.0) == "Write the changelog.", "after another daemon"
+    assert TaskInHand().words(agent_with(), session(words, 110.0), 111.0) is None, "the one on record stays"
 
 
 @pytest.mark.parametrize("goal", ["The goal.", "The goal.\n\nIn two parts.\n", None])
