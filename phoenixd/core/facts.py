@@ -20,10 +20,11 @@ from phoenixd.core.treatment.words import Treatment
 Weight = Literal["story", "detail", "noise"]
 """story: what a person would tell of the night. detail: a note with its reason. noise: a look that changed nothing."""
 
-Meaning = Literal["asked", "finished", "iteration", "recycled", "limit", "unstarted", "death"]
+Meaning = Literal["asked", "finished", "iteration", "recycled", "limit", "unstarted", "death", "answer", "no answer"]
 """What an end was. asked: somebody ended it. finished, iteration: as it should, and nothing or the next run follows.
 
 recycled: it asked for a fresh start. limit: a limit or an outage ended its work. unstarted: it was never executed.
+answer, no answer: of what a sequence asks whether a turn comes; neither is a death.
 """
 
 Then = Literal["stay", "restart", "park", "quarantine", "remove"]

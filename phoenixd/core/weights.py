@@ -163,6 +163,8 @@ def _meaning(before: Agent, after: Agent, end: LastExit) -> Meaning:
     is_given_up = isinstance(after.state, Quarantined) or (isinstance(after.state, Stopped) and after.state.failed)
     if end.limited:
         return "limit"
+    if before.spec.is_question:
+        return "answer" if restart.ended_well(before.spec, end) else "no answer"
     is_overtime = end.cause == restart.CAUSES[restart.OVERTIME] and before.spec.kind is Kind.LOOP
     if restart.ended_well(before.spec, end) or is_overtime:
         return "finished" if isinstance(after.state, Stopped) and after.desired is Desired.STOPPED else "iteration"

@@ -253,7 +253,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     match verdict:
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
-            return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
+            down = enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
+            if not agent.spec.is_question or not state.failed or end.cause != "exit":
+                return down
+            return replace(down, actions=(*down.actions, Alert(agent.name, restart.QUESTION, reason)))
         case restart.GiveUp(reason=reason, readings=readings, counted=is_count, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
             decision = enter(counted_all, Quarantined(reason, is_count), f"quarantined: {reason}", now)
