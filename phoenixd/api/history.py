@@ -20,7 +20,7 @@ from phoenixd.ports.journal import Entry, StoredEntry
 RUNS_KNOWN = 4
 """Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
-"""Rows that have had a fact since there are facts; one with a state and without any is an older version's."""
+"""Rows that tell the end of a run by a fact, in all but an older version's. Such an event may be heard by others."""
 NO_ORDER = frozenset({"breakercorrupt"})
 """Rows with an order that nobody gave: what is damaged ends like one."""
 QUARANTINED, STOPPED = "quarantined", "stopped"
@@ -173,7 +173,7 @@ class Digest:
                 elif isinstance(fact, WatchBegan):
                     self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
             return
-        if event in OF_AN_END and entry.state is not None and not entry.facts:
+        if event in OF_AN_END and entry.state is not None and not entry.is_weighed:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
         if event == "agentstarted":
