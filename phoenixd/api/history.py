@@ -13,7 +13,17 @@ from dataclasses import dataclass, field
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb, WatchBegan
+from phoenixd.core.facts import (
+    AnswerFellShort,
+    Fact,
+    Ordered,
+    RunBegan,
+    RunEnded,
+    RunProductive,
+    TaskFailed,
+    Verb,
+    WatchBegan,
+)
 from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -99,6 +109,8 @@ class Digest:
     """Starts that failed, by agent; they are no deaths."""
     unstarted: set[str] = field(default_factory=set)
     """Of these agents those that could not be started so far: no run of them has lived since, and they are there."""
+    failed_tasks: dict[str, str] = field(default_factory=dict)
+    """Tasks that failed for good, and why each did."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
     _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
@@ -170,6 +182,8 @@ class Digest:
             for fact in entry.facts:
                 if isinstance(fact, Ordered):
                     self._count_order(fact)
+                elif isinstance(fact, TaskFailed):
+                    self.failed_tasks[fact.task] = fact.why
                 elif isinstance(fact, WatchBegan):
                     self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
             return
