@@ -13,14 +13,24 @@ from dataclasses import dataclass, field
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.facts import AnswerFellShort, Fact, Ordered, RunBegan, RunEnded, RunProductive, Verb, WatchBegan
+from phoenixd.core.facts import (
+    AnswerFellShort,
+    Fact,
+    Ordered,
+    RunBegan,
+    RunEnded,
+    RunProductive,
+    TaskFailed,
+    Verb,
+    WatchBegan,
+)
 from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
 RUNS_KNOWN = 4
 """Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
-"""Rows that have had a fact since there are facts; one with a state and without any is an older version's."""
+"""Rows that tell the end of a run by a fact, in all but an older version's. Such an event may be heard by others."""
 NO_ORDER = frozenset({"breakercorrupt"})
 """Rows with an order that nobody gave: what is damaged ends like one."""
 QUARANTINED, STOPPED = "quarantined", "stopped"
@@ -99,6 +109,8 @@ class Digest:
     """Starts that failed, by agent; they are no deaths."""
     unstarted: set[str] = field(default_factory=set)
     """Of these agents those that could not be started so far: no run of them has lived since, and they are there."""
+    failed_tasks: dict[str, str] = field(default_factory=dict)
+    """Tasks that failed for good, and why each did."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
     _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
@@ -170,10 +182,12 @@ class Digest:
             for fact in entry.facts:
                 if isinstance(fact, Ordered):
                     self._count_order(fact)
+                elif isinstance(fact, TaskFailed):
+                    self.failed_tasks[fact.task] = fact.why
                 elif isinstance(fact, WatchBegan):
                     self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
             return
-        if event in OF_AN_END and entry.state is not None and not entry.facts:
+        if event in OF_AN_END and entry.state is not None and not entry.is_weighed:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
         if event == "agentstarted":

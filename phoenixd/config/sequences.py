@@ -77,5 +77,6 @@ def _condition(name: str, member: AgentSpec, command: tuple[str, ...], time_limi
         loop=LoopRules(max_runtime=time_limit),
         breaker=BreakerRules(enabled=False),
         turn_of=member.turn_of,
+        is_question=True,
         source=member.source,
     )

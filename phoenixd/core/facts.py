@@ -20,10 +20,24 @@ from phoenixd.core.treatment.words import Treatment
 Weight = Literal["story", "detail", "noise"]
 """story: what a person would tell of the night. detail: a note with its reason. noise: a look that changed nothing."""
 
-Meaning = Literal["asked", "finished", "iteration", "recycled", "limit", "unstarted", "death"]
+Meaning = Literal[
+    "asked",
+    "finished",
+    "iteration",
+    "recycled",
+    "limit",
+    "unstarted",
+    "death",
+    "answer",
+    "no answer",
+    "attempt",
+    "sealed",
+]
 """What an end was. asked: somebody ended it. finished, iteration: as it should, and nothing or the next run follows.
 
 recycled: it asked for a fresh start. limit: a limit or an outage ended its work. unstarted: it was never executed.
+answer, no answer: of what a sequence asks whether a turn comes; neither is a death.
+attempt: a worker's run ended badly, and its task says what follows. sealed: it was asked for its seal alone.
 """
 
 Then = Literal["stay", "restart", "park", "quarantine", "remove"]
@@ -58,6 +72,15 @@ class RunProductive:
 
     incarnation: int
     name: Literal["run_productive"] = "run_productive"
+
+
+@dataclass(frozen=True, slots=True)
+class TaskFailed:
+    """A task has failed for good: its id, and why, in words."""
+
+    task: str
+    why: str
+    name: Literal["task_failed"] = "task_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +263,7 @@ Fact = (
     | RunBegan
     | RunProductive
     | RunEnded
+    | TaskFailed
     | HungInCall
     | PutInQuarantine
     | BeganParking

@@ -19,6 +19,10 @@ SIGINT = 2
 RECYCLE_CODES = (100, 101)
 HUNG = 124
 OVERTIME = 125
+ANSWERS = (0, 1)
+"""How an agent ends whose end is an answer: yes, no."""
+QUESTION = "question failed"
+"""The alert that it ended without one."""
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -88,6 +92,10 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         return GiveUp(f"the command cannot run: {named}")
     if ended.limited and rules.policy is not RestartPolicy.NEVER and not ended_well(spec, ended):
         return TryAgain(0.0, f"{ended.text}, as it had met a limit", agent.crashes)
+    if spec.is_question and ended_well(spec, ended):
+        return StayDown(f"{ended.text}: {'yes' if ended.code == 0 else 'no'}, to the sequence of {spec.turn_of}")
+    if spec.is_question:
+        return StayDown(f"{ended.text}: no answer to the sequence of {spec.turn_of}, which is 0 or 1")
     if spec.turn_of is not None:
         return StayDown(f"{ended.text}: its turn in the sequence of {spec.turn_of} is over")
     if ended_well(spec, ended):
@@ -151,6 +159,8 @@ def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
     A CLI ends with 0 also where its turn failed (F-PROC-27). A loop's next iteration begins then in any case, and its
     breaker counts the error.
     """
+    if spec.is_question:
+        return ended.ran and ended.cause == "exit" and ended.code in ANSWERS
     if ended.failed_turn and spec.kind is not Kind.LOOP:
         return False
     if spec.kind is Kind.LOOP and ended.code is not None and ended.code == spec.loop.done_code:

@@ -342,6 +342,8 @@ class AgentSpec:
     """Which one it is; 0 for agents that have no seat."""
     turn_of: str | None = None
     """The agent in whose sequence this one has its turns; it runs once for each, and never by itself."""
+    is_question: bool = False
+    """Its end says whether a turn of that sequence comes: 0 is a yes, 1 a no, and any other end no answer."""
     source: str = ""
     """The file that declared it, for messages."""
     opening: str = field(default="", repr=False)

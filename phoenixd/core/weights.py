@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from phoenixd.core import restart
 from phoenixd.core.actions import Alert, LookAtScreen, Reassure
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Activity
+from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Afterwards, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
@@ -163,12 +163,23 @@ def _meaning(before: Agent, after: Agent, end: LastExit) -> Meaning:
     is_given_up = isinstance(after.state, Quarantined) or (isinstance(after.state, Stopped) and after.state.failed)
     if end.limited:
         return "limit"
+    if before.spec.task:
+        return _of_worker(before, end)
+    if before.spec.is_question:
+        return "answer" if restart.ended_well(before.spec, end) else "no answer"
     is_overtime = end.cause == restart.CAUSES[restart.OVERTIME] and before.spec.kind is Kind.LOOP
     if restart.ended_well(before.spec, end) or is_overtime:
         return "finished" if isinstance(after.state, Stopped) and after.desired is Desired.STOPPED else "iteration"
     if end.code in restart.RECYCLE_CODES and not is_given_up:
         return "recycled"
     return "death"
+
+
+def _of_worker(before: Agent, end: LastExit) -> Meaning:
+    """What the end of a worker's run is: no death, for its task is tried again or fails with its reason."""
+    if not restart.ended_well(before.spec, end):
+        return "attempt"
+    return "sealed" if before.run is not None and before.run.prompt is PromptKind.SEAL else "finished"
 
 
 def _weight(before: Agent | None, after: Agent, decision: Decision) -> Weight:

@@ -13,7 +13,10 @@ TASK_LIMIT = 500
 
 TITLE = "RECOVERY DETECTED - "
 INTERRUPTED = "You were interrupted"
-"""How the sentence begins with which a run is told to go on."""
+"""How the sentence begins with which a run is told to go on that was broken off."""
+ENDED, RENEWED = "phoenixd ended the run before", "phoenixd began a fresh session"
+"""How it begins where phoenixd itself ended that run, by an order or for a loss of its context."""
+GOES_ON = (INTERRUPTED, ENDED, RENEWED)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,13 +44,25 @@ def banner(state: StateDocument, interruption: Interruption | None) -> str:
 
 
 def interruption_sentence(state: StateDocument, ended: float | None, how: str, hung_in: str = "") -> str:
-    """What a resumed session with an open turn is told: one sentence with time, end and task.
+    """What a session with an open turn is told that was broken off: one sentence with time, end and task.
 
     hung_in: a sentence about the call in which the run hung, if it did.
     """
-    when = f" at {timestamp(ended)}" if ended is not None else ""
     how = f" ({one_line(how, 200)})" if how else ""
     hung = f" {hung_in.strip()}" if hung_in else ""
+    return f"{INTERRUPTED}{_at(ended)}{how}.{hung}{_go_on(state)}"
+
+
+def ended_sentence(state: StateDocument, ended: float, why: str, *, renewed: bool = False) -> str:
+    """The same where phoenixd itself ended the run before, and why. renewed: for a session in place of a lost one."""
+    return f"{RENEWED if renewed else ENDED}{_at(ended)}: {one_line(why, 200)}.{_go_on(state)}"
+
+
+def _at(ended: float | None) -> str:
+    return f" at {timestamp(ended)}" if ended is not None else ""
+
+
+def _go_on(state: StateDocument) -> str:
     task = f" The task in hand: {one_line(state.current_task, TASK_LIMIT)}" if state.current_task else ""
     closing = "" if not task or task.endswith((".", "!", "?", "…")) else "."
-    return f"{INTERRUPTED}{when}{how}.{hung}{task}{closing} Continue."
+    return f"{task}{closing} Continue."

@@ -24,7 +24,7 @@ from phoenixd.core.undo.state import Undoable
 class Entry:
     """One journaled event with what was decided. `agent` is None for fleet events. Times of its `Moment`.
 
-    What an older version wrote has no facts, and tells as story: nobody weighed it.
+    What an older version wrote has no facts, and tells as story: nobody weighed it, and is_weighed says so.
     """
 
     at: Instant
@@ -39,6 +39,7 @@ class Entry:
     actions: tuple[str, ...] = ()
     weight: Weight = "detail"
     facts: tuple[Fact, ...] = ()
+    is_weighed: bool = True
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import SITTING, Chronicle
-from phoenixd.api.history import Digest, Stretch
+from phoenixd.api.history import Digest, Stretch, event_key
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.history import since
 from phoenixd.api.pages.layout import Page
@@ -138,11 +138,26 @@ async def test_no_count_hangs_on_the_words_of_a_reason(daemon: FakeDaemon) -> No
 
 async def test_rows_of_an_older_version_are_not_counted_and_said_to_be_there(daemon: FakeDaemon) -> None:
     daemon.die("docs")
-    daemon.journal.rows = [replace(row, entry=replace(row.entry, facts=())) for row in daemon.journal.rows]
+    daemon.journal.rows = [
+        replace(row, entry=replace(row.entry, facts=(), is_weighed=False)) for row in daemon.journal.rows
+    ]
 
     found = await digest(daemon)
 
     assert (found.deaths, found.untyped_until) == (0, FIXTURE_EPOCH)
+
+
+async def test_what_others_decide_when_a_run_ends_is_no_row_of_an_older_version(daemon: FakeDaemon) -> None:
+    """As a handoff's successor does, or the first member of a sequence: such a row has a state and no facts."""
+    daemon.declare("lead")
+    daemon.die("docs")
+    end = next(row for row in daemon.journal.rows if event_key(row.entry.event) == "agentexited")
+    heard = replace(end.entry, agent="lead", state="running", reason="noted of the turn of docs: its end", facts=())
+    daemon.journal.rows.append(replace(end, seq=daemon.journal.rows[-1].seq + 1, entry=heard))
+
+    found = await digest(daemon)
+
+    assert (found.deaths, found.untyped_until, found.complete) == (1, None, True)
 
 
 async def test_deaths_that_ended_in_quarantine(daemon: FakeDaemon) -> None:

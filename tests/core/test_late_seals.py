@@ -13,6 +13,7 @@ from phoenixd.core.agent.state import BackingOff, Parked
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.facts import RunEnded
 from phoenixd.core.tasks.state import Outcome, Tasks
 from phoenixd.core.tasks.steps import SEALED_WITHIN
 from phoenixd.documents.codec import decode, encode
@@ -43,6 +44,8 @@ def test_its_session_is_asked_once_and_its_seal_makes_the_answer_whole() -> None
     assert works.task("t1").sealing == first.incarnation
     assert "without its seal" in works.task("t1").why
     works.finishes("t1", outcome=SEALED)
+    ends = [fact.meaning for one in works.decisions for fact in one.facts if isinstance(fact, RunEnded)]
+    assert ends[:2] == ["finished", "sealed"], "who asked for a seal alone has finished nothing more"
 
     assert works.states() == {"t1": "done"}
     assert works.task("t1").why == "its worker ended with 0, and sealed its answer when it was asked to"

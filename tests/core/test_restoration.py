@@ -68,7 +68,7 @@ def test_r36_r41_r48_the_seven_steps_come_in_their_order_and_the_work_goes_on() 
 
     renewed(told)
     assert told.steps == [1, 2, 3, 4, 5]
-    assert (told.spawn.mode.value, told.spawn.prompt.value) == ("fresh", "continue")
+    assert told.spawn.mode.value == "fresh"
     assert told.spawn.session_id != lost_in.session_id, "R38: never the session that was cut"
     assert row(told.agent, told.now).state == "restoring"
     assert told.ready is not None
@@ -78,6 +78,36 @@ def test_r36_r41_r48_the_seven_steps_come_in_their_order_and_the_work_goes_on() 
     assert (told.known.state, told.known.step) == ("intact", 0)
     assert row(told.agent, told.now).state == "running"
     assert not told.agent.alerts, "the alert of the loss is over"
+
+
+def test_r41_an_agent_whose_turn_had_ended_comes_back_idle_and_is_told_nothing_to_do_again() -> None:
+    found, ordered = forgetful(), ResonanceStory(replace(resonant(), prompt="Build the shop.")).begins()
+    assert ordered.tell(RestorationRequested("a")) is None
+    for told in (found, ordered):
+        assert told.agent.spec.prompt is not None or told.agent.last_prompt is not None
+        told.exited(143)
+        told.respawned()
+        assert (told.spawn.mode.value, told.spawn.prompt.value) == ("fresh", "none")
+    assert found.agent.last_exit is not None
+    assert found.agent.last_exit.ordered, "no failure: phoenixd itself ended it"
+
+
+def test_r41_a_turn_that_was_open_or_work_in_the_background_is_gone_on_with() -> None:
+    told = forgetful(papers="never")
+    told.papers = "well"
+    told.hook("prompt-submit", text="One more thing.")
+    told.exited(1)
+    told.respawned()
+    assert (told.spawn.mode.value, told.spawn.prompt.value) == ("fresh", "continue")
+
+    told = forgetful(papers="never")
+    told.papers = "well"
+    told.hook("prompt-submit", text="One more thing.")
+    told.hook("stop", text="It runs.", jobs=("make world",))
+    told.tell(SeedRead("a", 1))
+    told.exited(143)
+    told.respawned()
+    assert (told.spawn.mode.value, told.spawn.prompt.value) == ("fresh", "continue")
 
 
 def test_r50_what_is_gone_on_from_is_noted_by_the_time_of_its_seed() -> None:

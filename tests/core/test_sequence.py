@@ -14,6 +14,7 @@ from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.events.work import FileLooked, MeasurementLost
+from phoenixd.core.facts import RunEnded
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member
 from phoenixd.documents.hooks import hook_of
@@ -27,7 +28,10 @@ class SequenceStory(Story):
         others = {name for turn in turns for name in (turn.agent, turn.when_agent) if name}
         super().__init__(
             spec("builder", kind=Kind.LOOP, loop=loop),
-            *(spec(name, kind=Kind.LOOP, turn_of="builder", autostart=False) for name in sorted(others)),
+            *(
+                spec(name, kind=Kind.LOOP, turn_of="builder", autostart=False, is_question=name.endswith("-when"))
+                for name in sorted(others)
+            ),
         )
         self.work = "git:dirt"
         self.tell(StartRequested("builder"))
@@ -127,6 +131,45 @@ def test_g36_a_turn_that_depends_on_a_command(code: int | None) -> None:
 
     assert story.order()[-1] == ("criticizer" if code == 0 else "planner")
     assert "no turn for criticizer" in " ".join(one.reason for one in story.decisions) or code == 0
+
+
+def asked(story: SequenceStory, code: int | None) -> None:
+    """The question whether the second one's turn comes ended so."""
+    run = story.of_name("criticizer-when").run
+    assert run is not None
+    story.tell(AgentStarted("criticizer-when", run.incarnation, run.run_id, 5, 50))
+    story.tell(AgentExited("criticizer-when", run.incarnation, run.run_id, code, 9 if code is None else None))
+
+
+@pytest.mark.parametrize("code", [0, 1, 2, 101, 130, None])
+def test_g36_an_answer_whether_a_turn_comes_is_no_death_and_another_end_is_told_as_none(code: int | None) -> None:
+    story = SequenceStory(Member("criticizer", when_agent="criticizer-when"))
+    story.has_run("builder")
+    asked(story, code)
+    question, is_answer = story.of_name("criticizer-when"), code in (0, 1)
+    ends = [
+        fact for one in story.decisions for fact in one.facts
+        if isinstance(fact, RunEnded) and one.agent is not None and one.agent.name == question.name
+    ]  # fmt: skip
+    assert [end.meaning for end in ends] == ["answer" if is_answer else "no answer"]
+    assert question.state == Stopped(failed=not is_answer)
+    assert [alert.kind for alert in question.alerts] == ([] if is_answer else ["question failed"])
+    assert bool(story.fleet.cases.cases) is not is_answer
+    told = " ".join(story.reasons)
+    assert ("no turn for criticizer: criticizer-when says no" in told) == (code == 1)
+    assert ("no turn for criticizer: nobody can tell" in told) == (not is_answer)
+
+
+def test_g36_that_a_question_has_no_answer_is_over_with_its_next_answer() -> None:
+    story = SequenceStory(Member("criticizer", when_agent="criticizer-when"))
+    story.has_run("builder")
+    asked(story, 2)
+    assert story.of_name("criticizer-when").alerts
+    story.wait(10)
+    story.has_run("builder")
+    asked(story, 1)
+
+    assert not story.of_name("criticizer-when").alerts
 
 
 def test_a_member_that_crashes_has_had_its_turn() -> None:

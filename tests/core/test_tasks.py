@@ -7,6 +7,9 @@ from typing import Any
 
 import pytest
 
+from phoenixd.api.history import Digest, Stretch
+from phoenixd.api.pages.history import since
+from phoenixd.api.pages.layout import Page
 from phoenixd.core.actions import CollectTask, Deliver, Release, Spawn
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
@@ -17,6 +20,7 @@ from phoenixd.core.events.handoffs import PapersUpdated
 from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.events.tasks import TaskCollected
+from phoenixd.core.facts import RunEnded, TaskFailed
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
@@ -27,6 +31,7 @@ from phoenixd.core.tasks.worker import worker_of
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.project.outcomes import of_workers
+from phoenixd.ports.journal import Entry, StoredEntry
 from tests.core.handing import HandoffStory, orchestrator
 from tests.core.story import claude, spec
 from tests.core.workers import DONE, Works, boss
@@ -158,6 +163,31 @@ def test_no_more_than_so_many_wait() -> None:
     refusal = works.ask()
     assert refusal is not None
     assert refusal.code == "conflict"
+
+
+def test_e59_a_workers_end_is_no_death_and_its_task_that_failed_for_good_is_a_fact() -> None:
+    told = Works()
+    told.ask()
+    told.finishes("t1", 1)
+    assert told.task("t1").state == "waiting"
+    assert not [fact for one in told.decisions for fact in one.facts if isinstance(fact, TaskFailed)]
+    told.wait(60)
+    told.finishes("t1", 1)
+
+    facts = [fact for one in told.decisions for fact in one.facts]
+    ends = [fact.meaning for fact in facts if isinstance(fact, RunEnded)]
+    assert ends[:2] == ["attempt", "attempt"]
+    (failed,) = (fact for fact in facts if isinstance(fact, TaskFailed))
+    assert (failed.task, failed.why) == ("t1", told.task("t1").why)
+    found = Digest(0.0)
+    rows = (
+        Entry(0.0, 1.0, one.agent.name if one.agent else None, 1, "x", {}, facts=one.facts) for one in told.decisions
+    )
+    found.feed(StoredEntry(seq, row) for seq, row in enumerate(rows, 1))
+    assert (found.deaths, found.failed_tasks) == (0, {"t1": failed.why})
+    page = since(Stretch(found, 2.0), Page(2.0))
+    assert "tasks" in page
+    assert "failed: t1 (its worker ended with exit 1" in page
 
 
 def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budget() -> None:

@@ -72,6 +72,11 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         tries = [f"{name} {count}{so_far.get(name, '')}" for name, count in sorted(digest.failed_starts.items())]
         failed = f"failed: {', '.join(_shown(tries, here))}"
         lines += _line("starts", sum(digest.failed_starts.values()), failed, here)
+    if digest.failed_tasks:
+        tasks = [f"{name} ({why})" for name, why in digest.failed_tasks.items()]
+        newest = tasks[-(_most(here) or len(tasks)) :]
+        see = "phoenixctl task status" if len(newest) == len(tasks) else "phoenixctl task status has them all"
+        lines += _line("tasks", len(tasks), f"failed: {', '.join(newest)}; {see}", here)
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if digest.unwatched:

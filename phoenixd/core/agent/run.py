@@ -152,6 +152,8 @@ class LastExit:
     """Whether its last turn had failed, and it then ended with 0 by itself: no person left it, or had it stopped."""
     obstacle: Obstacle | Literal[""] = ""
     """What stood in the way of its start; empty where it was executed."""
+    ordered: str = ""
+    """Why phoenixd ended it, in words, where that end was an order and no failure; empty: it ended by itself."""
 
     @property
     def told(self) -> str:

@@ -8,6 +8,7 @@ from phoenixd.core.agent.state import Desired, Quarantined, Running, Stopped
 from phoenixd.core.breaker import Closed, Open
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
+from phoenixd.core.restart import ended_well
 from phoenixd.core.spec import Kind
 
 
@@ -80,6 +81,12 @@ def is_metered(standing: StandingAlert, agent: Agent) -> bool:
     """How full its context is can be told, or its run has ended."""
     # An earlier run's reading tells nothing of this one: the alert would be over as soon as it is raised, for ever.
     return read(meters.of(agent), agent.spec.context).verdict is not None or is_another_run(standing, agent)
+
+
+def is_answered(standing: StandingAlert, agent: Agent) -> bool:
+    """A later run of it answered, or it is no question any more."""
+    end = agent.last_exit
+    return not agent.spec.is_question or (end is not None and ended_well(agent.spec, end))
 
 
 def is_productive_later(standing: StandingAlert, agent: Agent) -> bool:

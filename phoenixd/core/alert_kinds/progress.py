@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from phoenixd.core.alert_kinds import cures
 from phoenixd.core.alert_kinds.kind import AlertKind
+from phoenixd.core.restart import QUESTION
 
 KINDS: tuple[AlertKind, ...] = (
     AlertKind(
@@ -36,5 +37,14 @@ KINDS: tuple[AlertKind, ...] = (
         "it got somewhere, or was stopped",
         cures.gets_somewhere,
         needs_person=False,
+    ),
+    AlertKind(
+        QUESTION,
+        (
+            "the command of a sequence's `when` ended with neither 0 nor 1, so nobody can tell whether the turn comes,"
+            " and it is left out"
+        ),
+        "it answered",
+        cures.is_answered,
     ),
 )

@@ -175,7 +175,8 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     # Where nothing tells whether a person left it, its 0 is taken for that.
     may_be_left = end.left or ordered or agent.spec.leaves_in_silence
     failed_turn = end.code == 0 and not may_be_left and (is_owed(state.activity) or parked is not None)
-    end = replace(end, limited=parked is not None, failed_turn=failed_turn)
+    why = state.why if isinstance(state, Stopping) and ordered and end.ran else ""
+    end = replace(end, limited=parked is not None, failed_turn=failed_turn, ordered=why)
     expected = ordered or restart.ended_well(agent.spec, end)
     known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
     decision = _ended(replace(known, limits=limits), state, end, parked, now)
@@ -254,7 +255,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     match verdict:
         case restart.StayDown(reason=reason):
             state = Stopped(failed=not restart.ended_well(agent.spec, end))
-            return enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
+            down = enter(replace(agent, desired=Desired.STOPPED, crashes=()), state, reason, now)
+            if not agent.spec.is_question or not state.failed or end.cause != "exit":
+                return down
+            return replace(down, actions=(*down.actions, Alert(agent.name, restart.QUESTION, reason)))
         case restart.GiveUp(reason=reason, readings=readings, counted=is_count, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
             decision = enter(counted_all, Quarantined(reason, is_count), f"quarantined: {reason}", now)

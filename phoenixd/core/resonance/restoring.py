@@ -68,7 +68,7 @@ def lost(agent: Agent, known: Resonance, why: str, now: Moment, by: str = "") ->
         failed = _to(agent, known, known.restoration, Step.VERIFY, now)
         given_up = _escalated(failed, f"a new session did not know its marker either: {why}", now)
         return replace(given_up, facts=(*facts, *given_up.facts))
-    begun = Restoration(Step.LOG, why, now.wall, now.at, agent.incarnation)
+    begun = Restoration(Step.LOG, why, now.wall, now.at, agent.incarnation, by=by)
     count = len(recent)
     known = replace(known, restored=(*recent, now.at), restoration=begun, due="")
     noted = replace(agent, resonance=known)
@@ -203,9 +203,17 @@ def closed(decision: Decision, now: Moment) -> Decision:
 
 
 def is_owed(agent: Agent) -> bool:
-    """Whether the run that ends is to be gone on with by the session in its place."""
-    known = agent.resonance
-    return known is not None and known.is_restoring and _has_task(agent)
+    """Whether the run that ends is to be gone on with by the session in its place, although its turn is over.
+
+    Work in its background would have begun a turn of it. Of a turn that ended with nothing in hand, nothing is left.
+    """
+    run = agent.run
+    return run is not None and bool(run.jobs) and is_under_way(agent)
+
+
+def is_under_way(agent: Agent) -> bool:
+    """Whether what it lost of its context is being restored, also while none of its runs lives."""
+    return agent.resonance is not None and agent.resonance.is_restoring
 
 
 def rearmed(known: Resonance) -> Resonance:
@@ -279,19 +287,13 @@ def _opened(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> 
 
 
 def _new_session(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> Decision:
-    """Never the session that was cut (R38), and back at work: an agent that was told something goes on with it."""
-    if agent.session is not None and agent.run is None:
-        agent = replace(agent, session=replace(agent.session, turn_open=_has_task(agent)))
+    """Never the session that was cut (R38): back at work where that was broken off, and idle where it was idle."""
     moved = _to(agent, known, replace(going, deadline=None), Step.SESSION, now)
     fact = _fact(moved, Step.SESSION)
     why = "restoration, step 3, session: a new one begins"
     if isinstance(agent.state, Running) and agent.incarnation == going.base:
         return replace(end_run(moved, Afterwards.RESTART, why, now), facts=(fact,))
     return Decision(moved, reason=why, facts=(fact,))
-
-
-def _has_task(agent: Agent) -> bool:
-    return agent.spec.prompt is not None or agent.last_prompt is not None
 
 
 def _cannot_be_asked(agent: Agent) -> bool:

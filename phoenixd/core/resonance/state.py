@@ -75,6 +75,7 @@ class Restoration:
     """One restoration. base: the incarnation whose context was lost. deadline: when the present step is overdue.
 
     read: the seed was read; rebuilt: why it had to be made of state and brief; seed: what it says, in short.
+    by: who ordered it; empty: a loss that was found.
     checkpoint: of when the seed is, on the wall clock: the last good state, from which the new session goes on (R50).
     opened: how many turns were opened for the check of the new session. message: the words that open the newest one.
     waited: how often a person's own words were in the way of them. tells: it was told that an open turn holds it up.
@@ -94,6 +95,7 @@ class Restoration:
     waited: int = 0
     tells: bool = False
     checkpoint: float | None = None
+    by: str = ""
 
     @property
     def is_over(self) -> bool:

@@ -19,6 +19,7 @@ from phoenixd.core.hooks import Hook
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import Mark
+from phoenixd.core.restart import ended_well
 from phoenixd.core.roster import PASSING, Marks, Roster
 from phoenixd.core.spec import Member
 
@@ -191,7 +192,10 @@ def _after(lead: Agent, passing: Passing, member: Member, awaited: Agent | None)
     if passing.awaits == "condition":
         if end is not None and end.code == 0:
             return _moved(lead, _to_member(passing), f"the turn of {member.agent} comes: {member.when_agent} says so")
-        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: {member.when_agent}, {how}")
+        if awaited is not None and end is not None and ended_well(awaited.spec, end):
+            return _moved(lead, _to_next(passing), f"no turn for {member.agent}: {member.when_agent} says no")
+        why = f"nobody can tell, {member.when_agent} gave no answer: {how}"
+        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: {why}")
     following = _to_next(passing)
     if awaited is not None and end is not None:
         told = signals.at_end(passing.heard, awaited.spec, None, end)

@@ -20,11 +20,11 @@ from phoenixd.core.declarations import declared
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentWithdrawn, StartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCollected
-from phoenixd.core.facts import Weight
+from phoenixd.core.facts import Fact, TaskFailed, Weight
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.tasks import queue, verdict
-from phoenixd.core.tasks.state import Cut, Outcome, Task
+from phoenixd.core.tasks.state import WHY_LIMIT, Cut, Outcome, Task
 from phoenixd.core.traits import traits_of
 from phoenixd.core.transitions import enter
 
@@ -65,7 +65,8 @@ def finish(found: Step, task: Task, state: Literal["done", "failed", "canceled"]
         removed = requests.withdraw(agent, AgentWithdrawn(agent.name), seen, now)
         found = put(found, replace(removed, reason=f"task {task.id} is {state}: its worker is removed"), now)
     ended = replace(task, state=state, why=why, since_wall=now.wall, spec=None, due=None, tell_at=now.at)
-    return noted(taken(found, ended), f"task {task.id} is {state}: {why}")
+    facts = (TaskFailed(task.id, why[:WHY_LIMIT]),) if state == "failed" else ()
+    return noted(taken(found, ended), f"task {task.id} is {state}: {why}", facts=facts)
 
 
 def cut_off(found: Step, task: Task, now: Moment) -> Step:
@@ -83,9 +84,9 @@ def taken(found: Step, task: Task) -> Step:
     return replace(found, fleet=replace(found.fleet, tasks=found.fleet.tasks.taking(task)))
 
 
-def noted(found: Step, reason: str, weight: Weight = "story") -> Step:
+def noted(found: Step, reason: str, weight: Weight = "story", facts: tuple[Fact, ...] = ()) -> Step:
     """With a row of the fleet's own."""
-    return replace(found, decisions=(*found.decisions, Decision(None, reason=reason, weight=weight)))
+    return replace(found, decisions=(*found.decisions, Decision(None, reason=reason, weight=weight, facts=facts)))
 
 
 def _look_at_run(found: Step, task: Task, now: Moment) -> Step:

@@ -193,11 +193,11 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
             # The restoration ends the run of the session that was cut, and goes on in the next one.
             return book
         return decide_all(book, agent.name, "moot", "it was ended by order", now)
-    if end.meaning in ("death", "unstarted") or (by_rule and patient is None):
+    if end.meaning in ("death", "unstarted", "no answer", "attempt") or (by_rule and patient is None):
         return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient), now)
-    if end.meaning == "finished":
+    if end.meaning in ("finished", "sealed"):
         return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)
-    if end.meaning == "iteration":
+    if end.meaning in ("iteration", "answer"):
         return turns.hear_iteration(book, known, agent, now)
     return book
 

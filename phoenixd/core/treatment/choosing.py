@@ -44,7 +44,7 @@ def owner(fleet: Fleet, agent: Agent, noticed: Noticed | None) -> tuple[Owner, s
     seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
     if seat is not None and seat.handoff is not None and not seat.handoff.is_over:
         return "handoff", f"handoff {seat.handoff.id} is under way"
-    if agent.is_restoring or restoring.is_owed(agent) or (noticed and noticed.occasion == "lost_marker"):
+    if restoring.is_under_way(agent) or (noticed and noticed.occasion == "lost_marker"):
         return "restoration", "what it lost of its context is restored, or is not to be"
     return "", ""
 

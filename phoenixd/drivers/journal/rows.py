@@ -187,7 +187,7 @@ def read_entry(columns: Row) -> StoredEntry:
         Entry(
             at, wall, agent, incarnation, event, json.loads(detail), state, reason,
             tuple((name, value) for name, value in pairs if name not in own), tuple(json.loads(actions)),
-            own.get(WEIGHT_KEY, "story"), tuple(_known_facts(own.get(FACTS_KEY, []))),
+            own.get(WEIGHT_KEY, "story"), tuple(_known_facts(own.get(FACTS_KEY, []))), WEIGHT_KEY in own,
         ),
     )  # fmt: skip
 

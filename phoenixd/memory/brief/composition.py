@@ -11,7 +11,7 @@ from phoenixd.core.agent.run import LastExit, Mode
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.condition import activity_word
 from phoenixd.core.question import leftover
-from phoenixd.documents.banner import Interruption, interruption_sentence
+from phoenixd.documents.banner import Interruption, ended_sentence, interruption_sentence
 from phoenixd.documents.brief.page import BriefFacts
 from phoenixd.documents.brief.record import Narrative
 from phoenixd.documents.cut_answers import cut_sentence
@@ -84,9 +84,11 @@ def interruption_before(
     """
     last = agent.last_exit
     if prompt is PromptKind.CONTINUE:
-        return Interruption("working", last.at_wall, last.text) if last else Interruption("working")
+        return Interruption("working", last.at_wall, _how(agent, last)) if last else Interruption("working")
     if last is None:
         return Interruption(found) if found in ("working", "error") and agent.restarts == 0 else None
+    if last.ordered:
+        return None
     failed = _looks_failed(last) if judged is None else judged
     return Interruption("error", last.at_wall, last.text) if failed else None
 
@@ -116,10 +118,26 @@ def _continue(agent: Agent, state: StateDocument) -> str:
     last, incident = agent.last_exit, agent.incident
     if last is None:
         return interruption_sentence(state, None, "")
+    renewed = _renewed_for(agent, last)
+    if last.ordered:
+        return ended_sentence(state, last.at_wall, renewed or last.ordered, renewed=bool(renewed))
     ours = incident is not None and incident.incarnation == last.incarnation
     how = f"{last.text}; {incident.reason}" if ours and incident is not None else last.text
+    how = f"{how}; this session is a fresh one: {renewed}" if renewed else how
     hung_in = call_sentence(incident.call) if ours and incident is not None and incident.call is not None else ""
     return interruption_sentence(state, last.at_wall, how, hung_in)
+
+
+def _how(agent: Agent, last: LastExit) -> str:
+    return f"phoenixd ended it: {_renewed_for(agent, last) or last.ordered}" if last.ordered else last.text
+
+
+def _renewed_for(agent: Agent, last: LastExit) -> str:
+    """Why this session stands in the place of the one of that run; empty where it does not."""
+    going = agent.resonance.restoration if agent.resonance is not None and agent.resonance.is_restoring else None
+    if going is None or going.base != last.incarnation:
+        return ""
+    return f"{going.by} ordered it" if going.by else "the front of its context was lost"
 
 
 def _looks_failed(last: LastExit) -> bool:

@@ -9,7 +9,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
 from phoenixd.core.waiting import MAX_TEXT
-from phoenixd.documents.banner import INTERRUPTED, TITLE
+from phoenixd.documents.banner import GOES_ON, TITLE
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.session_facts import SessionFacts
 
@@ -59,7 +59,7 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     ours = (agent.spec.resume.prompt or "").strip()
     # What ended with the run before, and what it had asked, stands behind it.
     continues = words == ours or (ours != "" and words.startswith(f"{ours} "))
-    begins = (INTERRUPTED, POINTER, leftover.ASKED, TITLE)
+    begins = (*GOES_ON, POINTER, leftover.ASKED, TITLE)
     goes_on = continues or words in CONTINUE.values() or prompts.is_ours(words)
     return _is_goal(agent, words) or goes_on or words.startswith(begins)
 

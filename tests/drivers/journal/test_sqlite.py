@@ -525,6 +525,7 @@ def test_a_row_of_another_version_is_read_without_the_facts_that_are_not_known(r
 
     assert read is not None
     assert (read.entry.weight, read.entry.facts, read.entry.readings) == ("story", (), (("lived", 2.5),))
+    assert read.entry.is_weighed == ("#weight" in readings)
 
 
 def test_a_journal_whose_tables_cannot_be_read_is_not_opened_and_says_which(

@@ -9,6 +9,7 @@ import pytest
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Cut, LastExit, Mode, Session
 from phoenixd.core.agent.state import Quarantined
+from phoenixd.core.resonance.state import Resonance, Restoration, Step
 from phoenixd.core.treatment.advice import Advice, Tried
 from phoenixd.documents.banner import Interruption
 from phoenixd.documents.brief.page import render_brief
@@ -17,7 +18,7 @@ from phoenixd.documents.redact import redact
 from phoenixd.documents.state import OpenLoop, StateDocument, Status
 from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.memory.brief.composition import compose_brief, current_task, first_words, interruption_before
-from phoenixd.memory.brief.task_in_hand import TaskInHand
+from phoenixd.memory.brief.task_in_hand import TaskInHand, is_ours
 from tests.agents import an_agent
 
 STATE = StateDocument(agent="a", current_task="Fix it")
@@ -82,6 +83,48 @@ def test_without_a_goal_a_fresh_run_is_told_to_continue_alone() -> None:
 
     assert told == "You were interrupted at 1970-01-01T00:01:40Z (signal 9). The task in hand: Fix it. Continue."
     assert first_words(agent, Mode.FRESH, PromptKind.GOAL, STATE) is None
+
+
+AT = " at 1970-01-01T00:01:40Z"
+RENEWED = f"phoenixd began a fresh session{AT}: "
+
+
+@pytest.mark.parametrize(
+    ("ordered", "by", "base", "begins"),
+    [
+        ("restarted by operator", "", 0, f"phoenixd ended the run before{AT}: restarted by operator."),
+        ("a new one begins", "", 1, f"{RENEWED}the front of its context was lost."),
+        ("a new one begins", "operator", 1, f"{RENEWED}operator ordered it."),
+        (
+            "",
+            "",
+            1,
+            f"You were interrupted{AT} (exit 143; this session is a fresh one: the front of its context was lost).",
+        ),
+        ("", "", 0, f"You were interrupted{AT} (exit 143)."),
+    ],
+)
+def test_r41_whose_run_phoenixd_ended_itself_is_told_that_and_no_interruption(
+    ordered: str, by: str, base: int, begins: str
+) -> None:
+    going = Restoration(Step.SESSION, "two checks were missed", 100.0, 0.0, base, by=by)
+    agent = an_agent(
+        last_exit=replace(ended(code=143), ordered=ordered), resonance=Resonance(restoration=going) if base else None
+    )
+
+    told = first_words(agent, Mode.FRESH, PromptKind.CONTINUE, STATE)
+
+    assert told == f"{begins} The task in hand: Fix it. Continue."
+    assert is_ours(agent, told), "it is no task"
+
+
+def test_p15_an_end_that_phoenixd_ordered_is_no_error_to_recover_from() -> None:
+    last = replace(ended(code=143), ordered="restarted by operator")
+    for judged in (None, True):
+        assert interruption_before(an_agent(last_exit=last), PromptKind.NONE, None, judged) is None
+    at_work = interruption_before(an_agent(last_exit=last), PromptKind.CONTINUE, None, True)
+    assert at_work is not None
+    assert (at_work.during, at_work.how) == ("working", "phoenixd ended it: restarted by operator")
 
 
 def test_a_brief_gathers_what_is_known_and_redacts_all_but_the_goal() -> None:
