@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -18,6 +17,7 @@ from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.work import work_since
 from phoenixd.ports.processes import ProcessIdentity, WorkDone
 from tests.ending import A_WHILE
+from tests.storage import storage
 from tests.waiting import eventually_sync
 
 BURN = "awk 'BEGIN { for (i = 0; i < 300000; i++) x += i }'"
@@ -74,21 +74,13 @@ def test_what_began_before_the_call_never_counts() -> None:
             assert done(began, server.pid, blocked.pid).cpu < 0.2
 
 
-def is_in_memory(path: Path) -> bool:
-    """Whether a directory lies on a file system without storage, to which nothing is ever counted as written."""
-    mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text().splitlines()]
-    above = [(len(at), kind) for at, kind in mounts if path.is_relative_to(at)]
-    return max(above)[1] in ("tmpfs", "ramfs")
-
-
 @pytest.fixture
 def stored(tmp_path: Path) -> Iterator[Path]:
-    """A file to come on a file system with storage, which the directory for temporary files may not have."""
-    place = next((place for place in (tmp_path, Path("/var/tmp")) if not is_in_memory(place)), None)
-    if place is None:
-        pytest.skip("not run: no directory for temporary files has storage")
-    with tempfile.TemporaryDirectory(dir=place) as made:
-        yield Path(made, "f")
+    """A file to come on a file system with storage."""
+    with storage(tmp_path) as place:
+        if place is None:
+            pytest.skip("not run: no directory for temporary files has storage")
+        yield place / "f"
 
 
 def test_what_is_printed_is_no_work_and_what_is_stored_is(stored: Path) -> None:
