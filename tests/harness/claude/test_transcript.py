@@ -229,4 +229,5 @@ def test_a_prompt_that_was_pasted_is_told_without_the_tags_of_2_1_330() -> None:
     tagged = '\n\n<pasted_content id="02d8">\n1. one\n\n> two\n</pasted_content id="02d8">\n'
     assert prompts_in(prompt(tagged)) == ["1. one\n\n> two"]
     said = claude_transcript.said(prompt(tagged).strip())
-    assert said is not None and [piece.text for piece in said.pieces] == ["1. one\n\n> two"]
+    assert said is not None
+    assert [piece.text for piece in said.pieces] == ["1. one\n\n> two"]
