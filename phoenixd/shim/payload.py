@@ -94,7 +94,7 @@ MOST_JOBS, JOB_LIMIT = 8, 2048
 OVER = frozenset({"completed", "failed", "killed", "stopped"})
 
 
-# Claude Code 2.1.330 and newer puts what was pasted in several lines between tags; both have four digits of the session.
+# Claude Code 2.1.330 and newer puts a paste of several lines between tags; both have four digits of its session.
 PASTED, PASTED_END = '<pasted_content id="', '</pasted_content id="'
 
 
@@ -141,7 +141,7 @@ def trim(payload: dict[str, Any], divisor: int = 1) -> dict[str, Any]:
 
 
 def as_sent(prompt: str) -> str:
-    """A prompt without the tags that its CLI put around what was pasted, and without the line breaks that are theirs."""
+    """A prompt without the tags that its CLI put around what was pasted, nor the line breaks that belong to them."""
     pieces: list[str] = []
     taken = look = 0
     while (begin := prompt.find(PASTED, look)) >= 0:
