@@ -37,7 +37,7 @@ _ASSIGNED = re.compile(
     r"(?P<between>[\\\"'\])]{0,4}+[ \t]{0,4}+(?P<sign>=>|[:?|]?={1,3}|\|\||:{1,3}|>|,)[ \t]{0,4}+"
     r"(?:(?i:bearer|basic|token)[ \t]{1,4}+)?)"
     r"(?P<value>\\\"[^\"\\\n]{4,200}+\\\"|\"[^\"\n]{4,200}+\"|'[^'\n]{4,200}+'"
-    r"|(?:\\?[\"'`])?+[^\s\"'`<>(){}\[\],;\\]{4,64}+)"
+    r"|(?:\\?[\"'`])?[^\s\"'`<>(){}\[\],;\\]{4,64}+)"
 )
 _ON = re.compile(r"[^\s\"'`<>(){}\[\],;\\]*+")
 """What goes on after the part of a value that was judged."""
@@ -46,7 +46,7 @@ _ALWAYS = re.compile(r"pass(?:word|wd|phrase)|pwd|secret|credential|creds")
 _MOSTLY = re.compile(r"token|(?:api|access|private)[_. -]?key|auth(?!or(?!iz))|cred")
 _RANDOM = re.compile(r"(?!\d{4}-\d\d)[\w=+-][\w=.+/:%~-]{13,}")
 _BEARER = re.compile(r"\b(bearer|basic)([ \t]{1,4}+)([A-Za-z0-9_\-.~+/=]{12,}+)", re.IGNORECASE)
-_CURL = re.compile(r"\bcurl\b(?:[^\n\\]|\\.|\\\n){1,2000}+")
+_CURL = re.compile(r"\bcurl\b(?:[^\n\\]|\\.|\\\n){1,2000}")
 _CURL_USER = re.compile(r"((?<![\w-])(?:-[A-Za-z]{0,6}u|--user)[= ]{0,4}[\"']?[^\s\"':]{0,100}:)([^\s\"']{3,200}+)")
 _XML_PASSWORD = re.compile(r"(password\"[ \t]{1,4}value=\")([^\"\n]{4,200}+)", re.IGNORECASE)
 _KIND_SECRET = re.compile(r"\bkind[\"']?:[ \t]{0,4}[\"']?secret\b", re.IGNORECASE)

@@ -90,7 +90,7 @@ MARKED: Mapping[str, str] = {
     "ops_eyJ": r"[A-Za-z0-9+/=_-]{100,}+",
     "AGE-SECRET-KEY-1": r"[A-Z0-9]{30,}+",
     "LS0tLS1CRUdJTi": r"[A-Za-z0-9+/=]{20,}+",
-    "eyJ": rf"{_LOOSE}{{16,}}+(?:\.[A-Za-z0-9_-]*+)*+",
+    "eyJ": rf"{_LOOSE}{{16,}}+(?:\.[A-Za-z0-9_-]*+)*",
     "ZXlK": r"[A-Za-z0-9+/_-]{40,}+={0,2}",
     # Talk and mail.
     **dict.fromkeys((f"xox{kind}-" for kind in "abceoprs"), r"[A-Za-z0-9-]{10,}+"),

@@ -12,7 +12,7 @@ from types import MappingProxyType
 PINS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "claude": ("2.1.197", "2.1.332"),
-        "codex": ("0.171.0",),
+        "codex": ("0.169.0", "0.171.0"),
         "gemini": ("0.61.0",),
     }
 )

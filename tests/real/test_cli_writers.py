@@ -37,7 +37,7 @@ pytestmark = pytest.mark.real_claude
 
 SAID = "the canary of the session is 8d1f2c7be0"
 ANSWER = '{"agent": "a", "resolved": [], "open_loops": []}'
-PINNED = [("claude", "2.1.197"), ("claude", "2.1.332"), ("codex", "0.171.0"), ("gemini", "0.61.0")]
+PINNED = [("claude", "2.1.197"), ("claude", "2.1.332"), ("codex", "0.169.0"), ("gemini", "0.61.0")]
 
 
 def rooms(*gate: str) -> pytest.MarkDecorator:
