@@ -67,6 +67,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--log-level", choices=("debug", "info", "warning", "error"))
     parser.add_argument("--version", action="version", version=f"phoenixd {__version__}")
     given = parser.parse_args(arguments)
+    signals.tell_stacks()
     for flag, path in (("config", given.config), ("state-dir", given.state_dir), ("runtime-dir", given.runtime_dir)):
         if path == "":
             parser.error(f"--{flag} is empty")

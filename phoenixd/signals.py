@@ -3,22 +3,38 @@
 SIGQUIT ends it as SIGINT does: a person at the terminal of a daemon in the foreground who presses Ctrl-\\ wants it to
 end, and the agents live on either way; a core file would help nobody and hold every secret. A signal that somebody
 sends by mistake (a log rotation's USR1, an alarm of a library's) is no wish to end a supervisor.
+
+SIGUSR2 asks what the daemon is at, and needs no event loop that turns: the stacks of all threads go to standard error
+at once. So they do before SIGABRT ends a daemon, by which systemd's watchdog ends one that hangs.
 """
 
 from __future__ import annotations
 
+import faulthandler
 import signal
+import sys
 from types import FrameType
 
 ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGQUIT)
 APPLYING = signal.SIGHUP
+ASKING = signal.SIGUSR2
 MEANINGLESS = (
-    signal.SIGUSR1, signal.SIGUSR2, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGPOLL, signal.SIGPWR,
+    signal.SIGUSR1, signal.SIGALRM, signal.SIGVTALRM, signal.SIGPROF, signal.SIGPOLL, signal.SIGPWR,
     signal.SIGSTKFLT, signal.SIGXCPU, *range(signal.SIGRTMIN, signal.SIGRTMAX + 1),
 )  # fmt: skip
 """By default each of them ends the process that gets it. What tells of a fault of our own (SEGV, ABRT) is not here."""
 HEARD = (*ENDING, APPLYING, *(number for number in MEANINGLESS if isinstance(number, signal.Signals)))
 """Those that have a name to tell; the real-time ones are survived in silence."""
+
+
+def tell_stacks() -> None:
+    """From now on write the stacks where SIGUSR2 or a fault of our own asks for them: places in the code, no values."""
+    # A daemon without a standard error has somebody else's file in its place.
+    if sys.stderr is None:
+        signal.signal(ASKING, _nothing)
+        return
+    faulthandler.enable()
+    faulthandler.register(ASKING)
 
 
 def outlive() -> None:

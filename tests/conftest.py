@@ -6,14 +6,14 @@ import gc
 import os
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 from phoenixd.demo.stage import Stage
-from tests import warm, workers
+from tests import stacks, warm, workers
 
 # A busy machine is slow, not wrong: no property test has a deadline. HYPOTHESIS_PROFILE chooses how long they look.
 # "gate" is for the whole suite, and `./dev proof properties` looks longer. "again" is for what has already passed
@@ -65,3 +65,14 @@ def pytest_collection_finish() -> None:
     """Collect garbage again, and leave out what was collected of tests."""
     gc.freeze()
     gc.enable()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(
+    item: pytest.Item, call: pytest.CallInfo[None]
+) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Beside a failure stands what the test's daemons are at: they still live."""
+    report = yield
+    if report.failed and call.when != "teardown":
+        stacks.tell(report, getattr(item, "funcargs", {}))
+    return report

@@ -81,6 +81,8 @@ def _silent(places: list[bytes], pid: int, then: str) -> Absence:
     """A daemon that is there and answers nobody: its agents live on without it."""
     whose = f"phoenixd (pid {pid})" if pid else "phoenixd"
     why = f"{whose} is there, and answers nothing; its agents live on without it\nasked at {_names(places)}"
+    if pid:
+        why += f"\nwhere it waits stands at the end of its log after: kill -USR2 {pid}"
     end = f"kill -9 {pid}" if pid else "end that process"
     return Absence(exits.UNREACHABLE, why, remedies.then(remedies.then(end, start_command(places)), then))
 

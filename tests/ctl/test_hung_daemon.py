@@ -40,6 +40,7 @@ def test_a_hung_daemon_is_named_with_what_ends_it(hung: Path, hurried: None, mon
 
     assert code == 7
     assert f"phoenixd (pid {os.getpid()}) is there, and answers nothing; its agents live on" in why
+    assert why.endswith(f"its log after: kill -USR2 {os.getpid()}")
     assert remedy == f"kill -9 {os.getpid()} && phoenixctl up"
 
 

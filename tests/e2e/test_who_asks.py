@@ -17,6 +17,7 @@ from pathlib import Path
 from phoenixd.api.places import MOST, STREAMS
 from phoenixd.demo.stage import Stage
 from phoenixd.signals import MEANINGLESS
+from tests.stacks import stacks_of
 
 PATIENCE = 60.0
 FOLLOW = b"GET /v1/events HTTP/1.1\r\nhost: x\r\naccept: text/event-stream\r\n\r\n"
@@ -129,6 +130,21 @@ def test_signals_that_mean_nothing_end_neither_daemon_nor_agents_and_quit_ends_i
     assert Path(f"/proc/{agent}").exists()
     stage.up()
     assert stage.row("a")["pid"] == agent
+
+
+def test_sigusr2_has_the_daemon_write_what_it_is_at_and_work_on(stage: Stage) -> None:
+    """A failed test shows the same: which of its threads waits where, or how it ended."""
+    assert stacks_of(stage) == "no daemon was started"
+    started(stage, "a")
+
+    told = stacks_of(stage)
+    assert "journal-writer" in told or "phoenixd/drivers/journal/thread.py" in told
+    assert "phoenixd/daemon.py" in told
+    assert stage.row("a")["state"] == "running"
+
+    stage.kill()
+    assert "-9" in stacks_of(stage)
+    stage.up()
 
 
 def test_programs_that_were_removed_are_made_again_without_a_restart_and_private_under_umask_0(stage: Stage) -> None:
