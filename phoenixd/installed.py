@@ -7,9 +7,11 @@ that somebody removed is made again from there, and not from a package that may 
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
 import shutil
+import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -116,11 +118,20 @@ def _mentioned(library: Path, names: set[str], proc: Path) -> set[str]:
 
 def _read(shim: Path, hook: Path) -> dict[str, bytes]:
     programs = {
-        path.name: path.read_bytes()
+        path.name: _content(path)
         for path in sorted(shim.iterdir())
         if path.suffix == ".py" and path.is_file() and path != hook
     }
-    return {**programs, HOOK: hook.read_bytes()}
+    return {**programs, HOOK: _content(hook)}
+
+
+def _content(path: Path) -> bytes:
+    """Of a plain file; raises OSError for anything else, and waits for nobody: an agent may have put a FIFO there."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
+    with os.fdopen(descriptor, "rb") as file:
+        if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+            raise OSError(errno.EINVAL, "no plain file", os.fspath(path))
+        return file.read()
 
 
 def _digest(programs: Mapping[str, bytes]) -> str:

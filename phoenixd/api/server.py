@@ -38,9 +38,12 @@ def bind(path: Path, group: int | None = None) -> socket.socket:
 
     The caller holds the state directory's lock, so whoever still answers here belongs to another state directory.
     """
-    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)) as probe:
+    # Who listens and lets nobody in would keep the event loop for ever.
+    with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)) as probe:
         try:
             probe.connect(os.fspath(path))
+        except BlockingIOError:
+            raise AlreadyRunning(f"somebody listens at {path}, and lets nobody in", "phoenixctl status") from None
         except OSError as error:
             if error.errno not in (errno.ENOENT, errno.ECONNREFUSED):
                 raise ConfigurationError(

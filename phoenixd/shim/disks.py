@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 # Bytes. A CLI's session needs more, and who writes in larger pieces fails before the last byte is taken.
 LEAST_ROOM = 1 << 20
 OF_THIS_HOST = frozenset((
-    b"bcachefs", b"btrfs", b"exfat", b"ext2", b"ext3", b"ext4", b"f2fs", b"jfs", b"overlay", b"tmpfs", b"vfat", b"xfs",
-    b"zfs",
+    b"bcachefs", b"btrfs", b"devtmpfs", b"exfat", b"ext2", b"ext3", b"ext4", b"f2fs", b"jfs", b"overlay", b"tmpfs",
+    b"vfat", b"xfs", b"zfs",
 ))  # fmt: skip
 # As the kernel bounds them.
 MOST_LINKS = 40

@@ -276,6 +276,22 @@ async def test_a_stale_socket_is_replaced_and_a_living_one_is_not(live: Live, ru
     assert other.read_text() == "mine"
 
 
+@pytest.mark.timeout(60)
+def test_who_listens_in_its_place_and_lets_nobody_in_is_not_waited_for(runtime: Path) -> None:
+    """An agent's socket with a full queue: the event loop waited in it for ever."""
+    place = runtime / "full.sock"
+    with contextlib.ExitStack() as opened:
+        listener = opened.enter_context(socket.socket(socket.AF_UNIX))
+        listener.bind(os.fspath(place))
+        listener.listen(0)
+        for _ in range(2):
+            waiting = opened.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+            with contextlib.suppress(BlockingIOError):
+                waiting.connect(os.fspath(place))
+        with pytest.raises(AlreadyRunning, match="lets nobody in"):
+            bind(place)
+
+
 def test_the_lineage_is_read_through_a_name_that_looks_like_a_stat_line(runtime: Path) -> None:
     """comm may hold ") R 1 1": the last parenthesis counts."""
     program = runtime / "x) R 1 (y"

@@ -58,7 +58,10 @@ def test_an_upgrade_makes_a_second_copy(source: Path, library: Path) -> None:
     assert (old.shim / "__main__.py").read_text() == "print('one')\n"
 
 
-@pytest.mark.parametrize("damage", ["changed", "missing", "not executable"])
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize(
+    "damage", ["changed", "missing", "a FIFO for a module", "a FIFO for the hook", "not executable"]
+)
 def test_a_damaged_copy_is_replaced(source: Path, library: Path, damage: str) -> None:
     copy = install(library, source)
     match damage:
@@ -66,6 +69,12 @@ def test_a_damaged_copy_is_replaced(source: Path, library: Path, damage: str) ->
             (copy.shim / "__main__.py").write_text("print('evil')\n")
         case "missing":
             shutil.rmtree(copy.shim)
+        case "a FIFO for a module":
+            (copy.shim / "__main__.py").unlink()
+            os.mkfifo(copy.shim / "__main__.py")
+        case "a FIFO for the hook":
+            copy.hook.unlink()
+            os.mkfifo(copy.hook)
         case _:
             copy.hook.chmod(0o600)
 

@@ -12,7 +12,7 @@ from contextlib import closing, suppress
 from pathlib import Path
 
 from phoenixd.drivers.journal.salvage import Damage
-from phoenixd.drivers.journal.schema import settle_log
+from phoenixd.drivers.journal.schema import make_way, settle_log
 
 
 def identity(path: Path) -> tuple[int, int]:
@@ -30,6 +30,7 @@ def put_back(connection: sqlite3.Connection, path: Path) -> Damage:
     Raises sqlite3.Error and OSError; the connection is then as it was.
     """
     copy = path.with_name(path.name + ".copy")
+    make_way(copy)
     with suppress(FileNotFoundError):
         copy.unlink()
     os.close(os.open(copy, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600))
@@ -45,8 +46,10 @@ def put_back(connection: sqlite3.Connection, path: Path) -> Damage:
     # The log of another file would be taken for this one's.
     connection.close()
     for suffix in ("-wal", "-shm"):
+        make_way(path.with_name(path.name + suffix))
         with suppress(FileNotFoundError):
             os.unlink(f"{path}{suffix}")
+    make_way(path)
     os.rename(copy, path)
     directory = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
     try:

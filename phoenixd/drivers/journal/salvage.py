@@ -22,6 +22,7 @@ from phoenixd.drivers.journal.schema import (
     connect,
     create,
     is_readonly,
+    make_way,
     meta,
     require_plain,
     settle_log,
@@ -160,6 +161,7 @@ def _salvage(path: Path, why: str) -> None:
 def _finish(path: Path) -> Damage | None:
     """Put a finished salvage in the place of the damaged journal, if there is one; safe to repeat."""
     new = _beside(path, ".new")
+    make_way(new)
     if not new.exists():
         return None
     with closing(connect(new, readonly=True)) as connection:

@@ -24,6 +24,8 @@ CHECKS: dict[Check, tuple[str, ...]] = {
     "light": (),  # Each table that a start rests on.
 }
 BUSY_TIMEOUT = 1.0
+BESIDE = ("-wal", "-shm", "-journal")
+"""What SQLite opens beside a database, and would wait for where it is a FIFO."""
 
 
 class Damaged(Exception):
@@ -33,6 +35,8 @@ class Damaged(Exception):
 def connect(path: Path, *, readonly: bool = False) -> sqlite3.Connection:
     """Open a connection with the journal's settings; raises sqlite3.Error and UnsafeFile."""
     require_plain(path)
+    for suffix in BESIDE:
+        make_way(path.with_name(path.name + suffix))
     if readonly:
         return _connect(path, readonly=True)
     try:
@@ -232,6 +236,22 @@ def require_plain(path: Path) -> None:
         raise UnsafeFile(f"{path} belongs to uid {found.st_uid}, not to uid {os.geteuid()}")
     if stat.S_IMODE(found.st_mode) & 0o077:
         os.chmod(path, 0o600)  # The -wal and -shm files take the mode of this one.
+
+
+def make_way(path: Path) -> None:
+    """Move aside what stands in the place of a file of ours and is no plain file; raises OSError.
+
+    An open of it would wait for ever, or be refused for ever.
+    """
+    try:
+        if stat.S_ISREG(os.lstat(path).st_mode):
+            return
+    except FileNotFoundError:
+        return
+    number = 1
+    while os.path.lexists(aside := f"{path}.aside-{number}"):
+        number += 1
+    os.rename(path, aside)
 
 
 def kept_aside(path: Path, version: int) -> Path:

@@ -219,7 +219,9 @@ class TmuxServer:
         # Not written in place: a server may be reading it. Nobody else writes into our private directory.
         temporary = self.configuration.with_suffix(".new")
         try:
-            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+            # A FIFO in its place would keep the event loop for ever.
+            temporary.unlink(missing_ok=True)
+            descriptor = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
             with os.fdopen(descriptor, "w", encoding="ascii") as file:
                 file.write(configuration())
             temporary.replace(self.configuration)

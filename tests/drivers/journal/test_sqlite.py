@@ -306,6 +306,49 @@ async def test_promise_1_whoever_asks_first_has_a_file_put_back_that_was_taken_a
     assert path.exists()
 
 
+def put(kind: str, path: Path) -> None:
+    path.unlink(missing_ok=True)
+    match kind:
+        case "fifo":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case _:
+            path.symlink_to("/dev/zero")
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["fifo", "directory", "link"])
+@pytest.mark.parametrize("beside", ["-wal", "-shm", "-journal", ".new"])
+async def test_promise_1_what_an_agent_puts_beside_the_journal_neither_hangs_nor_stops_a_daemon(
+    path: Path, beside: str, kind: str
+) -> None:
+    """SQLite opens a FIFO at -journal and waits for ever, before the daemon has begun."""
+    with SqliteJournal(path) as journal:
+        await journal.commit(numbered_batch(1))
+    put(kind, Path(f"{path}{beside}"))
+
+    with SqliteJournal(path) as journal:
+        await journal.commit(numbered_batch(2))
+        assert last_whole_batch(journal, await journal.read(limit=5000)) == 2
+        assert journal.damage is None
+
+
+@pytest.mark.timeout(60)
+@pytest.mark.parametrize("kind", ["fifo", "directory", "link"])
+@pytest.mark.parametrize("beside", ["", "-wal", "-shm", "-journal", ".copy"])
+async def test_promise_1_nor_does_it_keep_a_journal_from_being_put_back(path: Path, beside: str, kind: str) -> None:
+    with SqliteJournal(path) as journal:
+        await journal.commit(numbered_batch(1))
+        for suffix in ("", "-wal", "-shm"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+        put(kind, Path(f"{path}{beside}"))
+        await journal.commit(numbered_batch(2))
+        assert last_whole_batch(journal, await journal.read(limit=5000)) == 2
+    with SqliteJournal(path) as journal:
+        assert last_whole_batch(journal, await journal.read(limit=5000)) == 2
+
+
 async def test_an_agent_that_talks_without_end_costs_its_own_past_and_nobody_elses(path: Path) -> None:
     with SqliteJournal(path, entries_per_agent=700) as journal:
         quiet = tuple(an_entry(agent="quiet", detail={"n": n}) for n in range(5))

@@ -202,6 +202,16 @@ async def test_a_text_that_could_not_be_pasted_is_not_left_behind(
         assert tmux(short_tmp, "list-buffers") == ""
 
 
+@pytest.mark.timeout(60)
+async def test_a_fifo_in_the_place_of_its_configuration_keeps_no_server_from_starting(short_tmp: Path) -> None:
+    """An agent's: the event loop opened it and waited for a reader, and nobody was answered any more."""
+    for name in ("tmux.new", "tmux.conf"):
+        os.mkfifo(short_tmp / name)
+    async with a_terminal(short_tmp) as terminal:
+        assert await terminal.observe()
+    assert stat.S_ISREG((short_tmp / "tmux.conf").stat().st_mode)
+
+
 async def test_a_killed_server_is_noticed_and_revived(short_tmp: Path) -> None:
     """F-TMUX-2."""
     async with a_terminal(short_tmp) as terminal:
