@@ -170,3 +170,27 @@ def test_the_demo_installs_what_it_needs_and_no_test_needs_and_names_it_as_it_co
 @pytest.mark.parametrize("script", ["dev", ".ci/run"])
 def test_scripts_are_executable(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
+
+
+def directory_in_memory(enough: int, **environment: str) -> str:
+    """What the suite's function of that name prints."""
+    text = (ROOT / "dev").read_text()
+    function = text[text.index("directory_in_memory() {") : text.index("enough_memory=$")]
+    script = f"set -eu\nenough_memory={enough}\n{function}\ndirectory_in_memory"
+    variables = {"PATH": os.environ["PATH"], **environment}
+    return subprocess.run(
+        ["sh", "-c", script], env=variables, capture_output=True, text=True, check=True
+    ).stdout.strip()
+
+
+def test_the_suites_files_lie_in_memory_where_there_is_enough_and_nobody_said_where() -> None:
+    assert directory_in_memory(1, TMPDIR="/elsewhere") == ""
+    assert directory_in_memory(1 << 40) == ""
+    made = directory_in_memory(1)
+    if not made:
+        pytest.skip("not run: no program may run below /dev/shm")
+    try:
+        assert stat.S_IMODE(os.stat(made).st_mode) == 0o711, "other users come to what is theirs, and see nothing else"
+        assert len(made) <= len("/tmp/phx.XXXXXX/tmp"), "a socket's path is limited"
+    finally:
+        shutil.rmtree(made)

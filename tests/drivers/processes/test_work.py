@@ -17,6 +17,7 @@ from phoenixd.drivers.processes import proc
 from phoenixd.drivers.processes.work import work_since
 from phoenixd.ports.processes import ProcessIdentity, WorkDone
 from tests.ending import A_WHILE
+from tests.storage import storage
 from tests.waiting import eventually_sync
 
 BURN = "awk 'BEGIN { for (i = 0; i < 300000; i++) x += i }'"
@@ -73,16 +74,16 @@ def test_what_began_before_the_call_never_counts() -> None:
             assert done(began, server.pid, blocked.pid).cpu < 0.2
 
 
-def is_in_memory(path: Path) -> bool:
-    """Whether a directory lies on a file system without storage, to which nothing is ever counted as written."""
-    mounts = [line.split()[1:3] for line in Path("/proc/self/mounts").read_text().splitlines()]
-    above = [(len(at), kind) for at, kind in mounts if path.is_relative_to(at)]
-    return max(above)[1] in ("tmpfs", "ramfs")
+@pytest.fixture
+def stored(tmp_path: Path) -> Iterator[Path]:
+    """A file to come on a file system with storage."""
+    with storage(tmp_path) as place:
+        if place is None:
+            pytest.skip("not run: no directory for temporary files has storage")
+        yield place / "f"
 
 
-def test_what_is_printed_is_no_work_and_what_is_stored_is(tmp_path: Path) -> None:
-    if is_in_memory(tmp_path):
-        pytest.skip("not run: the directory for temporary files has no storage")
+def test_what_is_printed_is_no_work_and_what_is_stored_is(stored: Path) -> None:
     began = after_a_tick()
     script = (
         "import os, sys\n"
@@ -93,9 +94,9 @@ def test_what_is_printed_is_no_work_and_what_is_stored_is(tmp_path: Path) -> Non
         "sys.stdin.read()"
     )
     feed, end = os.pipe()
-    child = subprocess.Popen([sys.executable, "-c", script, str(tmp_path / "f")], stdin=feed, stdout=subprocess.DEVNULL)
+    child = subprocess.Popen([sys.executable, "-c", script, str(stored)], stdin=feed, stdout=subprocess.DEVNULL)
     try:
-        eventually_sync((tmp_path / "f").exists, what="it has printed")
+        eventually_sync(stored.exists, what="it has printed")
         printed = done(began).io
         os.write(end, b"1")
         eventually_sync(lambda: done(began).io >= printed + 3 * 1024 * 1024, what="it has stored")
