@@ -17,7 +17,7 @@ import pytest
 from phoenixd.core.cut import GO_ON
 from phoenixd.harness.pins import PINS
 from tests.e2e.census import survivors
-from tests.real.agent_stage import AgentStage
+from tests.real.agent_stage import PATIENCE, AgentStage
 from tests.real.clis import CONTRACTED, Contracted
 from tests.real.installed import require
 from tests.stub.scenario import Step
@@ -113,7 +113,7 @@ def test_a_call_that_came_with_a_cut_answer_is_executed_by_all_and_named_where_t
     if not named:
         assert cuts(stage) == []
         return
-    eventually_sync(lambda: cuts(stage), 60, "the journal tells of it")
+    eventually_sync(lambda: cuts(stage), PATIENCE, "the journal tells of it")
     assert f"its call came with it, and was carried out: {named}" in cuts(stage)[0]["reason"]
 
 
@@ -127,7 +127,7 @@ def test_each_way_in_which_an_answer_is_cut_is_noticed_or_known_to_need_a_seal(
 
     match outcome:
         case "went on":
-            eventually_sync(lambda: cuts(stage), 60, "the journal tells of it")
+            eventually_sync(lambda: cuts(stage), PATIENCE, "the journal tells of it")
             assert "its last message is the last part alone" in cuts(stage)[0]["reason"]
             stage.until_idle()
             assert not any(GO_ON in request.text for request in stage.stub.main_requests())
@@ -149,7 +149,7 @@ def test_each_way_in_which_an_answer_is_cut_is_noticed_or_known_to_need_a_seal(
             stage.stage.ask("explain", "builder")
             assert cuts(stage) == []
         case "parked":
-            eventually_sync(lambda: cuts(stage), 60, "the journal tells of it")
+            eventually_sync(lambda: cuts(stage), PATIENCE, "the journal tells of it")
             assert "it is parked, overload, and is told when that is over" in cuts(stage)[0]["reason"]
             stage.asked("Go on where you stopped", after=first.number)
             stage.until_idle()

@@ -15,6 +15,10 @@ IDENTITY = {
     "GIT_COMMITTER_EMAIL": "a@example.org",
     "GIT_CONFIG_GLOBAL": "/dev/null",
     "GIT_CONFIG_NOSYSTEM": "1",
+    # Each commit would start another program, to see whether there is too much to keep.
+    "GIT_CONFIG_COUNT": "1",
+    "GIT_CONFIG_KEY_0": "maintenance.auto",
+    "GIT_CONFIG_VALUE_0": "false",
 }
 
 
