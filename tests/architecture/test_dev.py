@@ -194,3 +194,26 @@ def test_the_suites_files_lie_in_memory_where_there_is_enough_and_nobody_said_wh
         assert len(made) <= len("/tmp/phx.XXXXXX/tmp"), "a socket's path is limited"
     finally:
         shutil.rmtree(made)
+
+
+def test_of_several_pythons_of_a_version_one_that_was_built_with_a_profile_is_taken(tmp_path: Path) -> None:
+    """pyenv builds without one unless it is told to, and stands before the system's on many a PATH."""
+    for name, told in (("pyenv", "11 1 slow\\n"), ("system", "11 0 fast\\n"), ("newer", "13 1 newer\\n")):
+        (tmp_path / name).mkdir()
+        python = tmp_path / name / "python3"
+        python.write_text(f"#!/bin/sh\nprintf '{told}'\n")
+        python.chmod(stat.S_IRWXU)
+    path = ":".join([*(str(tmp_path / name) for name in ("pyenv", "system", "newer")), os.environ["PATH"]])
+    functions = (ROOT / "dev").read_text().replace('main "$@"', "")
+    script = (
+        functions
+        + "\nlist_candidates() { printf '%s\\n' "
+        + " ".join(str(tmp_path / name / "python3") for name in ("pyenv", "system", "newer"))
+        + '; }\nfind_pythons\nprintf \'%s\\n\' "$every_python" -- "$pythons"\n'
+    )
+    here = tmp_path / "dev"
+    here.write_text(script)
+    done = subprocess.run(
+        ["sh", str(here)], env={"PATH": path, "HOME": str(tmp_path)}, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split("\n") == ["11 fast", "11 slow", "13 newer", "--", "11 fast", "13 newer", ""]
