@@ -7,10 +7,12 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from tests.ending import ALARM
+from tests.waiting import eventually_sync
 
 HANGS = f"""
 {ALARM}
@@ -44,6 +46,8 @@ def hung() -> Iterator[subprocess.Popen[bytes]]:
 def asked(process: subprocess.Popen[bytes], number: signal.Signals) -> str:
     """What it writes when it gets a signal, to the line of its outermost frame."""
     assert process.stderr is not None
+    # One that still writes what it was asked before writes nothing more.
+    eventually_sync(lambda: Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()[0] == "S")
     process.send_signal(number)
     text = b""
     while b"in <module>" not in text:
