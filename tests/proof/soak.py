@@ -23,7 +23,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -247,16 +247,21 @@ _PLAIN = "while :; do echo '{}' | $PHOENIX_HOOK prompt-submit; sleep 5; echo '{}
 
 
 def _groups(stage: Stage) -> int:
-    for line in Path(f"/proc/{_any_run(stage)}/cgroup").read_text().splitlines() if _any_run(stage) else ():
+    for line in _cgroup_of_a_run(stage).splitlines():
         if line.startswith("0::"):
             tree = Path("/sys/fs/cgroup/unified" + line[3:]).parent.parent
             return sum(1 for _ in tree.rglob("cgroup.procs")) if tree.is_dir() else 0
     return 0
 
 
-def _any_run(stage: Stage) -> int:
+def _cgroup_of_a_run(stage: Stage) -> str:
+    """Of the first that lives until it was read."""
     ours = survivors(stage.root)
-    return next((pid for pid in carrying(b"PHOENIX_RUN_ID=") if pid in ours), 0)
+    for pid in carrying(b"PHOENIX_RUN_ID="):
+        with suppress(FileNotFoundError, ProcessLookupError):
+            if pid in ours:
+                return Path(f"/proc/{pid}/cgroup").read_text()
+    return ""
 
 
 def _size(path: Path) -> float:
