@@ -145,5 +145,5 @@ def describe(word: Alert | Reassure, now: float) -> dict[str, Any]:
         "raised_at": timestamp(word.raised_wall),
         "over_at": timestamp(now) if is_over else None,
         "why": one_line(redact(word.why), TEXT_LIMIT) if isinstance(word, Reassure) else "",
-        "next": next_command(word.kind, word.agent, _answer(word)),
+        "next": next_command(word.kind, word.agent, _answer(word), word.about if isinstance(word, Alert) else ()),
     }
