@@ -22,10 +22,17 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.spec import WriterKind
 from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
+from phoenixd.doctor_alerts import named_findings
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
 from phoenixd.doctor_disks import disk_findings
-from phoenixd.doctor_places import command_remedy, directory_findings, is_told_by_quarantine, quarantine_finding
+from phoenixd.doctor_places import (
+    command_remedy,
+    directory_findings,
+    find_command,
+    is_told_by_quarantine,
+    quarantine_finding,
+)
 from phoenixd.doctor_versions import Program, Said
 from phoenixd.errors import LaunchFailed, PhoenixdError
 from phoenixd.harness import HARNESSES
@@ -61,7 +68,7 @@ class Doctor:
     and lines of an agent's terminal, None where it has none. tmux_hangs: the server's process and whether it is
     stopped, where it is there and does not answer; else None. under_systemd: whether the terminal server is a unit of
     its own. hidepid: how /proc hides other users' processes, None where it does not. agents_cgroup: below which the
-    runs' cgroups lie, as /proc spells it.
+    runs' cgroups lie, as /proc spells it. alerts: whether what they are told by can be reached; it may block.
     """
 
     now: Callable[[], Moment]
@@ -79,6 +86,7 @@ class Doctor:
     under_systemd: bool = False
     hidepid: Callable[[], str | None] = hidden.hidepid
     agents_cgroup: str | None = None
+    alerts: Callable[[], Sequence[Finding]] = tuple
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
     """None of those by which the daemon works: looks at a file system that hangs may hold them all for seconds."""
 
@@ -88,6 +96,7 @@ class Doctor:
         hung = await within(self.tmux_hangs(), (None, False))
         findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet)]
         findings.append(reader_finding(fleet.clinic.reader, fleet.cases.examinations, self.now().wall))
+        findings += await bounded("alerts", "phoenixctl doctor", self._alerts)
         if hung is not None:
             findings.append(hung_tmux(*hung, sum(isinstance(agent.state, Running) for agent in agents)))
         else:
@@ -186,6 +195,9 @@ class Doctor:
         title = f"{len(panes)} pane{'' if len(panes) == 1 else 's'} in phoenixd's tmux server opened by hand"
         return [Finding("warning", title, f"{named}: no agent's, and left alone", "use a tmux server of your own")]
 
+    async def _alerts(self) -> list[Finding]:
+        return list(await self._aside(self.alerts))
+
     async def _configuration(self) -> list[Finding]:
         return [
             Finding(
@@ -227,6 +239,7 @@ class Doctor:
             tested = harness.tested_versions if harness else ()
             findings.append(doctor_versions.finding(name, look.command, said[look.program], tested))
             findings += await self._aside(lambda: list(cli_findings(agent, look.environment)))
+        findings += await self._aside(lambda: list(named_findings(agent, look.environment))) if look.environment else []
         writer = await self._aside(lambda: writer_finding(agent, look.environment))
         named = replace(writer, title=f"{name}: {writer.title}")
         # A program that is missing writes no brief either, and is told once.
@@ -274,15 +287,3 @@ def hidden_finding(hidepid: str) -> Finding:
         "may come from there is refused; copies of old shims are kept",
         "let phoenixd's group see them: mount -o remount,gid=GROUP /proc",
     )
-
-
-def find_command(command: str, path: str, cwd: str) -> str | None:
-    """Where the agent's environment finds its command, as exec will look for it; None where it does not."""
-    if "/" in command:
-        whole = os.path.join(cwd, command)
-        return whole if os.access(whole, os.X_OK) and os.path.isfile(whole) else None
-    for directory in path.split(":"):
-        whole = os.path.join(directory or cwd, command)
-        if os.access(whole, os.X_OK) and os.path.isfile(whole):
-            return whole
-    return None

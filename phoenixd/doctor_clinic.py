@@ -7,6 +7,7 @@ from importlib.util import find_spec
 from phoenixd.api.finding import Finding
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
 
+CORRECT = "correct model or command in [clinic], then phoenixctl apply"
 PACKAGE, REMEDY = "pydantic_ai", "uv tool install '.[clinic]' in the checkout"
 
 
@@ -22,7 +23,6 @@ def reader_finding(reader: ReaderRules, asked: Examinations, wall: float) -> Fin
     if reader.model and find_spec(PACKAGE) is None:
         return Finding("problem", f"{title}, which needs pydantic-ai: the rules alone decide", cost, REMEDY)
     if asked.problem:
-        return Finding(
-            "warning", f"{title}; its newest answer was not used", f"{asked.problem}; {cost}", "phoenixctl clinic list"
-        )
+        why = f"{asked.problem}; it is asked again with the next failure of a Case; {cost}"
+        return Finding("warning", f"{title}; its newest answer was not used", why, CORRECT)
     return Finding("ok", title, cost)

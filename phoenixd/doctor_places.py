@@ -45,6 +45,18 @@ def _in_the_way(cwd: str) -> str:
     return "" if os.path.isdir(at) else at
 
 
+def find_command(command: str, path: str, cwd: str) -> str | None:
+    """Where the agent's environment finds its command, as exec will look for it; None where it does not."""
+    if "/" in command:
+        whole = os.path.join(cwd, command)
+        return whole if os.access(whole, os.X_OK) and os.path.isfile(whole) else None
+    for directory in path.split(":"):
+        whole = os.path.join(directory or cwd, command)
+        if os.access(whole, os.X_OK) and os.path.isfile(whole):
+            return whole
+    return None
+
+
 def command_remedy(command: str) -> Remedy:
     """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not."""
     if "/" not in command:

@@ -17,6 +17,7 @@ from phoenixd.core.change import replace
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
+from phoenixd.core.reports import CONTRADICTED, OF_A_TASK
 
 DEGRADED = "degraded"
 """The fleet's alert that decisions cannot be saved, or soon may not be, and that nothing is started meanwhile."""
@@ -37,12 +38,17 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
     return tuple(sorted((one for one in standing if needs_person_kind(one.kind)), key=lambda one: one.raised_wall))
 
 
-def next_command(kind: str, agent: str | None, answer: int = 0) -> str:
-    """What a person does about an alert, as a command. answer: the number by which it can be answered from afar."""
+def next_command(kind: str, agent: str | None, answer: int = 0, about: tuple[str, ...] = ()) -> str:
+    """What a person does about an alert, as a command. answer: the number by which it can be answered from afar.
+
+    about: as the alert has it; of a contradicted claim the task, whose page has all claims and nobody's terminal any.
+    """
     if agent is None:
         return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"
     if answer:
         return f"phoenixctl answer {answer}"
+    if kind == CONTRADICTED:
+        return " ".join(("phoenixctl task status", *(of.removeprefix(OF_A_TASK) for of in about)))
     return f"phoenixctl attach {agent}" if alert_kinds.of(kind).is_question else f"phoenixctl explain {agent}"
 
 

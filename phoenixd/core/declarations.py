@@ -47,4 +47,8 @@ def set_limits(before: Fleet, found: Step, event: LimitsDeclared, now: Moment) -
     clinic = event.clinic if event.clinic is not None else before.clinic
     changed = (event.limits, jobs, clinic) != (before.limits, before.jobs, before.clinic)
     noted = (Decision(None, reason="the fleet's limits changed"),) if changed else ()
-    return Step(replace(before, limits=event.limits, jobs=jobs, clinic=clinic), noted)
+    cases = before.cases
+    if clinic.reader != before.clinic.reader and cases.examinations.problem:
+        # It was the other reader's, and this one has not answered yet.
+        cases = replace(cases, examinations=replace(cases.examinations, problem=""))
+    return Step(replace(before, limits=event.limits, jobs=jobs, clinic=clinic, cases=cases), noted)

@@ -16,6 +16,9 @@ from phoenixd.core.transitions import keep
 CONTRADICTED = "contradicted claim"
 """The alert about a report that claims what did not happen."""
 
+OF_A_TASK = "task "
+"""How the name of a task's report begins; its id follows."""
+
 MOST_REPORTS, MOST_CLAIMS, CLAIM_LIMIT, NAME_LIMIT = 32, 5, 300, 80
 
 

@@ -139,7 +139,7 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
     match agent.state:
         case Stopped():
             left = replace(unwanted if event.after_iteration else progress.let_go(unwanted), items=())
-            asked = Decision(left, reason=f"stop asked by {event.by}: it is stopped already")
+            asked = Decision(left, reason=f"stop asked by {event.by}: it is stopped already{left_out(agent)}")
             return cleanup.sweep(asked) if agent.unproven else asked
         case BackingOff() | Parked() | Quarantined():
             goes_on = event.after_iteration and isinstance(agent.iteration, Passing)
@@ -159,6 +159,14 @@ def stop(agent: Agent, event: StopRequested, now: Moment) -> Decision:
             return Decision(replace(unwanted, state=staying), reason=why)
         case _:
             assert_never(agent.state)
+
+
+def left_out(agent: Agent) -> str:
+    """What a stop means for an agent that is down between two turns, as a clause; empty where it changes nothing."""
+    first = agent.spec.turn_of
+    if first is None or agent.left_out:
+        return ""
+    return f", and has no turns in the sequence of {first} until it, or {first}, is started"
 
 
 def never_ends(spec: AgentSpec) -> Refusal | None:

@@ -11,7 +11,7 @@ from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Afterwards, Running, Starting
 from phoenixd.core.decision import Decision
-from phoenixd.core.dialogs import DIALOG_WORDS, SCREEN_DIALOGS, UNREADABLE
+from phoenixd.core.dialogs import DIALOG_WORDS, MENU, SCREEN_DIALOGS, UNREADABLE
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.moment import Moment
 from phoenixd.core.transitions import ASKED_BY_A_RUN, close_items, end_run, enter, keep, open_item
@@ -96,6 +96,9 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     if event.verdict in SCREEN_DIALOGS:
         if _is_leaving(waiting, event, now):
             return Decision(agent)
+        if waiting.kind == "dialog" and not waiting.dialog and event.verdict == MENU:
+            # A hook told of it, in words that say more than that one is drawn.
+            waiting = replace(waiting, dialog=MENU)
         if waiting.dismissed or (waiting.kind == "dialog" and waiting.dialog != event.verdict):
             # One dialog of a start follows the other, and each is a question of its own; so is one that a no left.
             return judge_dialog(agent, state, event.verdict, now)

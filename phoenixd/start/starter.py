@@ -22,7 +22,7 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
-from phoenixd.doctor import find_command
+from phoenixd.doctor_places import find_command
 from phoenixd.documents.seal import Seal, mint, request, request_alone
 from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, PhoenixdError, UnsafeFile

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.core.spec import AgentSpec
-from phoenixd.doctor import find_command
+from phoenixd.doctor_places import find_command
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.memory.files import Files

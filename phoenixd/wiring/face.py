@@ -16,6 +16,7 @@ from phoenixd.config import read_configuration
 from phoenixd.config.problems import Problem
 from phoenixd.directories import find_configuration, start_again
 from phoenixd.doctor import Doctor
+from phoenixd.doctor_alerts import alert_findings
 from phoenixd.drivers.cgroups.tree import tier
 from phoenixd.drivers.files.project import projects_of, read_project
 from phoenixd.ports import Outside
@@ -122,4 +123,5 @@ def _doctor(ground: Ground, world: World, house: House) -> Doctor:
         tmux_hangs=terminal.hangs,
         under_systemd=ground.manager.is_present,
         agents_cgroup=cgroups.agents_path if cgroups else None,
+        alerts=lambda: tuple(alert_findings(ground.configuration.settings.alerts, os.environ)),
     )

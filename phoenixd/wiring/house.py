@@ -33,7 +33,7 @@ from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.git.summary import git_summary
 from phoenixd.drivers.git.work import WorkPrints
 from phoenixd.drivers.notify.command import CommandRoute
-from phoenixd.drivers.notify.notifier import Notifier, Route
+from phoenixd.drivers.notify.notifier import Judged, Notifier, Route
 from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.leftovers import Cleaner, RunCleaner
 from phoenixd.drivers.processes.pidfds import Processes
@@ -179,7 +179,7 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
     return House(variables, transcripts, papers, starter, screens, handover, shared, reader)
 
 
-def routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
+def routes(alerts: AlertsTable, processes: Processes, judged: Judged) -> list[Route]:
     """The ways to the operator that are configured."""
     routes: list[Route] = []
     if alerts.command:
@@ -187,11 +187,13 @@ def routes(alerts: AlertsTable, processes: Processes) -> list[Route]:
         def end_tree(run_id: str) -> Awaitable[object]:
             return processes.fence("#alert", 0, run_id, None)
 
-        routes.append(CommandRoute(alerts.command, end_tree, timeout=alerts.timeout, at_once=alerts.at_once))
+        command = CommandRoute(alerts.command, end_tree, timeout=alerts.timeout, at_once=alerts.at_once, judged=judged)
+        routes.append(command)
     if alerts.webhook is not None:
         url = alerts.webhook if isinstance(alerts.webhook, str) else Path(alerts.webhook.file)
         header = Path(alerts.webhook_authorization.file) if alerts.webhook_authorization is not None else None
-        routes.append(WebhookRoute(Endpoint(url, header), timeout=alerts.timeout, tries=alerts.tries))
+        endpoint = Endpoint(url, header)
+        routes.append(WebhookRoute(endpoint, timeout=alerts.timeout, tries=alerts.tries, judged=judged))
     return routes
 
 

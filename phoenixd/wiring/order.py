@@ -24,6 +24,7 @@ from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.openings import openings
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.rounds import Rounds
+from phoenixd.runtime.tellings import Tellings
 from phoenixd.wiring.closing import Ending
 from phoenixd.wiring.face import make_service
 from phoenixd.wiring.ground import find_world, lay_ground
@@ -48,7 +49,10 @@ async def compose(
         hands.metering.seen(event)
 
     evidence = EvidenceFiles(directories.state, seen, DirectoryChanges(HEARTBEAT), house.variables.transcript_of)
-    notifier = Notifier(routes(settings.alerts, world.processes), time.time)
+    tellings = Tellings(supervisor.tell)
+    ways = routes(settings.alerts, world.processes, tellings.hear)
+    tellings.begin(ways)
+    notifier = Notifier(ways, time.time)
     outside = open_outside(ground, world, house, evidence, notifier)
     hands = await lend_hands(ground, world, house, outside, tasks)
     publisher = Publisher(house.papers, evidence, ground.clock, supervisor.tell)

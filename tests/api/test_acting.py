@@ -122,6 +122,16 @@ async def test_a_stop_after_an_iteration_is_refused_of_an_agent_that_has_none(li
     assert {one.name: one.desired for one in daemon.state.agents.values()} == {"docs": "running", "shop": "stopped"}
 
 
+async def test_a_stop_of_a_member_between_two_turns_says_what_it_changed(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("docs", kind="loop", turn_of="shop", start=False)
+
+    first, again = [await live.ask("POST", "/v1/agents/docs/stop") for _ in range(2)]
+
+    turns = "has no turns in the sequence of shop until it, or shop, is started"
+    assert first.json["message"] == f"docs is stopped already, and {turns}"
+    assert again.json["message"] == "docs is stopped already"
+
+
 async def test_undo_brings_an_act_on_many_back_as_a_whole(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
     sessions = {name: agent.session for name, agent in daemon.state.agents.items()}

@@ -8,6 +8,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.api.values import MarkerFace, RebuiltMarker
+from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.armed_answer import Armed, ArmedAnswer
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, RestorationRequested
 from phoenixd.core.resonance.state import Resonance, Restoration
@@ -54,6 +55,26 @@ async def test_r65_status_tells_state_checks_and_what_is_due_and_no_code(live: L
     assert "Ask it now: phoenixctl resonance check docs --wait" in open_turn.text
     told = json.dumps(answer.json) + page.text + (await live.ask("GET", "/v1/resonance", text=True)).text
     assert not {found.group() for found in CODES.finditer(told)} & set(CODES_OF_DOCS)
+
+
+async def test_status_names_a_next_step_that_is_not_refused(live: Live, bearing: FakeDaemon) -> None:
+    async def page() -> str:
+        return " ".join((await live.ask("GET", "/v1/agents/docs/resonance", text=True)).text.split())
+
+    at_rest = known(bearing)
+    agent = bearing.state.agents["docs"]
+    going = Restoration(RestorationStep.SEED, "two checks in a row failed", 1.7e9, 0.0, agent.incarnation)
+    bearing.change("docs", resonance=replace(at_rest, state="lost", proven=True, restoration=going))
+    told = await page()
+    assert "asked for a code by itself" in told
+    assert "! marker: the session has lost it" in told
+    bearing.change("docs", resonance=replace(at_rest, lost="6 turns were opened"))
+    assert "It cannot be asked: the marker of docs is lost. phoenixctl explain docs" in await page()
+    bearing.change("docs", resonance=None)
+    assert "phoenixctl restart docs --fresh" in (last := await page())
+    bearing.change("docs", resonance=at_rest, state=Quarantined("marker lost"))
+    assert "It cannot be asked: docs is quarantined. phoenixctl start docs" in (stopped := await page())
+    assert "resonance check" not in told + last + stopped
 
 
 async def test_who_bears_no_marker_is_told_how_to_get_one(live: Live, daemon: FakeDaemon) -> None:

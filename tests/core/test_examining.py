@@ -228,6 +228,22 @@ def test_f_cl_6_a_reader_that_is_down_leaves_the_rules_alone_and_says_so(story: 
     assert story.fleet.cases.examinations.pending == ()
 
 
+def test_a_reader_that_was_corrected_is_asked_about_the_same_case_with_its_next_failure(story: Story) -> None:
+    for _ in range(2):
+        answer(story, crash(story), None, problem="test:reader cannot be used: no key")
+        again(story)
+    crash(story)
+    assert len(story.of(ExamineCase)) == 2, "one reader is asked twice at most"
+    assert story.fleet.cases.examinations.problem
+    again(story)
+    told(story, ReaderRules(model="test:corrected"))
+    assert not story.fleet.cases.examinations.problem, "nothing is to be corrected any more"
+
+    asked = crash(story)
+    assert (len(story.of(ExamineCase)), asked.case, asked.reader.model) == (3, "c1", "test:corrected")
+    assert examined(story).times == 1
+
+
 def test_no_answer_in_time_is_an_answer_too_late(story: Story) -> None:
     asked = crash(story)
     again(story)

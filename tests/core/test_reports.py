@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from phoenixd.api.pages.layout import Page
+from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.core import condition
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.events.aftermath import ReportJudged
 from phoenixd.core.events.orders import SendRequested, StartRequested
+from phoenixd.core.projection import row
 from phoenixd.core.reports import MOST_REPORTS
 from phoenixd.documents.codec import dump_agent, load_agent
+from phoenixd.drivers.notify.notifier import describe
 from tests.core.story import Story, claude
 
 
@@ -29,6 +33,11 @@ def test_a_contradicted_claim_is_told_with_its_words() -> None:
     assert alerts(story) == ["the report of task 1 claims what did not happen (1): pytest -q: it failed"]
     assert story.decisions[-1].reason == "report of task 1: 1 claim contradicted, 3 verified, 2 unverifiable"
     assert condition.group(story.agent) == "needs_you"
+    (alert,) = (one for one in story.of(Alert) if one.kind == "contradicted claim")
+    assert describe(alert, 0.0)["next"] == "phoenixctl task status 1", "its terminal shows nothing of it"
+    told = next_commands([row(story.agent, story.now)], Page(0.0, 200))
+    assert "do: phoenixctl task status 1" in told
+    assert "attach" not in told
 
 
 def test_each_report_is_an_alert_of_its_own_and_a_newer_one_of_the_task_ends_it() -> None:

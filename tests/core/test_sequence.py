@@ -244,6 +244,10 @@ def test_g45_a_stop_after_the_iteration_waits_for_all_turns() -> None:
 def test_p54_a_member_that_was_stopped_on_purpose_has_no_turn_until_somebody_starts_it_or_all() -> None:
     story = SequenceStory()
     story.tell(StopRequested("criticizer"))
+    said = "it is stopped already, and has no turns in the sequence of builder until it, or builder, is started"
+    assert story.reasons[-1].endswith(said)
+    story.tell(StopRequested("criticizer"))
+    assert story.reasons[-1].endswith("it is stopped already"), "this one changed nothing"
     for name in ("builder", "planner", "builder"):
         story.has_run(name)
         story.wait(10 if name == "planner" else 0)

@@ -286,6 +286,23 @@ def test_a_notification_alone_is_a_question_too(notification: str, kind: str) ->
     assert story.alerts() == [kind]
 
 
+def test_a_dialog_that_is_drawn_takes_no_words_from_the_notification_that_told_of_it() -> None:
+    story = Story(claude()).works()
+    words = "Auto mode can't check actions in this session and needs your choice"
+    story.hook("notification", notification="agent_needs_input", text=words)
+    item = story.agent.item
+    for verdict in ("dialog", "dialog"):
+        story.tell(ScreenSeen("a", 1, verdict, reader="send"))
+    assert story.agent.item == item
+    assert item is not None
+    assert item.text == words
+    assert story.alerts() == ["dialog"]
+
+    story.tell(ScreenSeen("a", 1, "login", reader="send"))
+    assert story.agent.item is not None
+    assert story.agent.item.text == "login", "another one is another question"
+
+
 @pytest.mark.parametrize(
     ("hook", "details"),
     [

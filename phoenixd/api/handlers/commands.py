@@ -21,7 +21,7 @@ from phoenixd.core.events.orders import BreakerReset, RestartRequested, StartReq
 from phoenixd.core.events.tasks import TaskCancelRequested
 from phoenixd.core.facts import Ordered, Verb
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.requests import never_ends
+from phoenixd.core.requests import left_out, never_ends
 from phoenixd.core.seat.finding import is_down, meant, shown
 from phoenixd.core.turn import due
 
@@ -93,7 +93,7 @@ async def stop_agent(ask: Ask) -> Reply:
         raise problems.of_refusal(refusal)
     await order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
     if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
-        return _outcome(ask, done=True, message=f"{ask.name} is stopped already")
+        return _outcome(ask, done=True, message=f"{ask.name} is stopped already{left_out(before)}")
     if later or not ask.arguments["wait"]:
         return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
     timeout = float(ask.arguments["timeout"])

@@ -65,7 +65,9 @@ def _remedy(row: Row) -> str:
     if row.pid is None:
         return f"again: phoenixctl start {row.name}"
     alert = row.pressing
-    remedy = next_command(alert.kind, row.name) if alert is not None else f"phoenixctl attach {row.asked_at}"
+    remedy = f"phoenixctl attach {row.asked_at}"
+    if alert is not None:
+        remedy = next_command(alert.kind, row.name, about=alert.about)
     if remedy != f"phoenixctl explain {row.name}":
         return f"do: {remedy}"
     return f"seen: phoenixctl ack {alert.id}" if alert is not None and alert.ack is None else SINCE

@@ -11,6 +11,7 @@ from phoenixd.api.values import MarkerFace
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.resonance.checklist import Check, checks
+from phoenixd.core.resonance.orders import why_not_checked
 from phoenixd.core.spec import Kind
 from phoenixd.ports.journal import KeptMark
 
@@ -70,6 +71,11 @@ def clause(agent: Agent, now: float) -> str:
 
 def _ask(marked: Marked) -> list[str]:
     """How it is asked for a code. That comes at a turn's end, so where no turn is open one has to begin first."""
+    if (refused := why_not_checked(marked.agent)) is not None:
+        known = marked.agent.resonance
+        if known is not None and known.is_restoring:
+            return ["It is asked for a code by itself, once its new session has come to a turn's end."]
+        return [f"It cannot be asked: {refused.message}. {refused.remedy or f'phoenixctl explain {marked.name}'}"]
     state = marked.agent.state
     if isinstance(state, Running) and state.activity.turn_open:
         return [f"Ask it now: phoenixctl resonance check {marked.name} --wait"]

@@ -23,7 +23,8 @@ class DaemonTable(Table):
     api_group: Text = ""
 
 
-def _web_address(value: str) -> str:
+def web_address(value: str) -> str:
+    """The address, where a webhook can be asked at it; raises ValueError."""
     parts = urlsplit(text(value))
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise refuse("must be an http or https address, or { file = ... } that holds one")
@@ -33,7 +34,7 @@ def _web_address(value: str) -> str:
 class AlertsTable(Table):
     command: Words = ()
     at_once: Annotated[int, Field(ge=1, le=32)] = 4
-    webhook: Annotated[str, AfterValidator(_web_address)] | CredentialTable | None = Field(default=None, repr=False)
+    webhook: Annotated[str, AfterValidator(web_address)] | CredentialTable | None = Field(default=None, repr=False)
     webhook_authorization: CredentialTable | None = None
     tries: Annotated[int, Field(ge=1, le=20)] = 6
     timeout: Annotated[Duration, Field(gt=0)] = 10.0

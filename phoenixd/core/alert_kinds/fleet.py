@@ -5,6 +5,8 @@ from __future__ import annotations
 from phoenixd.core.alert_kinds import cures
 from phoenixd.core.alert_kinds.kind import AlertKind
 
+NOT_TOLD = "alerts not told"
+
 KINDS: tuple[AlertKind, ...] = (
     AlertKind(
         "degraded",
@@ -54,6 +56,17 @@ KINDS: tuple[AlertKind, ...] = (
         "it was written again",
         None,
         about="fleet",
+    ),
+    AlertKind(
+        NOT_TOLD,
+        (
+            "an alert could not be told by the command, or by the webhook, that `[alerts]` names; that way is not"
+            " told of this"
+        ),
+        "one was told in that way again",
+        None,
+        about="fleet",
+        is_ours=True,
     ),
     AlertKind(
         "terminal",

@@ -6,7 +6,10 @@ from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.resonance import due
-from phoenixd.core.resonance.state import STEPS, Resonance
+from phoenixd.core.resonance.state import STEPS, Resonance, Step
+
+LAST_OF_THE_OLD = STEPS.index(Step.SESSION) + 1
+"""The step of a restoration until which what is known of the codes is about the session that was lost."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,6 +32,8 @@ def checks(agent: Agent) -> tuple[Check, ...]:
 def _marker(known: Resonance) -> Check:
     if known.planting is None:
         return Check("marker", False if known.note else None, known.note or "codes are being planted")
+    if known.lost or (known.is_restoring and known.step <= LAST_OF_THE_OLD):
+        return Check("marker", False, "the session has lost it")
     given = (
         "it stands in the session's context" if known.proven else "the session was given it, and nothing shows it yet"
     )

@@ -12,13 +12,24 @@ from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StartR
 from phoenixd.core.events.resonance import CheckRequested, RestorationRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import due, noting, restoring
-from phoenixd.core.resonance.state import Resonance
+
+
+def why_not_checked(agent: Agent) -> Refusal | None:
+    """Why the agent cannot be asked for a code now, with what helps; None where it can."""
+    known = agent.resonance
+    if known is None or not due.is_on(agent) or not isinstance(agent.state, Running):
+        return _off(agent)
+    if not (able := armed.can(agent)):
+        return Refusal("conflict", f"{agent.name} cannot be checked: {able.why_not}")
+    if known.is_restoring or known.lost:
+        return Refusal("conflict", f"the marker of {agent.name} is lost", f"phoenixctl explain {agent.name}")
+    return None
 
 
 def request_check(agent: Agent, event: CheckRequested, seen: Seen, now: Moment) -> Decision:
     """An operator, or who has important work for it, wants to know (R33)."""
     known = agent.resonance
-    if refusal := _why_not(agent, known):
+    if refusal := why_not_checked(agent):
         return Decision(agent, refusal=refusal)
     assert known is not None
     asked = replace(known, due="key" if event.why else "asked", deferred=0)
@@ -55,16 +66,6 @@ def hear_order(
         rearmed = noting.noted(decision, agent, restoring.rearmed(known))
         return replace(rearmed, reason=noting.said(rearmed.reason, "with a new session and new codes"))
     return decision
-
-
-def _why_not(agent: Agent, known: Resonance | None) -> Refusal | None:
-    if known is None or not due.is_on(agent) or not isinstance(agent.state, Running):
-        return _off(agent)
-    if not (able := armed.can(agent)):
-        return Refusal("conflict", f"{agent.name} cannot be checked: {able.why_not}")
-    if known.is_restoring or known.lost:
-        return Refusal("conflict", f"the marker of {agent.name} is lost", f"phoenixctl explain {agent.name}")
-    return None
 
 
 def _off(agent: Agent) -> Refusal:

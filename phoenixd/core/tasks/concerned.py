@@ -5,6 +5,7 @@ from __future__ import annotations
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.aftermath import ReportJudged
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.reports import OF_A_TASK
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
@@ -18,7 +19,7 @@ def told(fleet: Fleet, task: Task, judged: JudgedReport) -> ReportJudged | None:
         return None
     listed = tuple(f"{one.said}: {one.why}" for one in judged.claims if one.verdict == "contradicted")
     return ReportJudged(
-        agent.name, agent.incarnation, f"task {task.id}", listed, judged.verified, judged.unverifiable,
+        agent.name, agent.incarnation, f"{OF_A_TASK}{task.id}", listed, judged.verified, judged.unverifiable,
         judged.contradicted - len(listed),
     )  # fmt: skip
 

@@ -98,13 +98,12 @@ def _look(before: Fleet, found: Step, noticed: Noticed, now: Moment) -> Step:
     known = case.examined
     if known is not None and known.opinion is not None:
         return _remind(found, agent, case, now)
-    if (known is not None and known.times >= MOST_ASKED) or _is_open(cases, case):
+    if _times(case, reader) >= MOST_ASKED or _is_open(cases, case):
         return found
     if why := why_not_asked(found.fleet, agent, reader, now):
         if known is not None and known.problem == why:
             return found
-        times = known.times if known is not None else 0
-        left = FailureRead(noticed.incarnation, case.id, reader.name, times, problem=why)
+        left = FailureRead(noticed.incarnation, case.id, reader.name, _times(case, reader), problem=why)
         if known is None or known.answered is None:
             # What an answer came to, and cost, is not forgotten for a question that was never put.
             found = _with(found, cases.with_case(replace(case, examined=left)))
@@ -113,10 +112,16 @@ def _look(before: Fleet, found: Step, noticed: Noticed, now: Moment) -> Step:
     return _ask(before, found, agent, case, noticed, now)
 
 
+def _times(case: Case, reader: ReaderRules) -> int:
+    """How often this reader was asked about the Case: one that took another's place has been asked nothing yet."""
+    known = case.examined
+    return known.times if known is not None and known.by == reader.name else 0
+
+
 def _ask(before: Fleet, found: Step, agent: Agent, case: Case, noticed: Noticed, now: Moment) -> Step:
     reader, cases = found.fleet.clinic.reader, found.fleet.cases
     today = cases.examinations.of_the_day(now.wall)
-    number, times = today.next, (case.examined.times if case.examined is not None else 0) + 1
+    number, times = today.next, _times(case, reader) + 1
     question = Question(
         number, case.id, agent.name, noticed.incarnation, noticed.occasion,
         now.at + reader.timeout + GRACE, replace(noticed.evidence, said=""),

@@ -10,7 +10,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field
 
-from phoenixd.documents.project import layout
+from phoenixd.documents.project import layout, own_part
 from phoenixd.documents.project.models import Document, OrchestratorState, Path, PhaseName, Time
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
@@ -76,7 +76,8 @@ def revision(
 def undo(tree: Tree, phase: str) -> Revision:
     """Take back the newest revision of a phase, to the same bytes.
 
-    Raises BadProject where there is none, or where a file was changed since: that work would be lost.
+    Raises BadProject where there is none, or where a file was changed since: that work would be lost. What phoenixd's
+    own part of a claude.md says by now is no such work: the next handoff writes it anew.
     """
     places = _places(tree, phase)
     if not places:
@@ -95,7 +96,7 @@ def undo(tree: Tree, phase: str) -> Revision:
         if path == tree.paths.state and present is not None and digest(present) != after:
             writes[path] = _state_without(tree, record)
             continue
-        if (digest(present) if present is not None else None) != after:
+        if (digest(present) if present is not None else None) != after and not _is_ours(tree, record, path):
             raise BadProject(
                 f"{path} was changed after the {record.kind} of {phase}: to undo it would lose that",
                 f"move the change into {place}, or keep the {record.kind}",
@@ -132,6 +133,21 @@ def _places(tree: Tree, phase: str) -> list[tuple[int, str]]:
     names = {path.removeprefix(root).split("/")[0] for path in tree.files if path.startswith(root)}
     found = [(int(match[1]), f"{root}{match[0]}") for name in names if (match := _PLACE.fullmatch(name))]
     return sorted(one for one in found if f"{one[1]}/{RECORD}" in tree.files)
+
+
+def _is_ours(tree: Tree, record: RevisionRecord, path: str) -> bool:
+    """Whether nothing of a claude.md that a split made is new but phoenixd's own part.
+
+    The split made it of the one of its phase, which stands as it was; else it is known without an earlier such part.
+    """
+    present, after = tree.files.get(path), record.after[path]
+    if record.kind != "split" or present is None or path not in map(tree.paths.context, record.parts):
+        return False
+    source = tree.files.get(tree.paths.context(record.phase))
+    bare = own_part.without(present)
+    if source is not None and digest(source) == after:
+        return bare == own_part.without(source)
+    return after in {digest(bare + end) for end in (b"", b"\n", b"\n\n", b"\r\n", b"\r\n\r\n")}
 
 
 def _require_empty(tree: Tree, record: RevisionRecord) -> None:

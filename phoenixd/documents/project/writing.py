@@ -5,6 +5,7 @@ from __future__ import annotations
 from phoenixd.documents.plain_text import clip, one_line
 from phoenixd.documents.project import graph
 from phoenixd.documents.project.models import OrchestratorState
+from phoenixd.documents.project.own_part import BEGIN, END
 from phoenixd.documents.project.plan import Plan
 from phoenixd.documents.project.reading import lines_of, read_text
 from phoenixd.documents.project.tree import Changes, Tree
@@ -12,8 +13,6 @@ from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.errors import BadProject
 
-BEGIN = "<!-- phoenixd writes what stands below, at each handoff -->"
-END = "<!-- phoenixd: end -->"
 MOST, LINE_LIMIT, SUMMARY_LIMIT = 10, 200, 2000
 
 

@@ -12,7 +12,7 @@ import anyio
 import structlog
 
 from phoenixd.documents.redact import redact, secret_values
-from phoenixd.drivers.notify.notifier import Message
+from phoenixd.drivers.notify.notifier import Judged, Message, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
 from phoenixd.errors import PhoenixdError
 
@@ -41,13 +41,19 @@ class CommandRoute:
         timeout: float = 10.0,
         at_once: int = 4,
         environ: Mapping[str, str] = os.environ,
+        judged: Judged = unjudged,
     ) -> None:
         self._argv = tuple(argv)
         self._end_tree = end_tree
         self._timeout = timeout
         self._at_once = at_once
         self._environ = without_secrets(environ)
+        self._judged = judged
         self._outbox = Outbox("command", WAITING)
+
+    @property
+    def fails(self) -> bool:
+        return self._outbox.fails
 
     def offer(self, message: Message) -> None:
         self._outbox.offer(message)
@@ -62,8 +68,11 @@ class CommandRoute:
         while True:
             message = await self._outbox.take()
             problem = await self._send(message)
+            self._outbox.fails = problem is not None
             if problem is not None:
                 log.error("alert_not_told", route="command", id=message.id, command=self._argv[0], reason=problem)
+                problem = f"{self._argv[0]}: {problem}"
+            self._judged("command", problem)
 
     async def _send(self, message: Message) -> str | None:
         """Run the command once; returns what went wrong."""

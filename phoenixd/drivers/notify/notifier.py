@@ -15,6 +15,7 @@ import anyio
 import structlog
 
 from phoenixd.core.actions import Alert, Reassure
+from phoenixd.core.alert_kinds.fleet import NOT_TOLD
 from phoenixd.core.alerts import needs_person_kind, next_command
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact
@@ -41,8 +42,21 @@ class Message:
     body: bytes
 
 
+Judged = Callable[[str, str | None], None]
+"""Hears of each message which route had it, and why it was not told by that, for good; None where it was."""
+
+
+def unjudged(route: str, problem: str | None) -> None:
+    """Nobody asks."""
+
+
 class Route(Protocol):
     """One way to the operator."""
+
+    @property
+    def fails(self) -> bool:
+        """Whether its newest message was not told, for good."""
+        ...
 
     def offer(self, message: Message) -> None:
         """Take a message to be sent; never waits."""
@@ -61,6 +75,8 @@ class Notifier:
         self._wall = wall
         self._budgets: dict[str, tuple[float, float]] = {}
         self._held_back: deque[int] = deque(maxlen=MOST_HELD_BACK)
+        self._spared: dict[int, tuple[Route, ...]] = {}
+        """The routes that are not told of an alert that they themselves are about, by its number."""
 
     def tell(self, word: Alert | Reassure) -> None:
         now = self._wall()
@@ -72,8 +88,19 @@ class Notifier:
         if not self._is_sent(word, told, now):
             return
         message = Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n")
+        spared = self._spares(word)
         for route in self._routes:
-            route.offer(message)
+            if route not in spared:
+                route.offer(message)
+
+    def _spares(self, word: Alert | Reassure) -> tuple[Route, ...]:
+        """Of what cannot be told by a route, that route is told neither the beginning nor the end."""
+        if isinstance(word, Reassure):
+            return self._spared.pop(word.id, ())
+        if word.kind != NOT_TOLD:
+            return ()
+        self._spared[word.id] = tuple(route for route in self._routes if route.fails)
+        return self._spared[word.id]
 
     def _is_sent(self, word: Alert | Reassure, told: dict[str, Any], now: float) -> bool:
         """Whether the operator is to hear of it; the log does in any case. The end of what was sent is sent too."""
@@ -118,5 +145,5 @@ def describe(word: Alert | Reassure, now: float) -> dict[str, Any]:
         "raised_at": timestamp(word.raised_wall),
         "over_at": timestamp(now) if is_over else None,
         "why": one_line(redact(word.why), TEXT_LIMIT) if isinstance(word, Reassure) else "",
-        "next": next_command(word.kind, word.agent, _answer(word)),
+        "next": next_command(word.kind, word.agent, _answer(word), word.about if isinstance(word, Alert) else ()),
     }

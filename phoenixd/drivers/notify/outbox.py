@@ -21,6 +21,8 @@ class Outbox:
         self._waiting: deque[Message] = deque()
         self._arrived = anyio.Event()
         self.given_up = 0
+        self.fails = False
+        """Whether the newest message of it was not told, for good."""
 
     def offer(self, message: Message) -> None:
         """Take a message; where there is no room the oldest goes: the newest says what is wrong now."""

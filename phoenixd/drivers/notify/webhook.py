@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from phoenixd import __version__
-from phoenixd.drivers.notify.notifier import Message
+from phoenixd.drivers.notify.notifier import Judged, Message, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
 
 WAITING = 100
@@ -53,12 +53,18 @@ class WebhookRoute:
         timeout: float = 10.0,
         tries: int = 6,
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
+        judged: Judged = unjudged,
     ) -> None:
         self._endpoint = endpoint
         self._timeout = timeout
         self._tries = tries
         self._sleep = sleep
+        self._judged = judged
         self._outbox = Outbox("webhook", WAITING)
+
+    @property
+    def fails(self) -> bool:
+        return self._outbox.fails
 
     def offer(self, message: Message) -> None:
         self._outbox.offer(message)
@@ -68,8 +74,10 @@ class WebhookRoute:
         while True:
             message = await self._outbox.take()
             problem = await self._send(message)
+            self._outbox.fails = problem is not None
             if problem is not None:
                 log.error("alert_not_told", route="webhook", id=message.id, reason=problem)
+            self._judged("webhook", problem)
 
     async def _send(self, message: Message) -> str | None:
         """Try until it is taken, refused, or tried often enough; returns what went wrong."""

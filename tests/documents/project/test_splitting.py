@@ -17,6 +17,7 @@ from phoenixd.documents.project.shortening import archive, summarise
 from phoenixd.documents.project.splitting import require_same_tasks, split
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, planner, state_after
+from phoenixd.documents.project.writing import technical_writer
 from phoenixd.errors import BadProject
 from tests.documents.project.projects import BUILDING, NOW, PLANNING, SEED_STATE, encoded, plan_of, tree_of
 
@@ -203,6 +204,33 @@ def test_e78_the_planner_splits_a_plan_that_is_too_long_and_only_where_it_may() 
     assert tasks_of(changed) == tasks_of(before)
     kept = planner(before, Sources(now=NOW, rules=PhaseRules(40, 30, auto_split=False)))
     assert before.after(kept).phases == (PLANNING,)
+
+
+@pytest.mark.parametrize("earlier", [False, True])
+@pytest.mark.parametrize("end", ["", "\n", "\n\n", "\r\n"])
+def test_e78_what_a_handoff_splits_can_be_undone_although_the_same_handoff_wrote_its_own_part(
+    earlier: bool, end: str
+) -> None:
+    plan = plan_of(*((str(number), "completed" if number < 9 else "pending") for number in range(1, 18)))
+    context = f".claude/projects/shop/{PLANNING}/claude.md"
+    before = tree_of({PLANNING: plan}, state=STATE).after(Changes({context: f"# Shop{end}".encode()}))
+    if earlier:
+        before = before.after(technical_writer(before, Sources(now=NOW)))
+    sources = Sources(now="2026-02-02T00:00:00Z", rules=RULES)
+    split_up = before.after(planner(before, sources))
+    changed = split_up.after(technical_writer(split_up, sources))
+    (part,) = (path for path, held in changed.files.items() if held != split_up.files[path])
+    assert part.endswith("/claude.md")
+
+    undone = dict(changed.after(revision.undo(changed, PLANNING).changes).files)
+    state = before.paths.state
+    assert {path: held for path, held in undone.items() if path != state} == {
+        path: held for path, held in before.files.items() if path != state
+    }
+
+    by_hand = changed.after(Changes({part: changed.files[part].replace(b"# Shop", b"# Shop, as I see it")}))
+    with pytest.raises(BadProject, match="would lose that"):
+        revision.undo(by_hand, PLANNING)
 
 
 def test_the_index_of_a_split_plan_names_no_task() -> None:

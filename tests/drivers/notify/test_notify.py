@@ -15,10 +15,13 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert, Reassure
+from phoenixd.core.alert_kinds.fleet import NOT_TOLD
+from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.drivers.notify.command import RUN_ID, CommandRoute, without_secrets
 from phoenixd.drivers.notify.notifier import Message, Notifier, Route
 from phoenixd.drivers.notify.webhook import Endpoint, WebhookRoute
 from phoenixd.drivers.processes.pidfds import Processes
+from phoenixd.runtime.tellings import Tellings
 from tests.ending import A_WHILE
 from tests.waiting import eventually
 
@@ -282,3 +285,42 @@ def test_what_a_mute_holds_back_is_sent_nowhere_and_takes_no_place_of_what_is() 
         notifier.tell(Reassure("builder", "permission", "for you", number, 1_800_000_000.0, "answered", held=True))
     notifier.tell(an_alert(100))
     assert [(one["id"], one["state"]) for one in route.messages] == [(100, "raised")]
+
+
+async def test_p84_a_way_that_fails_for_good_is_told_of_and_not_by_itself(tmp_path: Path) -> None:
+    told: list[TroubleSeen | TroubleGone] = []
+    tellings, out, tell = Tellings(told.append), tmp_path / "out", tmp_path / "tell"
+    broken = CommandRoute([str(tell)], end_tree, judged=tellings.hear)
+    well = CommandRoute(writes(out), end_tree, at_once=1)
+    async with serving(broken, well) as notifier:
+        notifier.tell(an_alert(1))
+        notifier.tell(an_alert(2))
+        await eventually(lambda: told)
+        await lines_of(out, 2)
+        assert [(one.agent, one.kind) for one in told] == [(None, NOT_TOLD)], "the same again is no news"
+        assert isinstance(told[0], TroubleSeen)
+        assert (
+            told[0].text == f"alerts are not told by the command ({tell}: it did not start: No such file or directory)"
+        )
+
+        tell.write_text(f"#!/bin/sh\ncat >> {tmp_path}/late\n")
+        tell.chmod(0o755)
+        notifier.tell(Alert(None, NOT_TOLD, told[0].text, 3, 1_800_000_000.0))
+        await lines_of(out, 3)
+        notifier.tell(an_alert(4))
+        (late,) = await lines_of(tmp_path / "late", 1)
+        assert late["id"] == 4, "a way is not told that it is none"
+        await eventually(lambda: len(told) == 2)
+        assert isinstance(told[1], TroubleGone)
+        notifier.tell(Reassure(None, NOT_TOLD, "", 3, 1_800_000_000.0, "an alert was told by the command"))
+        notifier.tell(an_alert(5))
+        assert [one["id"] for one in await lines_of(tmp_path / "late", 2)] == [4, 5]
+        assert [one["id"] for one in await lines_of(out, 6)][2:] == [3, 4, 3, 5]
+
+
+def test_an_alert_of_a_way_that_is_configured_no_more_is_over() -> None:
+    told: list[TroubleSeen | TroubleGone] = []
+    Tellings(told.append).begin(())
+    assert [type(one) for one in told] == [TroubleGone]
+    Tellings(told.append).begin(("a way",))
+    assert len(told) == 1
