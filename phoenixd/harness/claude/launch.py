@@ -39,9 +39,9 @@ NO_MEMORY = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
 """Of a worker: else the CLI tells it what earlier sessions of the same directory kept for themselves (E57)."""
 BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7200000"}
 
-ACKNOWLEDGES = "Bash(phoenixctl handoff ack:*)"
-"""The permission rule of a successor. It is a prefix of one simple command: what is joined to it by ;, && or a pipe, and
-what it would substitute, the CLI still asks about."""
+ACKNOWLEDGES = "phoenixctl handoff ack"
+"""What a successor may run unasked. It is the beginning of one simple command: about what is joined to it by ;, && or a
+pipe, and about what it would substitute, the CLI still asks."""
 
 REFUSAL_WITHIN_S = 30.0
 """A refusal took 0.3 to 0.5 s on an idle machine; what runs longer without a hook is another kind of trouble."""
@@ -118,7 +118,7 @@ def settings(
     made["promptSuggestionEnabled"] = False
     if acknowledges:
         # Nobody may be there when a seat passes. Rules of several files are joined, and a deny rule of any of them wins.
-        made["permissions"] = {"allow": [ACKNOWLEDGES]}
+        made["permissions"] = {"allow": [f"Bash({ACKNOWLEDGES}:*)"]}
     if skip_bypass_warning:
         made["skipDangerousModePermissionPrompt"] = True
     return made
