@@ -63,7 +63,9 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
     if holder is not None and any(one.kind == ALERT for one in holder.alerts):
         # What it asks for is done by this: beside a handoff that goes on it would hide its steps.
         rest = tuple(one for one in holder.alerts if one.kind != ALERT)
-        found = put(found, Decision(replace(holder, alerts=rest), reason="the next handoff begins", weight="detail"), now)
+        found = put(
+            found, Decision(replace(holder, alerts=rest), reason="the next handoff begins", weight="detail"), now
+        )
     return taken(found, Move(started, said), now)
 
 
