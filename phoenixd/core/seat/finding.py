@@ -48,6 +48,21 @@ def meant(fleet: Fleet, name: str) -> Agent | None:
     return agent
 
 
+def of_session(fleet: Fleet, session_id: str) -> Agent | None:
+    """The agent of a session: by the id that its CLI knows, or by its own name, of a seat by the name that stays."""
+    found = meant(fleet, session_id)
+    if found is not None:
+        return found
+    known = (one for one in fleet.agents.values() if one.session is not None)
+    return next((one for one in known if one.session is not None and one.session.session_id == session_id), None)
+
+
+def as_shown(fleet: Fleet, agent: Agent) -> Agent:
+    """The agent under the name that people know it by."""
+    name = shown(fleet, agent)
+    return agent if name == agent.name else replace(agent, spec=replace(agent.spec, name=name))
+
+
 def generations(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
     """The generations that the fleet still has, the oldest first."""
     known = (fleet.agents.get(generation_name(seat.name, number)) for number in range(1, seat.generation + 2))

@@ -117,7 +117,7 @@ def settings(
     # A suggestion stands in the input line like something typed, and an unattended agent pays for it at every turn.
     made["promptSuggestionEnabled"] = False
     if acknowledges:
-        # Nobody may be there when a seat passes. Rules of several files are joined, and a deny rule of any of them wins.
+        # Nobody may be there when a seat passes. Rules of several files are joined; a deny rule of any of them wins.
         made["permissions"] = {"allow": [f"Bash({ACKNOWLEDGES}:*)"]}
     if skip_bypass_warning:
         made["skipDangerousModePermissionPrompt"] = True
