@@ -157,9 +157,10 @@ class Handover:
             tree = await to_thread.run_sync(self.files.read_project, old.spec.cwd, handoff.project)
             if tree.is_empty:
                 return "", 0
-            draft = await drafted(old, tree, self._sources(old, tree, ledger), write)
+            order = UpdatePapers(handoff.seat, handoff.id)
+            draft = await drafted(old, tree, self._sources(old, tree, ledger), write, partial(self._is_wanted, order))
             tokens = draft.tokens
-            if draft.changes and self._is_wanted(UpdatePapers(handoff.seat, handoff.id)):
+            if draft.changes and self._is_wanted(order):
                 change = unless_changed(tree, draft.changes)
                 await to_thread.run_sync(self.files.edit_project, old.spec.cwd, handoff.project, change)
         except (PhoenixdError, OSError) as failure:
