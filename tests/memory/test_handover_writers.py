@@ -8,6 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio import to_thread
 
@@ -164,3 +165,34 @@ async def test_promise_3_of_a_handoff_that_is_given_up_no_second_answer_is_asked
 
     assert isinstance(told, PapersFailed)
     assert len(asked) == 1
+
+
+async def test_promise_3_a_writer_that_hangs_is_broken_off_when_its_handoff_is_rolled_back(scene: Scene) -> None:
+    commanded(scene)
+    asked, ended = anyio.Event(), anyio.Event()
+
+    async def write(agent: Agent, material: str) -> WriterAnswer:
+        asked.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
+    told: list[object] = []
+
+    async def update() -> None:
+        told.append(await scene.handover.update(UpdatePapers("a", "h1")))
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(update)
+            await asked.wait()
+            scene.handover.drafting.turned()
+            await anyio.lowlevel.checkpoint()
+            assert not ended.is_set(), "it is still wanted"
+            scene.step = Step.ROLLED_BACK
+            scene.handover.drafting.turned()
+    assert ended.is_set()
+    assert isinstance(told[0], PapersFailed)
