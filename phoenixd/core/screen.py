@@ -69,7 +69,12 @@ def judge_dialog(agent: Agent, state: Starting | Running, dialog: str, now: Mome
         return replace(enter(agent, Running(state.run, dismissing), reason, now), actions=(order,))
     item = open_item(agent, "dialog", kind, "attach", now)
     activity = replace(state.activity, waiting=waiting, looked_at=None)
-    decision = enter(item, Running(state.run, activity), f"waits for a person: {kind}", now)
+    asks = replace(item, state=Running(state.run, activity))
+    if isinstance(state, Starting):
+        # The reason stays when that is answered, and is true afterwards as well.
+        decision = enter(item, asks.state, f"ready without a hook: a person was asked ({kind})", now)
+    else:
+        decision = keep(asks, f"waits for a person: {kind}")
     return replace(decision, actions=(Alert(agent.name, "dialog", kind),))
 
 

@@ -75,7 +75,9 @@ class ClaudeCode:
         own = {name: value for name, value in spec.env if name in {**claude.BASH_TIMEOUTS, **claude.NO_MEMORY}}
         extra = {**(claude.NO_MEMORY if spec.task else {}), **own}
         bypasses = "--dangerously-skip-permissions" in spec.argv
-        return claude.settings(hook_url, token, hook_program, extra, skip_bypass_warning=bypasses)
+        return claude.settings(
+            hook_url, token, hook_program, extra, skip_bypass_warning=bypasses, acknowledges=spec.generation > 1
+        )
 
     def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
         is_passed = spec.context.status_line and claude_status_line.is_readable(version)

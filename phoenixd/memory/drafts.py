@@ -33,10 +33,17 @@ class Draft:
     tokens: int = 0
 
 
-async def drafted(agent: Agent, tree: Tree, sources: Sources, write: Write) -> Draft:
-    """Ask the writer, at most MOST_TRIES times. Raises OSError where the project cannot be read."""
+async def drafted(
+    agent: Agent, tree: Tree, sources: Sources, write: Write, is_wanted: Callable[[], bool] = lambda: True
+) -> Draft:
+    """Ask the writer, at most MOST_TRIES times. Raises OSError where the project cannot be read.
+
+    is_wanted: whether anybody still waits for it; a handoff may be rolled back while a writer is at it.
+    """
     why, remedy, tokens = "", "", 0
     for _ in range(MOST_TRIES):
+        if not is_wanted():
+            return Draft(Changes(), why, tokens)
         try:
             named = await to_thread.run_sync(papers, tree)
             if not named:

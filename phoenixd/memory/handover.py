@@ -34,7 +34,8 @@ from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import exact_time, timestamp
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
-from phoenixd.memory.drafts import Write, drafted, unless_changed
+from phoenixd.memory.drafting import Drafting
+from phoenixd.memory.drafts import Draft, Write, drafted, unless_changed
 from phoenixd.memory.sharing import SharedMemory
 
 log = structlog.get_logger("phoenixd.handoffs")
@@ -77,6 +78,7 @@ class Handover:
     addenda: Addenda
     in_hand: Callable[[str, str], frozenset[str]] = lambda project, workspace: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
+    drafting: Drafting = field(default_factory=Drafting)
     writers: Mapping[str, Write] = field(default_factory=dict)
     """Who words papers, by handoff.writer; "deterministic" needs nobody."""
     shared: SharedMemory | None = None
@@ -157,9 +159,12 @@ class Handover:
             tree = await to_thread.run_sync(self.files.read_project, old.spec.cwd, handoff.project)
             if tree.is_empty:
                 return "", 0
-            draft = await drafted(old, tree, self._sources(old, tree, ledger), write)
+            is_wanted = partial(self._is_wanted, UpdatePapers(handoff.seat, handoff.id))
+            draft = Draft(Changes())
+            with self.drafting.while_wanted(handoff.id, is_wanted):
+                draft = await drafted(old, tree, self._sources(old, tree, ledger), write, is_wanted)
             tokens = draft.tokens
-            if draft.changes and self._is_wanted(UpdatePapers(handoff.seat, handoff.id)):
+            if draft.changes and is_wanted():
                 change = unless_changed(tree, draft.changes)
                 await to_thread.run_sync(self.files.edit_project, old.spec.cwd, handoff.project, change)
         except (PhoenixdError, OSError) as failure:

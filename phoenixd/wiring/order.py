@@ -70,6 +70,7 @@ async def compose(
         if gone := [name for name in told if supervisor.find(name) is None]:
             hands.sights.forget_removed(gone)
             house.papers.forget_removed(gone)
+        house.handover.drafting.turned()
         service.turned(entries, changed)
 
     world.shims.speak_to(hands.hearing.hear)

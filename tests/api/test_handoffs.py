@@ -178,3 +178,25 @@ async def test_e80_what_a_successor_asks_leads_to_its_own_terminal_and_is_waited
     assert (idle.exit, idle.json["needs_person"]) == (6, True)
     assert "phoenixctl attach boss-g2" in idle.json["message"]
     assert (await live.ask("GET", "/v1/agents/boss/wait?for=waiting&timeout=0.01s")).exit == 0
+
+
+@pytest.mark.parametrize("path", ["/v1/tokens", "/v1/handoff"])
+async def test_e15_a_seats_name_is_its_holder_wherever_a_session_is_named(
+    live: Live, boss: FakeDaemon, path: str
+) -> None:
+    """A script that names the session stopped in silence after the first handoff."""
+    succeeded(boss)
+    assert list(boss.fleet().agents) == ["boss-g2"]
+
+    for name in ("boss", "boss-g2"):
+        told = await live.ask("GET", f"{path}?session_id={name}")
+        assert (told.status, told.json["name"]) == (200, "boss"), told.text
+    assert (await live.ask("GET", f"{path}?session_id=boss-g1")).status == 404
+    assert (await live.ask("GET", "/v1/agents/boss/breaker")).json["name"] == "boss"
+
+
+def succeeded(daemon: FakeDaemon) -> None:
+    """The handoff is done: the second generation holds the seat alone."""
+    fleet = daemon.fleet()
+    holder, seat = fleet.agents["boss-g2"], replace(fleet.seats["boss"], generation=2, handoff=None)
+    daemon.state = replace(fleet, agents={"boss-g2": holder}, seats={"boss": seat})

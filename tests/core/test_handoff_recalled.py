@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Deliver
+from phoenixd.core.actions import Deliver, Reassure
 from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.orders import RollbackRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.handoff import triggers, words
 from phoenixd.core.handoff.state import Step
+from phoenixd.core.projection import project
 from tests.core.handing import HandoffStory
 
 
@@ -116,3 +117,15 @@ def test_e80_the_next_handoff_is_not_told_that_the_last_one_was_called_off() -> 
     assert story.begins() is None
     story.tell(NotDelivered("o", text.incarnation, text.message_id, "the terminal is busy"))
     assert (story.handoff.letters, story.handoff.posted) == ((), None)
+
+
+def test_e80_the_alert_of_a_rollback_is_over_when_the_next_handoff_begins() -> None:
+    """Its advice is to begin one again, which is refused from then on; and it hid the steps of the new one."""
+    story = begun()
+    story.comes_to_nothing()
+    assert [one.kind for one in story.agent.alerts] == ["handoff"]
+    assert story.begins() is None
+    assert story.agent.alerts == ()
+    assert [one.kind for one in story.of(Reassure)] == ["handoff"]
+    (row,) = project(story.fleet, story.now)
+    assert (row.group, row.step) == ("healing", "handoff: freeze")

@@ -377,3 +377,17 @@ def test_f_res_5_a_session_that_begins_beside_its_own_answers_nothing_that_is_on
     story.screen = "idle"
     story.wait(60)
     assert asked(story) is None
+
+
+def test_a_reason_that_is_told_of_a_dialog_is_true_when_it_was_answered() -> None:
+    """It said "waits for a person: permission" of an agent that rested, until its run ended."""
+    story = Story(claude())
+    story.start()
+    story.started()
+    story.tell(ScreenSeen("a", 1, "permission"))
+    assert asked(story) is not None
+    story.hook("session-start", session_id=story.run.session_id, source="startup")
+    story.hook("tool-end", tool="Bash")
+    story.hook("stop")
+    assert asked(story) is None
+    assert story.agent.reason == "ready without a hook: a person was asked (permission)"

@@ -8,16 +8,19 @@ from collections.abc import Callable
 from dataclasses import replace
 
 import anyio
+import anyio.lowlevel
 import pytest
 from anyio import to_thread
 
 from phoenixd.core.actions import UpdatePapers
-from phoenixd.core.events.handoffs import PapersUpdated
+from phoenixd.core.agent import Agent
+from phoenixd.core.events.handoffs import PapersFailed, PapersUpdated
 from phoenixd.core.handoff import late
 from phoenixd.core.handoff.state import Handoff, Late, Step
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.drivers.files.session_files import ProjectFiles
-from phoenixd.errors import BadProject
+from phoenixd.errors import BadProject, WriterFailed
+from phoenixd.ports.papers import WriterAnswer
 from tests.memory.test_handover import CONTEXT, LAST, Scene, commanded
 from tests.start.places import NOW, Room
 from tests.transcripts.samples import answer, prompt
@@ -146,3 +149,50 @@ async def test_f_ho_11_what_an_agent_put_in_the_addendums_place_is_written_over(
 
         assert found_again["submitted"] == found["submitted"]
         assert found_again["package"] == found["package"]
+
+
+async def test_promise_3_of_a_handoff_that_is_given_up_no_second_answer_is_asked_for(scene: Scene) -> None:
+    commanded(scene)
+    asked: list[str] = []
+
+    async def write(agent: Agent, material: str) -> WriterAnswer:
+        asked.append(material)
+        scene.step = Step.ROLLED_BACK
+        raise WriterFailed("it did not answer in time")
+
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
+    told = await scene.handover.update(UpdatePapers("a", "h1"))
+
+    assert isinstance(told, PapersFailed)
+    assert len(asked) == 1
+
+
+async def test_promise_3_a_writer_that_hangs_is_broken_off_when_its_handoff_is_rolled_back(scene: Scene) -> None:
+    commanded(scene)
+    asked, ended = anyio.Event(), anyio.Event()
+
+    async def write(agent: Agent, material: str) -> WriterAnswer:
+        asked.set()
+        try:
+            await anyio.sleep_forever()
+        finally:
+            ended.set()
+        raise AssertionError
+
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
+    told: list[object] = []
+
+    async def update() -> None:
+        told.append(await scene.handover.update(UpdatePapers("a", "h1")))
+
+    with anyio.fail_after(30):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(update)
+            await asked.wait()
+            scene.handover.drafting.turned()
+            await anyio.lowlevel.checkpoint()
+            assert not ended.is_set(), "it is still wanted"
+            scene.step = Step.ROLLED_BACK
+            scene.handover.drafting.turned()
+    assert ended.is_set()
+    assert isinstance(told[0], PapersFailed)

@@ -50,6 +50,8 @@ class Successor(ClaudeCli):
 
     answers = False
     """With its last words, and not by its tool."""
+    command = ""
+    """What it runs in place of its acknowledgement."""
     workspace = Path()
 
     def stub(self, scenario: Scenario) -> ApiStub:
@@ -62,7 +64,7 @@ class Successor(ClaudeCli):
         told = quoted(self.workspace, found[1])
         if self.answers:
             return Step(text=f"I have read it.\nHANDOFF-ACK {told}", usage=used(30_000))
-        step = bash(f"phoenixctl handoff ack '{told}'")
+        step = bash(self.command or f"phoenixctl handoff ack '{told}'")
         return Step(text=step.text, tool_use=step.tool_use, usage=used(30_000))
 
 
@@ -206,6 +208,37 @@ def test_e47_handed_over_by_the_verb_it_acknowledges_either_way(stage: Seated, a
     assert holders == [(1, old["session_id"]), (2, new["session_id"])], "one holds the seat at every look"
     assert not Path(f"/proc/{old['pid']}").exists(), "the predecessor has ended"
     stage.stub.wait_for_main(text="over to a fresh session now", session=old["session_id"], timeout=1)
+
+
+def begun_in_default_mode(stage: Seated, settings: dict[str, Any] | None = None) -> None:
+    """A handoff of an agent whose operator allows no command beforehand."""
+    stage.successor.settings = settings or {}
+    stage.scenario.add(Step("Done.", match="plan", usage=used(50_000)))
+    stage.up(keys=KEYS, flags=(*SONNET, "--permission-mode", "default"))
+    stage.until_idle()
+    assert stage.stage.ctl("handoff", "start", NAME).returncode == 0
+
+
+def test_e47_a_successor_acknowledges_although_nothing_is_allowed_beforehand(stage: Seated) -> None:
+    begun_in_default_mode(stage)
+    told, _ = stage.until_done()
+    assert (told["handoff"]["step"], told["handoff"]["tries"]) == ("done", 1), told["handoff"]
+
+
+@pytest.mark.parametrize(
+    "command", ["phoenixctl stop shop", "phoenixctl handoff ack '{}'; rm -f plan.md", "phoenixctl handoff ack $(id)"]
+)
+def test_e47_a_successor_is_allowed_no_other_command_by_that(stage: Seated, command: str) -> None:
+    stage.successor.command = command
+    begun_in_default_mode(stage)
+    eventually_sync(lambda: "asks a person" in (stage.handed()["handoff"]["held"] or ""), PATIENCE, "it asks")
+
+
+def test_e47_a_deny_rule_of_the_operators_wins(stage: Seated) -> None:
+    begun_in_default_mode(stage, {"permissions": {"deny": ["Bash(phoenixctl handoff ack:*)"]}})
+    denied = stage.stub.wait_for_main(text="has been denied", timeout=PATIENCE)
+    assert "handoff ack" in denied.text
+    assert stage.handed()["handoff"]["step"] == "await_ack"
 
 
 def reasons(stage: Seated) -> str:

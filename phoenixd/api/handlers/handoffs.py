@@ -86,7 +86,7 @@ def _seat(ask: Ask) -> Seat:
     named, session_id = ask.arguments["agent"], ask.arguments.get("session_id")
     name = str(named) if named is not None else None
     if session_id is not None:
-        of_session = next((one for one in fleet.agents.values() if str(session_id) in _sessions(one)), None)
+        of_session = finding.of_session(fleet, str(session_id))
         if of_session is None:
             raise Problem("not_found", f"no session is called {str(session_id)[:64]!r} now", "phoenixctl status")
         if name is not None and finding.of(fleet, name) is not finding.of(fleet, of_session.name):
@@ -104,12 +104,6 @@ def _seat(ask: Ask) -> Seat:
         kind = 'declare it with kind = "orchestrator" and a name of at most 26 characters'
         raise Problem("conflict", f"{name} is no orchestrator with a seat, and is not handed over", kind)
     return seat
-
-
-def _sessions(agent: Agent) -> tuple[str, ...]:
-    """The ids by which a generation's session is known: its CLI's and the names under which it is declared."""
-    of_cli = (agent.session.session_id,) if agent.session is not None else ()
-    return (agent.name, *of_cli)
 
 
 async def _order(ask: Ask, event: Event) -> None:

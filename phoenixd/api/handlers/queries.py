@@ -33,7 +33,7 @@ from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import asking, is_other, meant, shown
+from phoenixd.core.seat.finding import as_shown, asking, is_other, meant, shown
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import StoredEntry
 
@@ -252,7 +252,7 @@ async def list_breakers(ask: Ask) -> Reply:
     fleet, names = ask.service.fleet(), chosen(ask)
     agents = [one for one in fleet.agents.values() if not is_other(fleet, one) and is_judged(one)]
     agents = [one for one in agents if names is None or shown(fleet, one) in names]
-    agents.sort(key=lambda one: shown(fleet, one))
+    agents = sorted((as_shown(fleet, one) for one in agents), key=lambda one: one.name)
     body = {"agents": [representation.breaker(one) for one in agents]}
     code = exits.CONDITION if any(isinstance(one.breaker, Open) for one in agents) else exits.OK
     return Reply(body, lambda here: text_agent.breakers(agents, here), code)
@@ -261,7 +261,7 @@ async def list_breakers(ask: Ask) -> Reply:
 async def breaker_show(ask: Ask) -> Reply:
     ask.agent()
     await ask.service.look_at_breaker(ask.name)
-    agent = ask.agent()
+    agent = as_shown(ask.service.fleet(), ask.agent())
     code = exits.CONDITION if isinstance(agent.breaker, Open) else exits.OK
     return Reply(representation.breaker(agent), lambda here: text_agent.breaker(agent, here), code)
 

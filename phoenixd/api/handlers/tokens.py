@@ -9,7 +9,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import Gauge, read
-from phoenixd.core.seat.finding import meant
+from phoenixd.core.seat.finding import as_shown, meant, of_session
 
 CODES = {"OK": exits.OK, "WARNING": exits.OK, "HANDOFF": exits.CONDITION, None: exits.FAILED}
 """phoenixctl's exit code by the verdict; unknown is a failure, and never taken for room that is left."""
@@ -18,7 +18,7 @@ WAYS = "phoenixctl tokens check NAME"
 
 
 async def tokens_check(ask: Ask) -> Reply:
-    agent = _agent_meant(ask)
+    agent = as_shown(ask.service.fleet(), _agent_meant(ask))
     gauge = read(parts.of(agent), agent.spec.context, _threshold(ask.arguments["threshold"]))
     body = representation.tokens(agent, gauge)
     return Reply(body, lambda here: said(_sentence(agent, gauge, context(gauge, here)))(here), CODES[gauge.verdict])
@@ -54,11 +54,11 @@ def _agent_meant(ask: Ask) -> Agent:
     if named is not None and found is None:
         raise problems.no_agent(str(named))
     if session_id is not None:
-        of_session = next((one for one in agents.values() if session_id in _sessions(one)), None)
-        if of_session is None or (found is not None and of_session is not found):
-            whose = f" of {named}" if named is not None else ""
-            raise Problem("not_found", f"no session{whose} is called {session_id[:64]!r} now", "phoenixctl status NAME")
-        found = of_session
+        whose = of_session(ask.service.fleet(), str(session_id))
+        if whose is None or (found is not None and whose is not found):
+            where = f" of {named}" if named is not None else ""
+            raise Problem("not_found", f"no session{where} is called {session_id[:64]!r} now", "phoenixctl status NAME")
+        found = whose
     if own is not None and found is not None and own not in (found.name, found.spec.seat):
         said_why = f"agent {own} may not ask about the context of {found.name}: {ask.caller.why}"
         raise Problem("denied", said_why, "phoenixctl tokens check")
@@ -67,9 +67,3 @@ def _agent_meant(ask: Ask) -> Agent:
     if found is None:
         raise Problem("invalid", "nothing says whose context is meant", WAYS)
     return found
-
-
-def _sessions(agent: Agent) -> tuple[str, ...]:
-    """The ids by which a session of the agent is known: its CLI's, and the name under which it is declared."""
-    of_cli = (agent.session.session_id,) if agent.session is not None else ()
-    return (agent.name, *of_cli)

@@ -67,7 +67,7 @@ KINDS: tuple[AlertKind, ...] = (
             "successor had more than half of its context taken when it acknowledged; or a text that was kept over a "
             "handoff did not arrive"
         ),
-        "its run has ended, or the next handoff is done, or what could not be ended is gone",
+        "its run has ended, or the next handoff begins, or what could not be ended is gone",
         cures.is_another_run,
     ),
 )

@@ -31,6 +31,9 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat
 
+MOST_REFUSED = 200
+"""Characters of why an ack was refused that are kept."""
+
 MOST_LETTERS = 20
 """Texts that wait for the holder of afterwards."""
 
@@ -116,6 +119,8 @@ def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) ->
         return answer(found, Decision(agent, refusal=Refusal("conflict", why, "phoenixctl handoff ack")), now)
     why_refused = verdict.refusal(handoff, agent.spec.generation, event.package, event.word, event.facts)
     if why_refused is not None:
+        if agent.spec.generation == handoff.successor and not handoff.is_over:
+            found = _kept(found, replace(handoff, refused=why_refused[:MOST_REFUSED]))
         refusal = Refusal("conflict", why_refused, f"phoenixctl handoff status {seat.name}")
         return answer(found, Decision(agent, refusal=refusal), now)
     share = read(meters.of(agent), agent.spec.context).share

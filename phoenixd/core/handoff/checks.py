@@ -51,10 +51,12 @@ def past(handoff: Handoff) -> tuple[Check, ...]:
 
 
 def _updates(handoff: Handoff) -> Check:
-    past = _is_past(handoff, Step.UPDATE)
-    if handoff.step is Step.UPDATE or not past:
-        return Check("updates finished", None, f"the project's files are at {handoff.step.value}")
-    return Check("updates finished", not handoff.stale, handoff.stale or "plans, contexts and manifests are up to date")
+    name, is_back = "updates finished", handoff.step in (Step.ROLLBACK, Step.ROLLED_BACK)
+    if handoff.step is Step.SNAPSHOT or _is_past(handoff, Step.SNAPSHOT):
+        return Check(name, not handoff.stale, handoff.stale or "plans, contexts and manifests are up to date")
+    if is_back and _is_past(handoff, Step.UPDATE) and not handoff.is_back_by_order:
+        return Check(name, False, handoff.why_back)
+    return Check(name, None, f"the project's files are at {handoff.step.value}")
 
 
 def _package(handoff: Handoff) -> Check:
@@ -68,7 +70,11 @@ def _loaded(handoff: Handoff) -> Check:
     if handoff.acked:
         return Check("package loaded", True, f"generation {handoff.successor} quoted it")
     over = handoff.step in (Step.ROLLBACK, Step.ROLLED_BACK)
-    return Check("package loaded", False if over else None, f"tries: {handoff.tries}; no good ack yet")
+    return Check("package loaded", False if over else None, f"tries: {handoff.tries}; {_no_ack(handoff)}")
+
+
+def _no_ack(handoff: Handoff) -> str:
+    return f"the newest ack was refused: {handoff.refused}" if handoff.refused else "no good ack yet"
 
 
 def _predecessor(fleet: Fleet, handoff: Handoff) -> Check:
@@ -81,10 +87,12 @@ def _predecessor(fleet: Fleet, handoff: Handoff) -> Check:
 
 def _room(fleet: Fleet, handoff: Handoff) -> Check:
     agent = fleet.agents.get(generation_name(handoff.seat, handoff.successor))
-    share = handoff.share
-    if share is None and agent is not None:
-        share = read(meters.of(agent), agent.spec.context).share
-    return _taken(share)
+    present = read(meters.of(agent), agent.spec.context).share if agent is not None else None
+    if handoff.share is None and present is not None:
+        return Check(
+            "room in the successor", None, f"{present:.1%} of its window is taken so far; what is at its ack is awaited"
+        )
+    return _taken(handoff.share)
 
 
 def _taken(share: float | None) -> Check:

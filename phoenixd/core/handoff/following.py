@@ -59,6 +59,13 @@ def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Mom
             owed=late.owed(last),
         )  # fmt: skip
     said = f"begun by {by}: {why}" if why else f"begun by {by}"
+    holder = found.fleet.agents.get(seat.holder)
+    if holder is not None and any(one.kind == ALERT for one in holder.alerts):
+        # What it asks for is done by this: beside a handoff that goes on it would hide its steps.
+        rest = tuple(one for one in holder.alerts if one.kind != ALERT)
+        found = put(
+            found, Decision(replace(holder, alerts=rest), reason="the next handoff begins", weight="detail"), now
+        )
     return taken(found, Move(started, said), now)
 
 

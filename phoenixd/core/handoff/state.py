@@ -105,6 +105,7 @@ class Handoff:
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
     spaced_before: since when the spacing counted as it began. waits: of which one after it was told that it waits.
+    refused: why the newest ack of its successor was no good.
     """
 
     id: str
@@ -160,6 +161,7 @@ class Handoff:
     tokens: int = 0
     spaced_before: Instant | None = None
     waits: str = ""
+    refused: str = ""
 
     @property
     def successor(self) -> int:

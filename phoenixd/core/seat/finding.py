@@ -48,6 +48,21 @@ def meant(fleet: Fleet, name: str) -> Agent | None:
     return agent
 
 
+def of_session(fleet: Fleet, session_id: str) -> Agent | None:
+    """The agent of a session: by the id that its CLI knows, or by its own name, of a seat by the name that stays."""
+    found = meant(fleet, session_id)
+    if found is not None:
+        return found
+    known = (one for one in fleet.agents.values() if one.session is not None)
+    return next((one for one in known if one.session is not None and one.session.session_id == session_id), None)
+
+
+def as_shown(fleet: Fleet, agent: Agent) -> Agent:
+    """The agent under the name that people know it by."""
+    name = shown(fleet, agent)
+    return agent if name == agent.name else replace(agent, spec=replace(agent.spec, name=name))
+
+
 def generations(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
     """The generations that the fleet still has, the oldest first."""
     known = (fleet.agents.get(generation_name(seat.name, number)) for number in range(1, seat.generation + 2))
@@ -146,11 +161,19 @@ def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
     """
     seat = fleet.seats.get(name)
     if seat is not None:
-        last = seat.generation + (successor(fleet, seat) is not None)
+        # What a successor did that is gone again is looked for after its handoff was rolled back.
+        last = _last(fleet, seat)
         if last == 1:
             return name
         return tuple(generation_name(name, number) for number in range(max(1, last - MOST_NAMES + 1), last + 1))
     read = names.read(name)
-    if read is not None and read[0] in fleet.seats and 0 < read[1] <= fleet.seats[read[0]].generation:
+    if read is not None and read[0] in fleet.seats and 0 < read[1] <= _last(fleet, fleet.seats[read[0]]):
         return generation_name(*read)
     return name if name in fleet.agents else None
+
+
+def _last(fleet: Fleet, seat: Seat) -> int:
+    """The newest generation of which the journal may tell; an agent of before such names were reserved is none."""
+    following = fleet.agents.get(generation_name(seat.name, seat.generation + 1))
+    was_there = following.spec.seat == seat.name if following is not None else seat.handoff is not None
+    return seat.generation + was_there

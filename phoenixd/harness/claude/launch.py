@@ -39,6 +39,10 @@ NO_MEMORY = {"CLAUDE_CODE_DISABLE_AUTO_MEMORY": "1"}
 """Of a worker: else the CLI tells it what earlier sessions of the same directory kept for themselves (E57)."""
 BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7200000"}
 
+ACKNOWLEDGES = "phoenixctl handoff ack"
+"""What a successor may run unasked. It is the beginning of one simple command: about what is joined to it by ;, && or a
+pipe, and about what it would substitute, the CLI still asks."""
+
 REFUSAL_WITHIN_S = 30.0
 """A refusal took 0.3 to 0.5 s on an idle machine; what runs longer without a hook is another kind of trouble."""
 
@@ -89,12 +93,19 @@ def check_argv(argv: Sequence[str]) -> list[str]:
 
 
 def settings(
-    hook_url: str, token: str, hook_program: str, extra_env: Mapping[str, str], *, skip_bypass_warning: bool = False
+    hook_url: str,
+    token: str,
+    hook_program: str,
+    extra_env: Mapping[str, str],
+    *,
+    skip_bypass_warning: bool = False,
+    acknowledges: bool = False,
 ) -> dict[str, Any]:
     """The content of --settings: hooks for one launch, and the seed's Bash timeouts (G24, G25, G26, X10).
 
     SessionStart cannot be posted and runs the hook program without a shell. URLs are not expanded by the CLI.
     `skip_bypass_warning` is for argv with --dangerously-skip-permissions, whose warning has "No, exit" as default.
+    `acknowledges`: it succeeds to a seat, and may run the one command by which it acknowledges its package unasked.
     """
     post: dict[str, Any] = {"type": "http", "url": hook_url, "headers": {"Authorization": f"Bearer {token}"}}
     start = {"type": "command", "command": hook_program, "args": ["session-start"], "timeout": HOOK_TIMEOUT_S}
@@ -105,6 +116,9 @@ def settings(
     made: dict[str, Any] = {"env": {**BASH_TIMEOUTS, **extra_env}, "hooks": hooks}
     # A suggestion stands in the input line like something typed, and an unattended agent pays for it at every turn.
     made["promptSuggestionEnabled"] = False
+    if acknowledges:
+        # Nobody may be there when a seat passes. Rules of several files are joined; a deny rule of any of them wins.
+        made["permissions"] = {"allow": [f"Bash({ACKNOWLEDGES}:*)"]}
     if skip_bypass_warning:
         made["skipDangerousModePermissionPrompt"] = True
     return made

@@ -109,6 +109,15 @@ def test_g25_g26_bash_timeouts_are_in_the_settings_and_the_operator_may_change_t
     assert changed["DISABLE_AUTO_COMPACT"] == "1"
 
 
+def test_e47_a_successor_alone_may_run_one_command_unasked() -> None:
+    harness = HARNESSES["claude"]
+    first, later = (harness.settings(spec(seat="a", generation=number), "u", "t", "p") for number in (1, 2))
+    assert first is not None
+    assert later is not None
+    assert "permissions" not in first
+    assert later["permissions"] == {"allow": ["Bash(phoenixctl handoff ack:*)"]}
+
+
 def spec(**changes: Any) -> AgentSpec:
     return AgentSpec("a", ("claude",), "/srv/shop", harness="claude", **changes)
 
