@@ -18,7 +18,7 @@ _LINE = re.compile(
     rf"(?:(?![nrt]\\|[adAD]000u\\)(?:/\\|[A-Za-z0-9+/=])){{4,}}"
     rf"(?={_BLANK}*(?:{_BREAK}|\Z|[\"'`…]))"
 )
-"""A line of a key above what is known of it, read backwards; it may end as JSON writes it, and a quotation may begin it.
+"""A line of a key above what is known of it, read backwards; it can end as JSON writes it, and a quotation begin it.
 
 No group is possessive: before 3.11.5 Python matches less by such a one (tests/architecture/test_patterns.py).
 """
