@@ -13,6 +13,7 @@ from phoenixd import config
 from phoenixd.api.operations import OPERATIONS, verbs
 from phoenixd.core import alert_kinds
 from phoenixd.core.agent.state import State
+from phoenixd.core.alert_kinds.fleet import NOT_TOLD
 from phoenixd.core.alerts import DEGRADED
 from phoenixd.core.transitions import RECOVER, TOO_LONG
 from phoenixd.ctl.command_line import PASSED_ON
@@ -122,7 +123,8 @@ def kinds_raised() -> set[str]:
     found = {kind.name for kind in alert_kinds.TABLE if kind.is_question}
     for path in (ROOT / "phoenixd").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
-        constants = {"DEGRADED": DEGRADED, "RECOVER": RECOVER, "TOO_LONG": TOO_LONG} | dict(
+        known = {"DEGRADED": DEGRADED, "RECOVER": RECOVER, "TOO_LONG": TOO_LONG, "NOT_TOLD": NOT_TOLD}
+        constants = known | dict(
             re.findall(r'^([A-Z_]+) = "([a-z ]+)"$', text, re.MULTILINE)
         )
         for word, name in re.findall(r'\b(?:Alert|TroubleSeen|open_item)\([\w.]+, (?:"([a-z ]+)"|([A-Z_]+)\b)', text):
