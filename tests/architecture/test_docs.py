@@ -124,9 +124,7 @@ def kinds_raised() -> set[str]:
     for path in (ROOT / "phoenixd").rglob("*.py"):
         text = path.read_text(encoding="utf-8")
         known = {"DEGRADED": DEGRADED, "RECOVER": RECOVER, "TOO_LONG": TOO_LONG, "NOT_TOLD": NOT_TOLD}
-        constants = known | dict(
-            re.findall(r'^([A-Z_]+) = "([a-z ]+)"$', text, re.MULTILINE)
-        )
+        constants = known | dict(re.findall(r'^([A-Z_]+) = "([a-z ]+)"$', text, re.MULTILINE))
         for word, name in re.findall(r'\b(?:Alert|TroubleSeen|open_item)\([\w.]+, (?:"([a-z ]+)"|([A-Z_]+)\b)', text):
             found.add(word or constants[name])
     return found
