@@ -200,3 +200,21 @@ def succeeded(daemon: FakeDaemon) -> None:
     fleet = daemon.fleet()
     holder, seat = fleet.agents["boss-g2"], replace(fleet.seats["boss"], generation=2, handoff=None)
     daemon.state = replace(fleet, agents={"boss-g2": holder}, seats={"boss": seat})
+
+
+async def test_e29_who_is_meant_is_found_by_the_project_alone_and_a_slip_is_told(live: Live, boss: FakeDaemon) -> None:
+    told = await live.ask("POST", "/v1/handoff", {"project": "shop"})
+    assert "whose handoff is meant" not in told.text
+    assert "boss" in told.text
+    assert (await live.ask("POST", "/v1/handoff", {"project": "shed"})).status == 400
+    slip = await live.ask("POST", "/v1/handoff/rollback", {"agent": "bos"})
+    assert (slip.status, slip.json["remedy"]) == (404, "phoenixctl status boss")
+    assert "did you mean boss" in slip.text
+
+
+async def test_e47_an_ack_where_no_successor_is_there_is_refused_with_that(live: Live, boss: FakeDaemon) -> None:
+    boss.happen(RollbackRequested("boss"))
+    boss.state = replace(boss.fleet(), agents={"boss": boss.fleet().agents["boss"]})
+    told = await live.ask("POST", "/v1/handoff/ack", {"agent": "boss", "said": "{}"})
+    assert (told.status, told.exit) == (409, 6), told.text
+    assert "nothing waits for an acknowledgement" in told.text

@@ -14,6 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.handoffs import HandoffAcked
 from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import checks, verdict
 from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.state import Handoff
@@ -63,6 +64,9 @@ async def handoff_ack(ask: Ask) -> Reply:
     generation = seat.handoff.successor if seat.handoff is not None else seat.generation
     # An agent speaks for itself alone; an operator for the successor.
     agent = ask.caller.process if ask.caller.agent is not None else generation_name(seat.name, generation)
+    if str(agent) not in ask.service.fleet().agents:
+        why = f"no successor of {seat.name} is there, so nothing waits for an acknowledgement"
+        raise Problem("conflict", why, f"phoenixctl handoff status {seat.name}")
     package, word, facts = verdict.read(_quoted(str(ask.arguments["said"])))
     changed = await ask.service.is_package_changed(seat.name)
     await _order(ask, HandoffAcked(str(agent), package, word, facts, ask.caller.name, changed))
@@ -92,7 +96,7 @@ def _seat(ask: Ask) -> Seat:
         if name is not None and finding.of(fleet, name) is not finding.of(fleet, of_session.name):
             raise Problem("not_found", f"the session {str(session_id)[:64]!r} is none of {name}", "phoenixctl status")
         name = of_session.name
-    name = name if name is not None else own
+    name = name if name is not None else own or _leader(fleet, ask.arguments.get("project"))
     if name is None:
         raise Problem("invalid", "nothing says whose handoff is meant", "phoenixctl handoff status NAME")
     seat = finding.of(fleet, name)
@@ -100,10 +104,16 @@ def _seat(ask: Ask) -> Seat:
         raise Problem("denied", f"agent {own} may not ask about {name}: {ask.caller.why}", "phoenixctl handoff status")
     if seat is None:
         if finding.meant(fleet, name) is None:
-            raise problems.no_agent(name)
+            raise problems.no_agent(name, fleet.seats)
         kind = 'declare it with kind = "orchestrator" and a name of at most 26 characters'
         raise Problem("conflict", f"{name} is no orchestrator with a seat, and is not handed over", kind)
     return seat
+
+
+def _leader(fleet: Fleet, project: object) -> str | None:
+    """The seat that leads the project, where one alone does."""
+    leading = [seat.name for seat in fleet.seats.values() if seat.project == project]
+    return leading[0] if len(leading) == 1 else None
 
 
 async def _order(ask: Ask, event: Event) -> None:
