@@ -9,12 +9,13 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from phoenixd.api.exchange import Reply
+from phoenixd.api.operations.parameters import TEXT_FORM
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller
 
 KEPT = 1024
 MAX_KEY = 128
-SHOWN_AS = frozenset({b"width", b"colour", b"zone", b"look"})
+SHOWN_AS = frozenset({*(one.name.encode() for one in TEXT_FORM), b"look"})
 """Parameters that say how an answer is shown: with others of them it is the same request."""
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from phoenixd.core.agent import Agent
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.handoff.state import BEFORE_FENCE, Handoff, Step
+from phoenixd.core.handoff.words import CALLED_OFF
 from phoenixd.core.seat import names
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
@@ -155,8 +156,10 @@ class Seats:
         if handoff is None:
             return
         for letter in (*handoff.letters, *((handoff.posted,) if handoff.posted is not None else ())):
-            self.kept.setdefault(letter.message_id, seat.name)
-            self._kept_texts.setdefault(letter.text, letter.message_id)
+            # What calls a handoff off has the same words each time, and the next handoff drops it.
+            if letter.text != CALLED_OFF:
+                self.kept.setdefault(letter.message_id, seat.name)
+                self._kept_texts.setdefault(letter.text, letter.message_id)
 
     def typed(self, agent: Agent, incarnation: int, text: str) -> None:
         """A text is submitted: a kept one twice only where nobody can know whether it had arrived."""

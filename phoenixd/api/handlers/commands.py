@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import chosen
+from phoenixd.api.operations.parameters import TEXT_FORM
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.times import ago
 from phoenixd.core.agent import Agent
@@ -277,4 +278,4 @@ def _message(message: str, *, done: bool, afterwards_of: Ask | None = None) -> R
     return Reply({"message": message, "done": done}, said(message), code, 200 if done else 202, afterwards)
 
 
-PAGE_KEYS = ("width", "colour", "zone", "look")
+PAGE_KEYS = (*(one.name for one in TEXT_FORM), "look")
