@@ -139,13 +139,7 @@ class Reply:
 def here(arguments: Arguments, now: Moment) -> Page:
     """The page that the caller reads from."""
     columns = page_columns(int(arguments.get("width") or 80))
-    return Page(
-        now.wall,
-        columns,
-        zone_of(arguments.get("zone")),
-        bool(arguments.get("colour")),
-        str(arguments.get("socket") or ""),
-    )
+    return Page(now.wall, columns, zone_of(arguments.get("zone")), colour=bool(arguments.get("colour")))
 
 
 def width_in(query: bytes) -> Arguments:
@@ -156,6 +150,4 @@ def width_in(query: bytes) -> Arguments:
 
 def said(*sentences: str) -> Callable[[Page], str]:
     """Plain sentences as text, one paragraph each."""
-    return lambda here: page(
-        line for sentence in sentences for line in wrap(here.reaching(sentence), here.width, SET_IN)
-    )
+    return lambda page_here: page(line for sentence in sentences for line in wrap(sentence, page_here.width, SET_IN))

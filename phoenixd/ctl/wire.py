@@ -317,8 +317,7 @@ def shell_word(word: bytes) -> bytes:
 def terminal() -> list[str]:
     """The width to render for, the zone of its times, and whether signs may be coloured."""
     columns = width()
-    named = [f"socket={quoted(_Shown.socket)}"] if _Shown.socket is not None else []
-    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone(), *named]
+    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone()]
     return [*parts, "colour=1"] if is_coloured() else parts
 
 

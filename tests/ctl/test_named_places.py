@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
 from tests.ctl.forked import run_forked
@@ -121,35 +120,3 @@ async def test_config_check_counts_what_it_shows(home: Path) -> None:
 
     assert len(checked.err.splitlines()) == 1
     assert "the configuration is in order, with 2 warnings, told in 1 place:" in checked.out
-
-
-LOOKS = [
-    ["status"], ["status", "--all"], ["status", "docs"], ["inbox"], ["inbox", "--closed"], ["explain", "docs"],
-    ["explain", "shop"], ["since", "8h"], ["events"], ["loops"], ["clinic", "list"], ["doctor"], ["breaker", "show"],
-    ["breaker", "show", "docs"], ["plan"], ["task", "status"], ["memory", "list"], ["resonance", "status"], ["log"],
-    ["brief", "check", "docs"], ["heartbeat", "show", "docs"], ["turns", "docs"], ["mute", "docs", "1h"], ["recover"],
-]  # fmt: skip
-
-
-@pytest.mark.parametrize("words", LOOKS, ids=" ".join)
-async def test_the_commands_on_a_page_reach_the_daemon_that_socket_named(
-    live: Live, daemon: FakeDaemon, home: Path, words: list[str]
-) -> None:
-    daemon.declare("docs")
-    daemon.declare("shop")
-    daemon.wait("docs", text="phoenixctl stop shop")
-    there = os.fspath(live.socket)
-
-    plain = await asked(home, *words, PHOENIX_SOCKET=there)
-    named = await asked(home, "--socket", there, *words)
-
-    ours = [one for one in commands_on(plain.out + plain.err) if one.split()[0] not in ("up", "stop")]
-    reaching = [one for one in commands_on(named.out + named.err) if one.split()[0] not in ("up", "stop")]
-    assert [one for one in reaching if not one.startswith(f"--socket {there} ")] == []
-    assert len(ours) == len(reaching)
-    if words == ["inbox"]:
-        assert "phoenixctl stop shop" in named.out, "an agent's words stay as they are"
-
-
-def commands_on(page: str) -> list[str]:
-    return " ".join(page.split()).split("phoenixctl ")[1:]

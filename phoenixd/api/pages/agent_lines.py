@@ -48,7 +48,7 @@ def exceptions(rows: Sequence[Seen], room: int, here: Page, whole: Callable[[See
     hidden = wrong[len(shown) :]
     counts = [(group, sum(row.group == group for row in hidden)) for group in BY_EXCEPTION]
     more = ", ".join(f"{count} more {WORDS[group]}" for group, count in counts if count)
-    rest = with_command(f"and {more}:", here.reaching("phoenixctl status --all"), here.width)
+    rest = with_command(f"and {more}:", "phoenixctl status --all", here.width)
     return [*(line for lines in shown for line in lines), *rest, ""]
 
 
@@ -83,7 +83,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
         age = ago(here.now - (row.item.opened_wall if row.item is not None else row.since))
         lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
         number = f"#{row.item.id} " if row.item is not None else ""
-        said, hint = f"{number}{_held(row, here)}waiting: {row.waiting_for}", here.reaching(f"- {answer_command(row)}")
+        said, hint = f"{number}{_held(row, here)}waiting: {row.waiting_for}", f"- {answer_command(row)}"
         room = here.width - 2 - columns(lead)
         if columns(said) + 1 + len(hint) <= room:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]

@@ -85,10 +85,10 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         shown = stretch.waiting[: _most(here)]
         waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
         if len(shown) < len(stretch.waiting):
-            waits.append(here.reaching("phoenixctl inbox has them all"))
+            waits.append("phoenixctl inbox has them all")
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
     if digest.cut_answers:
-        lines += _line("answers", digest.cut_answers, here.reaching(_cut(digest)), here)
+        lines += _line("answers", digest.cut_answers, _cut(digest), here)
     if digest.finished:
         lines += _line("finished", digest.finished, f"ended by themselves{_ways(digest.finished_by)}", here)
     if digest.iterations:
@@ -99,7 +99,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += _line("orders", "", ", ".join(asked), here)
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    return page([*lines, "", here.reaching(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
+    return page([*lines, "", f"each event: phoenixctl events --since {here.exact(digest.since)}"])
 
 
 def explain(
@@ -125,14 +125,10 @@ def explain(
         for stored in same[:REPEATS_SHOWN]:
             lines += _decision(stored, here)
         if len(same) > REPEATS_SHOWN:
-            hint = here.reaching(f"(phoenixctl events {row.name} --all)")
+            hint = f"(phoenixctl events {row.name} --all)"
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if incident is not None:
-        kept = (
-            here.reaching(f"phoenixctl clinic show {incident.case}")
-            if incident.case
-            else f"{incident.file} in its directory"
-        )
+        kept = f"phoenixctl clinic show {incident.case}" if incident.case else f"{incident.file} in its directory"
         said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({kept})"
         if incident.call is not None:
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
@@ -152,26 +148,21 @@ def explain(
         lines.append(f"  looked     {counted} since then, and nothing followed from it")
     if row.due is not None:
         lines.append(f"  next       in {ago(row.due)}")
-    each = here.reaching(f"each note: phoenixctl events {row.name} --all")
+    each = f"each note: phoenixctl events {row.name} --all"
     if may_be_a_job:
         lines += [
             "",
-            *with_command(
-                "Is it done then? A job is of --kind ephemeral:", here.reaching("phoenixctl help run"), here.width
-            ),
+            *with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here.width),
         ]
     if row.state == "quarantined":
-        again, left = (
-            here.reaching(f"again: phoenixctl start {row.name}"),
-            here.reaching(f"what it left: phoenixctl screen {row.name}"),
-        )
+        again, left = f"again: phoenixctl start {row.name}", f"what it left: phoenixctl screen {row.name}"
         if row.session_id is None:
             return page([*lines, "", side_by_side(again, each, here)])
         return page([*lines, "", side_by_side(again, left, here), each])
     if row.state == "stopped":
-        return page([*lines, "", side_by_side(here.reaching(f"again: phoenixctl start {row.name}"), each, here)])
+        return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
-        return page([*lines, "", side_by_side(here.reaching(f"answer: {answer_choice(row)}"), each, here)])
+        return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])
     return page([*lines, "", each])
 
 
@@ -259,11 +250,7 @@ def _most(here: Page) -> int | None:
 def _shown(parts: list[str], here: Page) -> list[str]:
     """Of so many agents as are shown; how many more there are stands in place of the others."""
     left = len(parts) - len(shown := parts[: _most(here)])
-    return (
-        [*shown, here.reaching(f"and {left} more {'agent' if left == 1 else 'agents'} (phoenixctl status)")]
-        if left
-        else shown
-    )
+    return [*shown, f"and {left} more {'agent' if left == 1 else 'agents'} (phoenixctl status)"] if left else shown
 
 
 def _deaths_more(count: int) -> str:

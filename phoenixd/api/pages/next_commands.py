@@ -28,8 +28,7 @@ def next_commands(
 
     everyone: all of them stand above it already.
     """
-    first, second = map(here.reaching, _commands(rows, whole, everyone=everyone))
-    return side_by_side(first, second, here)
+    return side_by_side(*_commands(rows, whole, everyone=everyone), here)
 
 
 def side_by_side(first: str, second: str, here: Page) -> str:
