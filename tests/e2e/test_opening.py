@@ -89,5 +89,7 @@ def test_p36_a_prompt_that_was_taken_while_no_daemon_lived_calls_nobody(stage: S
     stage.up()
 
     story = stage.state / "agents" / "a" / "ops.jsonl"
-    stage.until("it is told", lambda: "text delivered (the agent took the prompt)" in story.read_text())
+    # The first daemon may have died before it wrote any.
+    told = "text delivered (the agent took the prompt)"
+    stage.until("it is told", lambda: story.exists() and told in story.read_text())
     assert stage.row("a")["alerts"] == []
