@@ -8,8 +8,11 @@ from phoenixd.drivers.journal.lives import Cure, Life
 from phoenixd.drivers.journal.rows import BatchRows, Row, sealed, unsealed
 from phoenixd.drivers.journal.tables import INSERT_INCIDENT, INSERT_LIFE, INSERT_TREATMENT
 
-MOST_KNOWN = 4096
-"""Lives that are remembered at most, so that a commit need not read what it wrote a moment ago."""
+EACH = 2
+"""Lives of an agent that are remembered, so that a commit need not read what it wrote a moment ago: the run that lives
+and the one that ended last, of which each decision about the agent tells again."""
+MOST_AGENTS = 4096
+"""Agents of which lives are remembered; they are forgotten together beyond it, for agents come and go."""
 ONE_INCIDENT = "SELECT * FROM incidents WHERE id = ?"
 ONE_LIFE = "SELECT * FROM lives WHERE agent = ? AND incarnation = ?"
 OPEN_INCIDENTS = "SELECT * FROM incidents WHERE agent = ? AND incarnation < ? AND closed IS NULL"
@@ -21,14 +24,14 @@ class Histories:
     """What stands in the tables, as far as it was written through this connection."""
 
     def __init__(self) -> None:
-        self._known: dict[Key, Life] = {}
+        self._known: dict[str, dict[int, Life]] = {}
         self._written: dict[Key, Life] = {}
 
     def write(self, connection: sqlite3.Connection, request: BatchRows) -> None:
         """Write what a batch says and the tables do not; it counts once `keep` was called."""
         for life in request.lives:
             key = life[:2]
-            known = self._written.get(key) or self._known.get(key) or _read(connection, key)
+            known = self._written.get(key) or self._remembered(key) or _read(connection, key)
             merged = life.merged(known)
             if merged != known:
                 connection.execute(INSERT_LIFE, sealed("lives", *key, request.at, *merged[2:]))
@@ -41,14 +44,22 @@ class Histories:
 
     def keep(self) -> None:
         """The transaction is durable."""
-        if len(self._known) > MOST_KNOWN:
+        if len(self._known) > MOST_AGENTS:
             self._known.clear()
-        self._known |= self._written
+        for (agent, incarnation), life in self._written.items():
+            lives = self._known.setdefault(agent, {})
+            lives[incarnation] = life
+            if len(lives) > EACH:
+                del lives[min(lives)]
         self._written.clear()
 
     def drop(self) -> None:
         """The transaction is gone."""
         self._written.clear()
+
+    def _remembered(self, key: Key) -> Life | None:
+        agent, incarnation = key
+        return self._known.get(agent, {}).get(incarnation)
 
 
 def _read(connection: sqlite3.Connection, key: Key) -> Life | None:

@@ -134,6 +134,20 @@ def test_a_snapshot_holds_no_specification() -> None:
     assert "sleep" not in snapshot
 
 
+async def test_of_an_agent_that_dies_for_weeks_two_lives_are_remembered_and_none_is_read_again(path: Path) -> None:
+    read: list[str] = []
+    with SqliteJournal(path) as journal:
+        for number in range(1, 51):
+            end = LastExit(number - 1, 1, None, "exit", float(number), WALL + number) if number > 1 else None
+            await journal.commit(Batch(number, WALL + number, (), (living(number, number, last_exit=end),)))
+        assert journal._writer._connection is not None
+        journal._writer._connection.set_trace_callback(lambda text: read.append(text) if "FROM lives" in text else None)
+        await journal.commit(Batch(51.0, WALL + 51, (), (living(50, 50, evidence=True, last_exit=end),)))
+
+        assert {name: sorted(lives) for name, lives in journal._writer._histories._known.items()} == {"a": [49, 50]}
+        assert read == []
+
+
 async def test_a_life_is_one_row_over_restarts_of_the_daemon(path: Path) -> None:
     began = an_entry(1.0, "asked for", RunBegan(1, Mode.RESUME, PromptKind.CONTINUE))
     with SqliteJournal(path) as journal:
