@@ -88,8 +88,8 @@ CONTENT = re.compile(r"(?:^|\.)(?:input|messages|prompt|instructions|contents?|t
 """The parameters of a request that hold what was said."""
 FULL = re.compile(
     # Of Claude Code and Codex themselves.
-    r"prompt is too long|ran out of room in the model's context window|reached its context window limit"
-    r"|^request_too_large"
+    r"prompt is too long|conversation (?:is )?too long|ran out of room in the model's context window"
+    r"|reached its context window limit|^request_too_large"
     # Of vendors, clouds and servers of models. Claude Code 2.1.330 knows most of these by the same words.
     r"|context_window_exceeded|context_length_exceeded|contextwindowexceedederror|input is too long"
     r"|exceeds? (?:the )?(?:model's |available )?(?:maximum )?(?:context|input token)|context window exceeds limit"
@@ -98,7 +98,9 @@ FULL = re.compile(
     r"|(?:longer|greater) than the (?:model's context|maximum model|context) length|input token length too long"
     r"|prompt exceeds max length|tokens in request more than max tokens allowed|range of input length should be"
     r"|but model only supports up to|`inputs` tokens \+ `max_new_tokens` must be|context exceeds your deployment"
-    r"|exceeded (?:max )?context length|context size has been exceeded|(?:request|message) size \(\d+ bytes\) exceeds",
+    r"|exceeded (?:max )?context length|context size has been exceeded|(?:request|message) size \(\d+ bytes\) exceeds"
+    # Services in China answer in Chinese: over-long, or beyond the context, the window or the greatest length.
+    r"|超长|(?:输入|提示词?|上下文|内容).{0,6}过长|超[出过].{0,16}(?:上下文|窗口|最大长度|长度限制)",
     re.IGNORECASE,
 )
 """What CLIs and APIs say of a request that the window cannot hold."""
@@ -123,6 +125,8 @@ NO_LOGIN = re.compile(
 )
 """What they say of a key or a login that is none, where neither code nor status says it: Google's API, two clouds'
 libraries below Claude Code, and Codex."""
+PASSED_ON = re.compile(r"^stream disconnected before completion: ", re.IGNORECASE)
+"""How Codex begins a sentence whose rest is the API's own, where the API gave no code that Codex knows."""
 STATUS = re.compile(r"^API Error: (\d{3})\b", re.MULTILINE)
 """How Claude Code's sentence begins where the API has answered."""
 UNFIT = (400, 413, 422)
@@ -148,6 +152,8 @@ def failure_of(word: str | None, text: str, *, resets: bool, codes: Iterable[str
     coded = _of_codes([*codes, *codes_in(text)], param[1] if param is not None else "")
     if found in ("limit", "login") and coded == "billing":
         return coded
+    if found == "overload" and (coded == "full" or (_is_passed_on(text, coded) and says_full(text))):
+        return "full"
     if found in ("request", "other") and coded is not None:
         found = coded
     if found in ("limit", "request", "login") and not resets and UNPAID.search(text):
@@ -156,6 +162,12 @@ def failure_of(word: str | None, text: str, *, resets: bool, codes: Iterable[str
         return "full"
     is_untold = found in ("request", "other") or (word == "unknown" and told is None)
     return "login" if is_untold and NO_LOGIN.search(text) else found
+
+
+def _is_passed_on(text: str, coded: Failure | None) -> bool:
+    """Whether the words of a failure of the service are those of a refusal: a gateway passes them on under a 500, and
+    Codex as a stream that broke. Elsewhere such words may be quoted."""
+    return coded == "request" or PASSED_ON.match(text) is not None
 
 
 def says_full(text: str) -> bool:

@@ -283,6 +283,41 @@ def test_7_a_seat_is_handed_over_once_and_a_successor_that_begins_too_long_calls
     assert "phoenixctl handoff rollback o" in told.text
 
 
+def test_7_after_three_generations_that_fill_in_their_first_turn_no_fourth_follows() -> None:
+    story = FillingSeat(orchestrator(project="shop"))
+    story.works()
+    for generation in (2, 3):
+        name, following = story.agent.name, f"o-g{generation}"
+        story.hook_of(name, "tool-end", tool="Bash", tool_use_id="t1")
+        story.refused(name)
+        story.exits(name, None, 15)
+        story.started_of(following)
+        story.ack(following)
+        assert story.agent.name == following
+        story.pass_over(900)
+    story.hook_of("o-g3", "tool-end", tool="Bash", tool_use_id="t1")
+    story.refused("o-g3")
+    story.wait(3600)
+
+    assert [one.agent for one in story.of(Spawn)] == ["o", "o-g2", "o-g3"]
+    (told,) = (one for one in story.of(Alert) if one.kind == TOO_LONG)
+    assert "3 sessions in a row were full" in told.text
+
+
+def test_7_a_generation_that_ends_a_turn_begins_the_count_anew() -> None:
+    story = FillingSeat(orchestrator(project="shop"))
+    story.works()
+    story.hook("tool-end", tool="Bash", tool_use_id="t1")
+    story.refused("o")
+    story.exits("o", None, 15)
+    story.started_of("o-g2")
+    story.ack()
+    assert story.agent.dead_ends == 1
+    story.hook_of("o-g2", "stop")
+    story.hook_of("o-g2", "prompt-submit", text="Go on.")
+    assert story.agent.dead_ends == 0
+
+
 @pytest.mark.parametrize(
     "said",
     [

@@ -40,7 +40,8 @@ class Agent:
     short_runs: int = 0
     """Runs in a row that lived under the productive limit."""
     dead_ends: int = 0
-    """Sessions in a row that were full after some calls, and before a turn of theirs came to its end."""
+    """Sessions in a row that were full after some calls, and before a turn of theirs came to its end; of a seat those
+    of all its generations."""
     restarts: int = 0
     hooks_seen: bool = False
     last_exit: LastExit | None = None

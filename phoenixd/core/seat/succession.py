@@ -63,7 +63,9 @@ def succeed(fleet: Fleet, name: str, now: Moment) -> Passed:
     reason = f"fenced: generation {passed.generation} holds the seat {seat.name} from now on"
     found = put(found, Decision(replace(before, desired=Desired.STOPPED), reason=reason, weight="story"), now)
     spec = as_generation(before.spec, passed, passed.generation)
-    holder = replace(after, spec=spec, desired=before.desired)
+    # Sessions that fill in their first turn are counted over generations, or one would follow another for ever.
+    in_a_row = max(before.dead_ends, after.dead_ends)
+    holder = replace(after, spec=spec, desired=before.desired, dead_ends=in_a_row)
     why = f"it holds the seat {seat.name} from now on, as generation {passed.generation}"
     return _passed(put(found, Decision(holder, (taking(holder),), why, weight="story"), now))
 

@@ -1,0 +1,1 @@
+"""Contexts that are full: cases that were written and frozen before anybody tried them."""

@@ -1,0 +1,185 @@
+"""What phoenixd decides in a case: the case is played as its CLI would tell it, and what was decided is read off.
+
+The cases were written and frozen by somebody who knew the requirements and the CLIs, and neither the rule nor its
+tests. Half of them were opened when the rule was finished: it was right in 16 of those 20. One of the four was a bug,
+generations of a seat that were not counted together, and is repaired; for the others nothing was changed.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from phoenixd.core.actions import Alert
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
+from phoenixd.core.agent.state import Running, Stopping
+from phoenixd.core.causes import CutHow
+from phoenixd.core.events.evidence import AnswerCut, UsageSeen
+from phoenixd.core.events.runs import AgentStarted
+from phoenixd.core.handoff.state import Step
+from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.spec import Kind
+from phoenixd.core.transitions import TOO_LONG
+from phoenixd.documents.hooks import hook_event
+from phoenixd.documents.transcript import ApiFailed
+from phoenixd.harness.failed_turn import meaning
+from phoenixd.harness.gemini.transcript import _failure as gemini
+from tests.core.handing import HandoffStory
+from tests.core.story import spec
+
+KINDS = {"resident": Kind.RESIDENT, "worker": Kind.EPHEMERAL, "orchestrator": Kind.ORCHESTRATOR}
+CUTS: dict[str, CutHow] = {"window": "window", "output limit": "output_limit", "cause unknown": "output_limit"}
+CALL, TURN, REST = 20.0, 120.0, 3600.0
+"""Seconds of a call, between turns, and before a session is judged: longer than any spacing of handoffs."""
+
+CODEX_OWN = "Codex ran out of room in the model's context window"
+"""Of this sentence alone the rollouts of Codex name the kind; of what APIs say the cases name none."""
+
+Case = dict[str, Any]
+
+
+def codex(words: str, wall: float) -> ApiFailed:
+    return ApiFailed("context_window_exceeded" if words.startswith(CODEX_OWN) else "unknown", words, wall)
+
+
+def cases(name: str) -> list[Case]:
+    found: list[Case] = json.loads(Path(__file__).with_name(name).read_text())
+    return found
+
+
+def decided(case: Case) -> str:
+    """fresh, handoff, person or other; the last step is what is judged."""
+    played = _Played(case)
+    for steps in case["before"]:
+        played.session(steps)
+    played.session(case["steps"], case["meter"])
+    return played.verdict()
+
+
+class _Played(HandoffStory):
+    def __init__(self, case: Case) -> None:
+        kind = KINDS[case["kind"]]
+        project = {"project": "shop"} if kind is Kind.ORCHESTRATOR else {}
+        super().__init__(spec("o", kind=kind, harness=case["cli"], prompt="Build the shop.", **project))
+        self.is_asked = False
+        self.judged_from = 0
+        self.start()
+
+    @property
+    def agent(self) -> Agent:
+        """Who leads, or a successor that does not lead yet; without a seat the agent itself."""
+        seat = self.fleet.seats.get("o")
+        if seat is None:
+            return self.fleet.agents["o"]
+        following = seat.handoff is not None and not seat.handoff.is_over and f"o-g{seat.handoff.successor}"
+        return self.fleet.agents.get(following or "") or self.fleet.agents[seat.holder]
+
+    @property
+    def alive(self) -> Run:
+        run = self.agent.run
+        assert run is not None, f"{self.agent.name} does not run: {self.agent.reason}"
+        return run
+
+    @property
+    def is_handed_over(self) -> bool:
+        seat = self.fleet.seats.get("o")
+        return seat is not None and seat.handoff is not None and not seat.handoff.is_over
+
+    def session(self, steps: list[dict[str, Any]], meter: dict[str, int | None] | None = None) -> None:
+        if isinstance(self.agent.state, Stopping):
+            self.exits(self.agent.name, None, 15)
+        if not self.is_handed_over:
+            self.pass_over(REST)
+        self.is_asked = False
+        for one in steps[:-1]:
+            self.happens(one)
+        if meter is not None and meter["tokens"] is not None:
+            name, run = self.agent.name, self.alive.incarnation
+            self.tell(UsageSeen(name, run, meter["tokens"], meter["window"], "transcript", self.wall))
+        self.judged_from = len(self.decisions)
+        self.happens(steps[-1])
+
+    def happens(self, one: dict[str, Any]) -> None:
+        ((what, said),) = one.items()
+        match what:
+            case "began":
+                self.began(said)
+            case "prompt_bytes":
+                self.asks(said)
+            case "calls":
+                self.calls(said)
+            case "turns":
+                for _ in range(said):
+                    self.calls(1)
+                    self.turn_ends()
+                    self.pass_over(TURN)
+            case "turn_ended":
+                self.turn_ends()
+            case "failed":
+                self.asks_if_idle()
+                self.fails(said)
+            case "cut":
+                self.hears("stop")
+                self.tell(AnswerCut(self.agent.name, self.alive.incarnation, CUTS[said], self.wall))
+            case _:
+                raise AssertionError(what)
+
+    def hears(self, kind: str, **payload: Any) -> None:
+        self.tell(hook_event(self.agent.name, self.alive.incarnation, kind, payload, self.wall))
+
+    def fails(self, said: dict[str, str]) -> None:
+        """Claude Code tells it by a hook; what the others tell is read from their transcripts."""
+        harness = self.agent.spec.harness
+        if harness == "claude":
+            self.hears("stop-failure", **said)
+            return
+        words = said["error_details"]
+        failed = gemini(words, self.wall) if harness == "gemini" else codex(words, self.wall)
+        word, failure, named = meaning(failed, resets=False)
+        name, run = self.agent.name, self.alive.incarnation
+        self.tell(TurnFailed(name, run, text=words, error=word, failure=failure, named=named))
+
+    def began(self, how: str) -> None:
+        if not isinstance(self.agent.state, Running):
+            self.respawned()
+            name, run = self.agent.name, self.alive
+            self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
+        session = f"session-after-{len(self.decisions)}" if how == "clear" else self.alive.session_id
+        self.hears("session-start", session_id=session, source=how)
+        self.is_asked = False
+
+    def asks(self, size: int) -> None:
+        self.hears("prompt-submit", prompt="Go on.", prompt_bytes=size)
+        self.is_asked = True
+
+    def asks_if_idle(self) -> None:
+        if not self.is_asked:
+            self.asks(200)
+
+    def calls(self, number: int) -> None:
+        self.asks_if_idle()
+        if self.is_handed_over and self.fleet.seats["o"].handoff.step is Step.AWAIT_ACK:
+            # A successor that works has said what its package told it.
+            self.ack(self.agent.name)
+        for _ in range(number):
+            self.pass_over(CALL)
+            call = f"t{len(self.decisions)}"
+            self.hears("tool-start", tool_name="Bash", tool_use_id=call)
+            self.hears("tool-end", tool_name="Bash", tool_use_id=call)
+
+    def turn_ends(self) -> None:
+        self.hears("stop")
+        self.is_asked = False
+
+    def verdict(self) -> str:
+        agent = self.agent
+        said = [action for decision in self.decisions[self.judged_from :] for action in decision.actions]
+        if isinstance(agent.state, Stopping):
+            self.exits(agent.name, None, 15)
+            return "handoff" if self.is_handed_over else "fresh"
+        if any(isinstance(one, Alert) and one.kind == TOO_LONG for one in said):
+            return "person"
+        is_called = any(isinstance(one, Alert) for one in said)
+        return "person" if agent.spec.kind is Kind.EPHEMERAL and is_called else "other"
