@@ -74,3 +74,19 @@ def test_a_process_without_a_standard_error_survives_the_question() -> None:
     program = f"import os, signal; from phoenixd import signals; {ask}"
     command = ["sh", "-c", 'exec "$@" 2>&-', "sh", sys.executable, "-c", program]
     assert subprocess.run(command, capture_output=True, text=True, check=True).stdout == "lives\n"
+
+
+def test_a_process_survives_all_signals_without_a_meaning_at_once() -> None:
+    """They wait together for a daemon that is stopped, or that gets no processor."""
+    program = """
+import os, signal
+from phoenixd import signals
+signals.outlive()
+signals.tell_stacks()
+signal.pthread_sigmask(signal.SIG_BLOCK, signals.MEANINGLESS)
+for number in [*signals.MEANINGLESS, *[signal.SIGRTMIN] * 200]:
+    os.kill(os.getpid(), number)
+signal.pthread_sigmask(signal.SIG_UNBLOCK, signals.MEANINGLESS)
+print("lives")
+"""
+    assert subprocess.run([sys.executable, "-c", program], capture_output=True, text=True).stdout == "lives\n"

@@ -29,7 +29,11 @@ from tests.waiting import eventually_sync
 pytestmark = pytest.mark.slow
 
 CONFLICT, DENIED, USAGE = 6, 5, 2
-RESTART = 'restart = {max_crashes = 100, period = "1m", backoff_initial = "10ms", backoff_max = "10ms"}\n'
+RESTART = (
+    "restart = {max_crashes = 100, max_unproductive = 0, "
+    'period = "1m", backoff_initial = "10ms", backoff_max = "10ms"}\n'
+)
+"""One turn of an agent has all its races, so a run that dies between two of them has no turn that ended well."""
 HAZARDS = {3: "two tools", 7: "daemon dies", 13: "agent dies", 17: "expiry"}
 """What else happens in every twentieth race."""
 
