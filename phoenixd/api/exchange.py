@@ -139,7 +139,8 @@ class Reply:
 def here(arguments: Arguments, now: Moment) -> Page:
     """The page that the caller reads from."""
     columns = page_columns(int(arguments.get("width") or 80))
-    return Page(now.wall, columns, zone_of(arguments.get("zone")), colour=bool(arguments.get("colour")))
+    zone, socket = zone_of(arguments.get("zone")), str(arguments.get("socket") or "")
+    return Page(now.wall, columns, zone, bool(arguments.get("colour")), socket)
 
 
 def width_in(query: bytes) -> Arguments:
@@ -150,4 +151,6 @@ def width_in(query: bytes) -> Arguments:
 
 def said(*sentences: str) -> Callable[[Page], str]:
     """Plain sentences as text, one paragraph each."""
-    return lambda page_here: page(line for sentence in sentences for line in wrap(sentence, page_here.width, SET_IN))
+    return lambda here: page(
+        line for sentence in sentences for line in wrap(here.reaching(sentence), here.width, SET_IN)
+    )

@@ -147,9 +147,8 @@ def _after(last_event_id: str | None) -> tuple[float, dict[str, str]] | None:
 
 def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
     if not lines:
-        return page(
-            [f"Nothing was said. The terminal itself: phoenixctl screen {names[0] if len(names) == 1 else 'NAME'}"]
-        )
+        told = f"Nothing was said. The terminal itself: phoenixctl screen {names[0] if len(names) == 1 else 'NAME'}"
+        return page([here.reaching(told)])
     width = pages.column(names, here)
     return "".join(f"{pages.line(one, width, here, cut=False)}\n" for one in lines)
 

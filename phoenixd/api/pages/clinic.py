@@ -39,7 +39,7 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
     for group in alike(recent, lambda one: (one.detail, one.incidents, one.treatments, one.outcome)):
         lines += wrap(f"{SIGNS[group[0].outcome]} {_listed(group, here)}", here.width, SET_IN)
     shown = recent[0].id if recent else "ID"
-    return page([*lines, *([""] if recent else []), f"one of them: phoenixctl clinic show {shown}"])
+    return page([*lines, *([""] if recent else []), here.reaching(f"one of them: phoenixctl clinic show {shown}")])
 
 
 def _listed(group: Sequence[Case], here: Page) -> str:
@@ -58,7 +58,7 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
     lines += ["", "triage"]
     if older := len(found.triage[:-NEWEST]):
-        see = f"phoenixctl clinic show {found.id} --json"
+        see = here.reaching(f"phoenixctl clinic show {found.id} --json")
         lines += _below(
             f"{counted(older, 'older incident')} {'is' if older == 1 else 'are'} left out here: {see}", here
         )
@@ -90,7 +90,7 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
         lines += _below(f"{what}; {back}, {counted(one.turns, 'turn')} since{_because(one.why)}", here)
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
-    return page([*lines, "", f"what today's rules say of it: phoenixctl clinic replay {found.id}"])
+    return page([*lines, "", here.reaching(f"what today's rules say of it: phoenixctl clinic replay {found.id}")])
 
 
 def in_force(reader: ReaderRules, today: Examinations) -> str:
