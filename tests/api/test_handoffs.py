@@ -48,6 +48,25 @@ async def status(live: Live) -> dict[str, Any]:
     return told
 
 
+async def test_e88_explain_says_why_a_recycle_was_no_handoff_also_once_it_runs_again(
+    live: Live, boss: FakeDaemon
+) -> None:
+    boss.stands_at = FIXTURE_EPOCH + 100.0
+    seats = {"boss": replace(boss.fleet().seats["boss"], handoff=ended(1, ended=100.0))}
+    boss.state = replace(boss.state, seats=seats)
+    boss.die("boss", 100)
+    boss.pass_time(60)
+    boss.hook("boss", "session-start", source="startup")
+
+    answer = await live.ask("GET", "/v1/agents/boss/explain", text=True)
+
+    assert answer.text.startswith("boss is running"), answer.text
+    said = " ".join(answer.text.partition("before that")[2].split())
+    assert "it asks to be recycled; no handoff begins before 10 min from now" in said
+    assert "it starts fresh with its brief, and without a package" in said
+    assert said.count("agent exited") == 2, "what began the next run stands above"
+
+
 async def test_the_last_ones_are_told_with_each_steps_time_and_as_many_as_are_kept(
     live: Live, boss: FakeDaemon
 ) -> None:

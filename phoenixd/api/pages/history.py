@@ -109,14 +109,14 @@ def explain(
     here: Page,
     incident: Incident | None = None,
     looks: int = 0,
-    before: StoredEntry | None = None,
+    before: Sequence[StoredEntry] = (),
     *,
     may_be_a_job: bool = False,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state. may_be_a_job: see core.restart.
+    or the order that led to this state, and what else was decided then. may_be_a_job: see core.restart.
     """
     lines = wrap(f"{summary(row)}: {reason(row, here)}", here.width, SET_IN)
     if not decisions:
@@ -135,9 +135,8 @@ def explain(
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
-    if before is not None:
-        lines.append("  before that")
-        lines += _decision(before, here)
+    if before:
+        lines += ["  before that", *(line for stored in before for line in _decision(stored, here))]
     if said := context(row.context, here):
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  context    {first}", *(f"{'':<13}{line}" for line in rest)]
