@@ -18,8 +18,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
-from phoenixd.core.seat.finding import meant, shown, written_by
-from phoenixd.core.selection import Selector, Subject, choose, given
+from phoenixd.core.seat.finding import as_said, is_gone, meant, shown, written_by
+from phoenixd.core.selection import Selector, Subject, choose, given, renamed
 
 if TYPE_CHECKING:
     from phoenixd.api.chronicle import Chronicle
@@ -73,13 +73,21 @@ class Ask:
 
     def agent(self) -> Agent:
         """That agent, of a seat the generation that holds it; raises not_found."""
-        found = meant(self.service.fleet(), self.name)
+        fleet = self.service.fleet()
+        found = meant(fleet, self.name)
+        if found is None and is_gone(fleet, self.name):
+            raise problems.gone(self.name)
         if found is None:
             raise problems.no_agent(self.name, self._known())
         return found
 
     def selector(self) -> Selector | None:
-        """Which agents are meant, None for all; raises invalid."""
+        """Which agents are meant, None for all; raises invalid. The generation that holds a seat stands for it."""
+        found, fleet = self.typed(), self.service.fleet()
+        return renamed(found, lambda name: as_said(fleet, name)) if found is not None else None
+
+    def typed(self) -> Selector | None:
+        """The selector as it was typed."""
         words = self.arguments.get("select")
         if words is None:
             return None
@@ -90,9 +98,10 @@ class Ask:
 
     def choose(self, selector: Selector, known: Iterable[Subject]) -> tuple[str, ...]:
         """The agents that a person means; a name that is not there, and nothing at all, raise Problem."""
-        found = choose(selector, known)
+        found, fleet = choose(selector, known), self.service.fleet()
         if isinstance(found, Refusal):
-            raise problems.of_refusal(found)
+            gone = next((name for name in selector.names if is_gone(fleet, name)), None)
+            raise problems.gone(gone) if gone is not None else problems.of_refusal(found)
         return found
 
     def row(self) -> Row:

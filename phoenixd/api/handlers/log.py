@@ -17,7 +17,7 @@ from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import selection
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import project
-from phoenixd.core.seat.finding import is_other, shown
+from phoenixd.core.seat.finding import is_other, meant, shown
 from phoenixd.core.selection import Selector
 from phoenixd.core.subjects import subjects
 from phoenixd.documents.log_lines import LogLine, merged
@@ -114,6 +114,7 @@ class _Names:
 
 def _by_name(fleet: Fleet, selector: Selector) -> tuple[str, ...]:
     names = {shown(fleet, agent) for agent in fleet.agents.values() if not is_other(fleet, agent)}
+    names |= {name for name in selector.names if meant(fleet, name) is not None}
     return tuple(sorted(name for name in names if selector.takes(selection.named(name))))
 
 
@@ -155,8 +156,11 @@ def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
 
 def _chosen(ask: Ask) -> tuple[str, ...]:
     """Whom it is about; a name that is not there is refused, as is nothing at all."""
-    known = subjects(project(ask.service.fleet(), ask.service.now()))
-    return ask.choose(ask.selector() or selection.EVERYBODY, known)
+    selector = ask.selector() or selection.EVERYBODY
+    fleet = ask.service.fleet()
+    known = {one.name: one for one in subjects(project(fleet, ask.service.now()))}
+    known |= {name: selection.named(name) for name in selector.names if meant(fleet, name) and name not in known}
+    return ask.choose(selector, known.values())
 
 
 def _most(ask: Ask) -> int:

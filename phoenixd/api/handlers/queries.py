@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers.past import chosen, not_waiting, open_items, written_of
+from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import events as text_events
@@ -131,7 +131,7 @@ async def since(ask: Ask) -> Reply:
 
 async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
-    rows_of = ask.written_by(str(agent)) if agent is not None else written_of(ask, chosen(ask))
+    whose = ask.written_by(str(agent)) if agent is not None else rows_of(ask)
     words = arguments["since"]
     remedy = f"phoenixctl events --since {meant_past(str(words))}"
     start = await _start(ask, words, remedy) if words is not None else None
@@ -141,7 +141,7 @@ async def list_events(ask: Ask) -> Reply:
     newest = (start is None and after is None) or arguments["lines"] is not None or before is not None
     # One row more than is shown tells whether any was left out.
     rows = await ask.service.journal.read(
-        agent=rows_of,
+        agent=whose,
         after=after or 0,
         before=before,
         since_wall=start,
