@@ -20,6 +20,7 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
+from phoenixd.core.seat.finding import as_shown, of, shown
 from phoenixd.core.spec import WriterKind
 from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
 from phoenixd.doctor_alerts import named_findings
@@ -31,6 +32,7 @@ from phoenixd.doctor_places import (
     directory_findings,
     find_command,
     is_told_by_quarantine,
+    project_findings,
     quarantine_finding,
 )
 from phoenixd.doctor_versions import Program, Said
@@ -109,8 +111,10 @@ class Doctor:
         told: dict[str, list[Finding]] = {}
 
         async def tell(look: _Look) -> None:
-            name, cwd = look.agent.name, look.agent.spec.cwd
-            told[name] = await bounded(name, f"ls {cwd}", lambda: self._agent(look, said, asks_tmux=hung is None))
+            name, cwd = shown(fleet, look.agent), look.agent.spec.cwd
+            told[look.agent.name] = await bounded(
+                name, f"ls {cwd}", lambda: self._agent(look, fleet, said, asks_tmux=hung is None)
+            )
 
         async with create_task_group() as tasks:
             for look in looks:
@@ -218,14 +222,19 @@ class Doctor:
         program = doctor_versions.program_of(command, environment) if has_version else None
         return _Look(agent, environment, command, program)
 
-    async def _agent(self, look: _Look, said: Mapping[Program, Said], *, asks_tmux: bool = True) -> list[Finding]:
-        agent, name = look.agent, look.agent.name
+    async def _agent(
+        self, look: _Look, fleet: Fleet, said: Mapping[Program, Said], *, asks_tmux: bool = True
+    ) -> list[Finding]:
+        # Under the name that people know it by, which each remedy can be typed with.
+        agent, seat = as_shown(fleet, look.agent), of(fleet, look.agent.name)
+        name = agent.name
         findings: list[Finding] = []
         is_missing = look.fault is None and not look.command
         if isinstance(agent.state, Quarantined):
             cause = agent.state.cause
             findings.append(await self._aside(lambda: quarantine_finding(agent, cause, is_missing=is_missing)))
         findings += await self._aside(lambda: list(directory_findings(name, agent.spec.cwd)))
+        findings += await self._aside(lambda: list(project_findings(name, agent.spec.cwd, seat)))
         findings += await self._aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
         if look.fault is not None:
             remedy = look.fault.remedy or f"phoenixctl explain {name}"
@@ -250,7 +259,7 @@ class Doctor:
         if agent.run is not None and (pid := agent.run.pid) is not None:
             held = await self._aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
             findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
-        if asks_tmux and (small := size_finding(name, await self.size_of(name))):
+        if asks_tmux and (small := size_finding(name, await self.size_of(look.agent.name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):
             told = f"{agent.reason}; {writer.title}" if agent.reason else writer.title

@@ -9,7 +9,9 @@ from shlex import quote
 from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
+from phoenixd.core.seat.state import Seat
 from phoenixd.documents import entering
+from phoenixd.documents.project.layout import paths
 from phoenixd.remedies import Command, Remedy, Sentence, then
 
 
@@ -26,6 +28,19 @@ def directory_findings(name: str, cwd: str) -> Iterator[Finding]:
         yield Finding("problem", f"{name}: its directory is no directory", f"{detail}; {another}", remedy)
     else:
         yield Finding("problem", f"{name}: its directory is missing", cwd, remedy)
+
+
+def project_findings(name: str, cwd: str, seat: Seat | None) -> Iterator[Finding]:
+    """Whether the files are there that a next handoff is made of; the first one may begin them itself."""
+    handoff = seat.handoff if seat is not None else None
+    if seat is None or handoff is None or not handoff.known_session:
+        return
+    root = os.path.join(cwd, paths(seat.project).root)
+    if os.path.isdir(root) or not os.path.isdir(cwd):
+        return
+    detail = f"{root}: without it the next handoff comes to nothing; bring it back, or begin it anew"
+    anew = f"phoenixctl phase init --standard --project {seat.project} --workspace {quote(cwd)}"
+    yield Finding("problem", f"{name}: its project {seat.project} is gone", detail, Command(anew))
 
 
 def _remedy(cwd: str) -> Remedy | None:

@@ -15,12 +15,15 @@ import stat
 import sys
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from itertools import islice
 from pathlib import Path
 
 from phoenixd.directories import make_private
 
 HOOK = "phoenix-hook"
 SOURCE = Path(__file__).resolve().parent / "shim"
+LARGEST, MOST = 1 << 20, 100
+"""Bytes of one program, and modules of the shim: the package has some 40, of less than 20 kB each."""
 _READ_LIMIT = 4 << 20
 
 
@@ -117,21 +120,26 @@ def _mentioned(library: Path, names: set[str], proc: Path) -> set[str]:
 
 
 def _read(shim: Path, hook: Path) -> dict[str, bytes]:
-    programs = {
-        path.name: _content(path)
-        for path in sorted(shim.iterdir())
-        if path.suffix == ".py" and path.is_file() and path != hook
-    }
-    return {**programs, HOOK: _content(hook)}
+    found = (path for path in shim.iterdir() if path.suffix == ".py" and path.is_file() and path != hook)
+    modules = sorted(islice(found, MOST + 1))
+    if len(modules) > MOST:
+        raise OSError(errno.E2BIG, "more modules than the shim has", os.fspath(shim))
+    return {path.name: _content(path) for path in modules} | {HOOK: _content(hook)}
 
 
 def _content(path: Path) -> bytes:
-    """Of a plain file; raises OSError for anything else, and waits for nobody: an agent may have put a FIFO there."""
+    """Of a plain file of a program's size; raises OSError for anything else, and waits for nobody.
+
+    An agent may have put a FIFO there, or a file as large as the disk.
+    """
     descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC)
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(errno.EINVAL, "no plain file", os.fspath(path))
-        return file.read()
+        content = file.read(LARGEST + 1)
+    if len(content) > LARGEST:
+        raise OSError(errno.EFBIG, "larger than any program of ours", os.fspath(path))
+    return content
 
 
 def _digest(programs: Mapping[str, bytes]) -> str:

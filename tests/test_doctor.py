@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -22,12 +23,15 @@ from phoenixd.core.agent.run import Deaf, LastExit, Mode, Run
 from phoenixd.core.agent.state import Desired, Quarantined, Running, State, Stopped
 from phoenixd.core.causes import Obstacle
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.spec import AgentSpec, BriefRules, ResonanceRules, WriterKind
+from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import AgentSpec, BriefRules, Kind, ResonanceRules, WriterKind
 from phoenixd.doctor import Doctor
 from phoenixd.doctor_agents import cli_findings, marker_findings, size_finding, version_finding, writer_finding
 from phoenixd.doctor_versions import AT_ONCE
+from phoenixd.documents.project import layout
 from phoenixd.errors import LaunchFailed, TerminalFailed
 from tests.ending import A_WHILE
 from tests.waiting import eventually
@@ -136,6 +140,43 @@ def program(directory: Path, script: str) -> Path:
     path.write_text(f"#!/bin/sh\n{script}\n")
     path.chmod(0o755)
     return path
+
+
+async def test_a_holder_is_named_as_its_seat_so_that_what_is_advised_can_be_typed(tmp_path: Path) -> None:
+    spec = AgentSpec(
+        "boss-g2", ("claude",), str(tmp_path), Kind.ORCHESTRATOR, harness="claude", project="kp", seat="boss",
+        generation=2, brief=BriefRules(WriterKind.DETERMINISTIC),
+    )  # fmt: skip
+    holder = Agent(spec, Desired.STOPPED, Stopped(), 0.0, "declared", incarnation=1)
+    seats = {"boss": Seat("boss", "kp", generation=2, fenced=1)}
+
+    found = await doctor(tmp_path).examine(Fleet(agents={"boss-g2": holder}, seats=seats))
+
+    said = " ".join(f"{one.title} {one.detail} {one.remedy} {one.agent}" for one in found)
+    assert "boss-g2" not in said, said
+    assert "[agent.boss.brief]" in said
+
+
+async def test_f_ho_13_a_project_that_is_gone_is_told_before_a_handoff_fails_for_it(tmp_path: Path) -> None:
+    workspace = tmp_path / "my work"
+    root = workspace / layout.paths("kp").root
+    root.mkdir(parents=True)
+    spec = AgentSpec(
+        "boss", ("claude",), str(workspace), Kind.ORCHESTRATOR, harness="claude", seat="boss", generation=1
+    )
+    boss = Agent(spec, Desired.STOPPED, Stopped(), 0.0, "declared", incarnation=1)
+
+    async def told(**handoff: Any) -> dict[str, str]:
+        done = Handoff("h1", "boss", "kp", 1, "meter", "full", 1.0, Step.DONE, 1.0, 1.0, **handoff)
+        seats = {"boss": Seat("boss", "kp", fenced=0, handoff=done if handoff else None)}
+        found = await doctor(tmp_path).examine(Fleet(agents={"boss": boss}, seats=seats))
+        return {one.title: one.remedy for one in found if "its project" in one.title}
+
+    assert await told(session="sess-2") == {}
+    shutil.rmtree(workspace / layout.PROJECTS)
+    command = f"phoenixctl phase init --standard --project kp --workspace '{workspace}'"
+    assert await told(session="sess-2") == {"boss: its project kp is gone": command}
+    assert await told() == {}, "its first handoff begins it"
 
 
 async def examined(agent: Agent, home: Path, size: tuple[int, int] | None = None) -> dict[str, str]:

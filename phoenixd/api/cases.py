@@ -13,7 +13,7 @@ from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.opening import SHARED
 from phoenixd.core.treatment.outcome import Figure, Trial, figures
 from phoenixd.core.treatment.triage import Diagnosis, diagnose, explanation, prescribe
-from phoenixd.core.treatment.words import ACTION_OF, OUTCOMES, Outcome
+from phoenixd.core.treatment.words import ACTION_OF, OUTCOMES, ROLLED_BACK, Outcome
 from phoenixd.documents import clinic
 from phoenixd.documents.codec import Undecodable, decode
 from phoenixd.documents.times import timestamp
@@ -161,7 +161,7 @@ def newest_reading(entries: Iterable[StoredEntry], case: str) -> FailureRead | N
 
 def _triage(one: KeptIncident) -> clinic.Triage:
     facts = _facts(one)
-    if pane := _pane(one):
+    if one.kind != ROLLED_BACK and (pane := _pane(one)):
         facts["pane"] = pane
     return clinic.Triage(
         occasion=one.kind, at=timestamp(one.opened), agent=one.agent, incarnation=one.incarnation, evidence=facts

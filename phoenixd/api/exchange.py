@@ -18,8 +18,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.decision import Refusal
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import Row, row_of
-from phoenixd.core.seat.finding import meant, shown, written_by
-from phoenixd.core.selection import Selector, Subject, choose, given
+from phoenixd.core.seat.finding import as_said, is_gone, meant, shown, written_by
+from phoenixd.core.selection import Selector, Subject, choose, given, renamed
 
 if TYPE_CHECKING:
     from phoenixd.api.chronicle import Chronicle
@@ -73,13 +73,21 @@ class Ask:
 
     def agent(self) -> Agent:
         """That agent, of a seat the generation that holds it; raises not_found."""
-        found = meant(self.service.fleet(), self.name)
+        fleet = self.service.fleet()
+        found = meant(fleet, self.name)
+        if found is None and is_gone(fleet, self.name):
+            raise problems.gone(self.name)
         if found is None:
             raise problems.no_agent(self.name, self._known())
         return found
 
     def selector(self) -> Selector | None:
-        """Which agents are meant, None for all; raises invalid."""
+        """Which agents are meant, None for all; raises invalid. The generation that holds a seat stands for it."""
+        found, fleet = self.typed(), self.service.fleet()
+        return renamed(found, lambda name: as_said(fleet, name)) if found is not None else None
+
+    def typed(self) -> Selector | None:
+        """The selector as it was typed."""
         words = self.arguments.get("select")
         if words is None:
             return None
@@ -90,9 +98,10 @@ class Ask:
 
     def choose(self, selector: Selector, known: Iterable[Subject]) -> tuple[str, ...]:
         """The agents that a person means; a name that is not there, and nothing at all, raise Problem."""
-        found = choose(selector, known)
+        found, fleet = choose(selector, known), self.service.fleet()
         if isinstance(found, Refusal):
-            raise problems.of_refusal(found)
+            gone = next((name for name in selector.names if is_gone(fleet, name)), None)
+            raise problems.gone(gone) if gone is not None else problems.of_refusal(found)
         return found
 
     def row(self) -> Row:
@@ -139,7 +148,8 @@ class Reply:
 def here(arguments: Arguments, now: Moment) -> Page:
     """The page that the caller reads from."""
     columns = page_columns(int(arguments.get("width") or 80))
-    return Page(now.wall, columns, zone_of(arguments.get("zone")), colour=bool(arguments.get("colour")))
+    zone, socket = zone_of(arguments.get("zone")), str(arguments.get("socket") or "")
+    return Page(now.wall, columns, zone, bool(arguments.get("colour")), socket)
 
 
 def width_in(query: bytes) -> Arguments:
@@ -150,4 +160,6 @@ def width_in(query: bytes) -> Arguments:
 
 def said(*sentences: str) -> Callable[[Page], str]:
     """Plain sentences as text, one paragraph each."""
-    return lambda page_here: page(line for sentence in sentences for line in wrap(sentence, page_here.width, SET_IN))
+    return lambda here: page(
+        line for sentence in sentences for line in wrap(here.reaching(sentence), here.width, SET_IN)
+    )

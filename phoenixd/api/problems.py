@@ -95,6 +95,12 @@ def of_error(error: PhoenixdError) -> Problem:
     return Problem("failed", error.message, error.remedy or "phoenixctl doctor")
 
 
+def gone(name: str) -> Problem:
+    """There was such a generation of a seat, and its terminal went with it."""
+    why = f"{name} is gone, a generation that ended; what was decided about it stands in the journal"
+    return Problem("not_found", why, f"phoenixctl events {name} --all")
+
+
 def no_agent(name: str, known: Iterable[str] = ()) -> Problem:
     """There is no such agent. known: those that there are; one of them may have been meant."""
     close = nearest(name, known)

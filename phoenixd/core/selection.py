@@ -7,8 +7,8 @@ have to match together: `p:web s:idle !web-1` is all of the project web that is 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 
 from phoenixd.core.kind import Kind
 from phoenixd.core.nearest import did_you_mean, nearest
@@ -122,6 +122,14 @@ class Selector:
             elif not wanted.get(term.key):
                 wanted[term.key] = term.matches(subject)
         return all(wanted.values())
+
+
+def renamed(selector: Selector, name: Callable[[str], str]) -> Selector:
+    """The same with other words for the agents that it names."""
+    terms = (
+        replace(term, exact=frozenset(map(name, term.exact))) if term.key == NAME else term for term in selector.terms
+    )
+    return replace(selector, terms=tuple(terms))
 
 
 EVERYBODY = Selector("")

@@ -12,7 +12,7 @@ from phoenixd.api.pages.findings import counts, problems, told_in
 from phoenixd.config import Configuration, json_schema, read_configuration
 from phoenixd.ctl import pager
 from phoenixd.ctl.grammar import Command
-from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.directories import find_directories
 from phoenixd.errors import ConfigurationError
 
@@ -42,7 +42,7 @@ def check(command: Command) -> int:
     else:
         places = "" if command.given.get("config") else " in /etc/phoenixd or ~/.config/phoenixd"
         print(f"{is_well}: no file{places},\nand every key has its default")
-    print("what it changes: phoenixctl plan")
+    print(reaching("what it changes: phoenixctl plan"))
     return exits.OK
 
 

@@ -18,7 +18,7 @@ from phoenixd.api.pages.layout import wrap
 from phoenixd.clis import NAMES
 from phoenixd.ctl import absence, attach, calls, daemon_start, wire
 from phoenixd.ctl.grammar import Command
-from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.runs import ASK
 
 HARNESSES = frozenset(NAMES) - {"command"}
@@ -77,8 +77,8 @@ def run(command: Command) -> int:
         if answer.exit != 0:
             code = calls.tell(command, answer)
             if code == exits.CONFLICT and operation.name == "add_agent":
-                print(f"or go on with the one that is there: phoenixctl start {name}; phoenixctl attach {name}",
-                      file=sys.stderr)  # fmt: skip
+                told = f"or go on with the one that is there: phoenixctl start {name}; phoenixctl attach {name}"
+                print(reaching(told), file=sys.stderr)
             return code
     if detached:
         return calls.tell(command, answer) if answer is not None else 0

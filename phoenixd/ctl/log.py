@@ -14,7 +14,7 @@ from phoenixd.ctl import absence, calls, face, wire
 from phoenixd.ctl.follow import follow
 from phoenixd.ctl.from_then_on import from_then_on
 from phoenixd.ctl.grammar import Command
-from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.times import read_time
 
@@ -110,7 +110,8 @@ class _Printer:
         elif found or each:
             print(self._text(found), end="", flush=True)
         else:
-            print(f"{self._nothing(told)}. The terminal itself: phoenixctl screen {self._whose}")
+            see = reaching(f"phoenixctl screen {self._whose}")
+            print(f"{self._nothing(told)}. The terminal itself: {see}")
 
     def _nothing(self, told: list[dict[str, Any]]) -> str:
         """Why no line is shown."""

@@ -317,7 +317,8 @@ def shell_word(word: bytes) -> bytes:
 def terminal() -> list[str]:
     """The width to render for, the zone of its times, and whether signs may be coloured."""
     columns = width()
-    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone()]
+    named = [f"socket={quoted(_Shown.socket)}"] if _Shown.socket is not None else []
+    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone(), *named]
     return [*parts, "colour=1"] if is_coloured() else parts
 
 

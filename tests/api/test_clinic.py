@@ -14,7 +14,9 @@ from phoenixd.api.pages.facts import WORDS, in_words
 from phoenixd.api.pages.layout import Page
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.fleet import LimitsDeclared, Tick
-from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.events.handoffs import PapersFailed
+from phoenixd.core.events.orders import HandoffRequested, StopRequested
+from phoenixd.core.inbox import inbox
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.evidence import Evidence
@@ -61,6 +63,31 @@ async def test_c41_show_prints_what_was_said_at_the_end_and_draws_nothing_with_i
     lines = answer.text.splitlines()
     assert lines[lines.index("  what was said:") + 1].startswith("    | tools.3 is no")
     assert "\x1b" not in answer.text
+
+
+async def test_c44_the_case_of_a_handoff_that_came_to_nothing_says_why_and_what_is_proposed(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """phoenixd decided it, so it knows why; the terminal of a predecessor that lives well has nothing to do with it."""
+    daemon.declare("boss", kind="orchestrator", harness="claude", argv=("claude",), project="kp")
+    daemon.hook("boss", "session-start", source="startup")
+    for _ in range(2):
+        daemon.happen(HandoffRequested("boss"))
+        handoff = daemon.fleet().seats["boss"].handoff
+        assert handoff is not None
+        daemon.happen(PapersFailed("boss", handoff.id, "there is no project of that name", final=True))
+    kept = daemon.journal.kept_incidents
+    kept[:] = [replace(one, body=json.dumps({"pane": ["> never mind"]})) for one in kept]
+
+    answer = await live.ask("GET", "/v1/clinic/c1", text=True)
+
+    assert "no rule knows why" not in answer.text
+    assert "never mind" not in answer.text
+    said = " ".join(answer.text.split())
+    assert "why it was rolled back: | there is no project of that name" in said
+    (asked,) = [item for item in inbox(daemon.fleet()) if item.kind == "proposal"]
+    assert f"prescription handoff is proposed, and waits for a person: #{asked.id}" in said
+    assert "none so far" not in said
 
 
 async def test_c2_the_json_is_the_clinics_document(live: Live, ill: FakeDaemon) -> None:

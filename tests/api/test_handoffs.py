@@ -48,6 +48,25 @@ async def status(live: Live) -> dict[str, Any]:
     return told
 
 
+async def test_e88_explain_says_why_a_recycle_was_no_handoff_also_once_it_runs_again(
+    live: Live, boss: FakeDaemon
+) -> None:
+    boss.stands_at = FIXTURE_EPOCH + 100.0
+    seats = {"boss": replace(boss.fleet().seats["boss"], handoff=ended(1, ended=100.0))}
+    boss.state = replace(boss.state, seats=seats)
+    boss.die("boss", 100)
+    boss.pass_time(60)
+    boss.hook("boss", "session-start", source="startup")
+
+    answer = await live.ask("GET", "/v1/agents/boss/explain", text=True)
+
+    assert answer.text.startswith("boss is running"), answer.text
+    said = " ".join(answer.text.partition("before that")[2].split())
+    assert "it asks to be recycled; no handoff begins before 10 min from now" in said
+    assert "it starts fresh with its brief, and without a package" in said
+    assert said.count("agent exited") == 2, "what began the next run stands above"
+
+
 async def test_the_last_ones_are_told_with_each_steps_time_and_as_many_as_are_kept(
     live: Live, boss: FakeDaemon
 ) -> None:
@@ -193,6 +212,39 @@ async def test_e15_a_seats_name_is_its_holder_wherever_a_session_is_named(
         assert (told.status, told.json["name"]) == (200, "boss"), told.text
     assert (await live.ask("GET", f"{path}?session_id=boss-g1")).status == 404
     assert (await live.ask("GET", "/v1/agents/boss/breaker")).json["name"] == "boss"
+
+
+async def test_e15_what_a_page_names_is_taken_by_every_verb_that_takes_a_name(live: Live, boss: FakeDaemon) -> None:
+    """Pages name a generation where it matters, and the name that stays is another word."""
+    succeeded(boss)
+    boss.hook("boss-g2", "session-start", source="startup")
+
+    for path in ("/v1/agents", "/v1/log", "/v1/inbox", "/v1/events", "/v1/breakers"):
+        told = await live.ask("GET", f"{path}?select=boss-g2", text=True)
+        assert told.exit in (0, 3), (path, told.text)
+    listed = await live.ask("GET", "/v1/agents?select=boss-g2")
+    assert [one["name"] for one in listed.json["agents"]] == ["boss"]
+    rows = (await live.ask("GET", "/v1/events?select=boss-g2")).json["events"]
+    assert {one["agent"] for one in rows} == {"boss-g2"}, "and its own story is no other generation's"
+    done = await live.ask("POST", "/v1/act", {"verb": "stop", "select": "boss-g2", "dry_run": True})
+    assert [one["name"] for one in done.json["agents"]] == ["boss"]
+
+
+async def test_e80_a_generation_that_is_gone_is_said_to_be_and_the_journal_tells_of_it(
+    live: Live, boss: FakeDaemon
+) -> None:
+    boss.hook("boss-g2", "session-start", source="startup")
+    boss.happen(RollbackRequested("boss"))
+    assert list(boss.fleet().agents) == ["boss"]
+
+    rows = (await live.ask("GET", "/v1/events?select=boss-g2")).json["events"]
+    assert {one["agent"] for one in rows} == {"boss-g2"}
+    for path in ("agents/boss-g2", "agents/boss-g2/explain", "agents/boss-g2/pane", "log?select=boss-g2"):
+        told = await live.ask("GET", f"/v1/{path}")
+        assert told.exit == 4
+        assert told.json["detail"].startswith("boss-g2 is gone"), told.text
+        assert told.json["remedy"] == "phoenixctl events boss-g2 --all"
+    assert (await live.ask("GET", "/v1/agents/boss-g3")).json["detail"].startswith("there is no agent boss-g3")
 
 
 def succeeded(daemon: FakeDaemon) -> None:

@@ -6,7 +6,7 @@ import pytest
 
 from phoenixd.core.actions import Deliver, Reassure
 from phoenixd.core.events.fleet import EpochBegun
-from phoenixd.core.events.orders import RollbackRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import RollbackRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.handoff import triggers, words
 from phoenixd.core.handoff.state import Step
@@ -117,6 +117,42 @@ def test_e80_the_next_handoff_is_not_told_that_the_last_one_was_called_off() -> 
     assert story.begins() is None
     story.tell(NotDelivered("o", text.incarnation, text.message_id, "the terminal is busy"))
     assert (story.handoff.letters, story.handoff.posted) == ((), None)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+def test_e80_a_text_of_the_next_handoff_waits_until_the_word_to_go_on_is_typed(arrives: bool) -> None:
+    """Two texts at once in one input line would be one prompt, and nobody's."""
+    story = begun()
+    story.told_to_finish()
+    story.tell(RollbackRequested("o"))
+    story.exits("o-g2", None, 15)
+    (text,) = off(story)
+    story.begins()
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    story.tell(RollbackRequested("o"))
+    assert story.step is Step.ROLLED_BACK
+    assert off(story) == [text], "it is being typed still"
+
+    came = Delivered("o", text.incarnation, text.message_id, "prompt")
+    story.tell(came if arrives else NotDelivered("o", text.incarnation, text.message_id, "the terminal is busy"))
+    story.hook_of("o", "stop")
+
+    (_, second) = off(story)
+    assert second.message_id != text.message_id, "the word of a handoff before the last is of no use to anybody"
+    story.tell(Delivered("o", second.incarnation, second.message_id, "prompt"))
+    assert [one.message_id for one in story.of(Deliver)][-1] == "m1"
+
+
+def test_e80_a_daemon_that_begins_does_not_type_the_word_of_a_handoff_before_the_last_again() -> None:
+    story = begun()
+    story.told_to_finish()
+    story.tell(RollbackRequested("o"))
+    story.exits("o-g2", None, 15)
+    assert story.begins() is None
+    (text,) = off(story)
+    story.tell(EpochBegun(9))
+    story.tell(RollbackRequested("o"))
+    assert [one.message_id for one in off(story)].count(text.message_id) == 1
 
 
 def test_e80_the_alert_of_a_rollback_is_over_when_the_next_handoff_begins() -> None:

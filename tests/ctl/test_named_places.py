@@ -8,6 +8,8 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.core.agent.standing import StandingAlert
+from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
 from tests.ctl.forked import run_forked
@@ -120,3 +122,42 @@ async def test_config_check_counts_what_it_shows(home: Path) -> None:
 
     assert len(checked.err.splitlines()) == 1
     assert "the configuration is in order, with 2 warnings, told in 1 place:" in checked.out
+
+
+LOOKS = [
+    ["status"], ["status", "--all"], ["status", "docs"], ["inbox"], ["inbox", "--closed"], ["explain", "docs"],
+    ["explain", "shop"], ["since", "8h"], ["events"], ["loops"], ["doctor"], ["breaker", "show"],
+    ["breaker", "show", "docs"], ["plan"], ["task", "status"], ["memory", "list"], ["resonance", "status"], ["log"],
+    ["brief", "check", "docs"], ["heartbeat", "show", "docs"], ["turns", "docs"], ["mute", "docs", "1h"], ["recover"],
+    ["handoff", "status", "boss"], ["explain", "boss"], ["status", "boss"], ["inbox", "#77"], ["explain", "nobody"],
+]  # fmt: skip
+OTHERS = ("up", "stop")
+"""What begins a daemon, and what the agent in these stories asks to be allowed."""
+
+
+@pytest.mark.parametrize("words", LOOKS, ids=" ".join)
+async def test_the_commands_on_a_page_reach_the_daemon_that_socket_named(
+    live: Live, daemon: FakeDaemon, home: Path, words: list[str]
+) -> None:
+    daemon.declare("docs")
+    daemon.declare("shop")
+    daemon.declare("boss", kind="orchestrator", harness="claude", argv=("claude",), project="kp")
+    daemon.wait("docs", text="phoenixctl stop shop")
+    told = "it was rolled back. Look: phoenixctl handoff status boss; again: phoenixctl handoff start boss"
+    alerts = daemon.state.agents["boss"].alerts
+    daemon.change("boss", alerts=(*alerts, StandingAlert(77, "handoff", told, daemon.now().wall)))
+    there = os.fspath(live.socket)
+
+    plain = await asked(home, *words, PHOENIX_SOCKET=there)
+    named = await asked(home, "--socket", there, *words)
+
+    ours, reaching = commands_on(plain), commands_on(named)
+    assert ours, "each of these pages names a command"
+    assert reaching == [f"--socket {there} {one}" if one.split()[0] not in OTHERS else one for one in ours]
+    assert "--socket" not in (await asked(home, "--socket", there, *words, "--json")).out
+
+
+def commands_on(ran: Ran) -> list[str]:
+    """The commands on a page, each with the three words behind `phoenixctl`, or behind the socket."""
+    told = " ".join((ran.out + ran.err).split()).split("phoenixctl ")[1:]
+    return [" ".join(one.split()[: 5 if one.startswith("--socket ") else 3]) for one in told]

@@ -24,6 +24,7 @@ from tests.e2e import asking_agent
 from tests.e2e.asking_agent import EXPIRES
 from tests.e2e.census import survivors
 from tests.e2e.inbox import Inbox
+from tests.typed import typed
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
@@ -193,7 +194,7 @@ def test_promise_11_an_operator_allows_once_and_denies_with_a_reason(asking: Ask
     stage = asking.stage
     item = asking.ask("allowed")
     assert (item["kind"], item["answer_by"]) == ("permission", "answer")
-    assert f"phoenixctl answer {item['id']} allow" in stage.ask("inbox")
+    assert typed(stage, "answer", str(item["id"]), "allow") in stage.ask("inbox")
     assert "allowed" in stage.ask("answer", str(item["id"]), "allow")
     assert asking.outcome("allowed") == ("answer", "yes")
     asking.is_quiet()

@@ -10,6 +10,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.config.test_plan import IN_FORCE, SAMPLES
+from tests.typed import typed
 from tests.waiting import eventually_sync
 
 AGENT = '[agent.late]\nargv = ["sleep", "1000"]\nharness = "command"\nautostart = false\ncwd = "/"\n'
@@ -40,7 +41,7 @@ def test_settings_of_the_daemons_own_wait_for_its_restart_and_plan_and_apply_say
             "settings": [],
             "after_restart": ["alerts.command"],
         }
-        assert "phoenixctl down && phoenixctl up" in stage.ask(verb)
+        assert f"{typed(stage, 'down')} && phoenixctl up" in stage.ask(verb)
 
     stage.ask("down")
     stage.up()
@@ -113,7 +114,7 @@ def test_what_apply_puts_in_force_is_told_in_words(stage: Stage, short_tmp: Path
     (short_tmp / "config" / "phoenixd" / "phoenixd.toml").write_text("[fleet]\nmax_starting = 3\n[jobs]\nat_once = 7\n")
     assert stage.ask("plan").splitlines() == [
         "fleet.max_starting, jobs.at_once: in force once it is applied, for the whole fleet", "",
-        "do it: phoenixctl apply",
+        f"do it: {typed(stage, 'apply')}",
     ]  # fmt: skip
     assert stage.ask("apply").splitlines()[0] == ("fleet.max_starting, jobs.at_once: in force now, for the whole fleet")
     assert "nothing to do" in stage.ask("plan")

@@ -18,6 +18,7 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests import quick_start
 from tests.e2e.puppet import Puppet
+from tests.typed import typed
 
 pytestmark = pytest.mark.slow
 
@@ -190,7 +191,7 @@ def test_p28_p29_p85_loops_of_more_than_fourteen_days_are_flagged_without_any_co
     assert {one["id"]: one["stale"] for one in state(directory)["open_loops"]} == {"young": False, "old": True}
     assert [one["id"] for one in state(directory)["resolved"]] == ["lately"], "resolved items leave after seven days"
     stage.until("the brief tells", lambda: "`old` is stale" in brief(directory))
-    assert "1 open loop is stale (a). See: phoenixctl loops" in stage.ask("status")
+    assert f"1 open loop is stale (a). See: {typed(stage, 'loops')}" in stage.ask("status")
     assert (stage.row("a")["open_loops"], stage.row("a")["stale_loops"]) == (2, 1)
     told = json.loads(stage.ask("loops", "--json"))["loops"]
     assert [(one["id"], one["age_days"], one["stale"]) for one in told] == [

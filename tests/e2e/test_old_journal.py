@@ -20,6 +20,7 @@ from phoenixd.runtime.recovery import BOOT_KEY
 from tests.e2e.census import incarnations
 from tests.e2e.test_answers import Asking
 from tests.e2e.test_lifecycle import declare
+from tests.typed import typed
 
 pytestmark = pytest.mark.slow
 
@@ -74,9 +75,9 @@ def is_as_it_was(stage: Stage, pids: dict[str, int], off: str, incarnation: int)
     assert not incarnations(stage.root, off)
     assert rows["b"]["incarnation"] == incarnation
     assert alerts(stage) == ["journal behind"]
-    assert "phoenixctl recover" in " ".join(stage.ask("status").split())
+    assert typed(stage, "recover") in " ".join(stage.ask("status").split())
     doctor = stage.ctl("doctor")
-    assert (doctor.returncode, "do: phoenixctl recover" in doctor.stdout) == (3, True)
+    assert (doctor.returncode, f"do: {typed(stage, 'recover')}" in doctor.stdout) == (3, True)
     plan = {one["agent"]: one for one in json.loads(stage.ask("recover", "--json"))["agents"]}
     assert set(plan) == {*pids, off}
     assert plan["b"]["verdict"] == "adopt"
@@ -91,7 +92,7 @@ def confirm(stage: Stage) -> None:
         answer = stage.ask(*command.split())
     # What was done, and nothing more to do.
     assert answer.startswith("Done. Nothing is left to be recovered.")
-    assert "phoenixctl recover" not in " ".join(answer.split())
+    assert typed(stage, "recover") not in " ".join(answer.split())
     assert alerts(stage) == []
     assert not json.loads(stage.ask("recover", "--json"))["behind"]
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from phoenixd.demo.stage import Stage
 from tests.ending import A_WHILE
+from tests.typed import typed
 
 PATIENCE = 60.0
 CLAUDE = """#!/bin/sh
@@ -50,7 +51,7 @@ def test_f_hb_7_a_screen_that_nobody_knows_becomes_an_item_which_its_first_hook_
     assert (item["agent"], item["kind"]) == ("a", "dialog")
     assert "attach and look" in item["text"]
     assert stage.row("a")["activity"] == "waiting"
-    assert "phoenixctl attach a" in stage.ask("status")
+    assert typed(stage, "attach", "a") in stage.ask("status")
 
     go.touch()
     stage.until("its hook closes the item", lambda: inbox(stage) == [], PATIENCE)

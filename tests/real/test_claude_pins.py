@@ -18,6 +18,7 @@ from tests.real.claude_stage import GOAL, NAME, ClaudeStage
 from tests.real.installed import require
 from tests.real.terminal import Terminal
 from tests.stub.scenario import Rejection, Step
+from tests.typed import typed
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
@@ -190,7 +191,7 @@ def test_a_home_that_an_older_one_used_is_asked_about_the_renderer_which_is_an_i
     until_asked(newer, ("dialog", RENDERER))
     waited = newer.stage.ctl("wait", NAME, "--for", "idle", "--timeout", "30s")
     assert waited.returncode == PERSON
-    assert "phoenixctl attach builder" in waited.stderr
+    assert typed(newer.stage, "attach", NAME) in waited.stderr
     sent = newer.send("And now?")
     assert sent.returncode == PERSON
     newer.wait_screen("renderer")

@@ -155,11 +155,15 @@ class Seats:
         handoff = seat.handoff
         if handoff is None:
             return
-        for letter in (*handoff.letters, *((handoff.posted,) if handoff.posted is not None else ())):
-            # What calls a handoff off has the same words each time, and the next handoff drops it.
+        posted = (handoff.posted,) if handoff.posted is not None else ()
+        for letter in (*handoff.letters, *posted):
+            # What calls a handoff off has the same words each time, and the next handoff drops it: of such the one
+            # that is posted is typed, and none has to arrive.
             if letter.text != CALLED_OFF:
                 self.kept.setdefault(letter.message_id, seat.name)
                 self._kept_texts.setdefault(letter.text, letter.message_id)
+            elif letter in posted:
+                self._kept_texts[letter.text] = letter.message_id
 
     def typed(self, agent: Agent, incarnation: int, text: str) -> None:
         """A text is submitted: a kept one twice only where nobody can know whether it had arrived."""

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd import hidden
-from phoenixd.installed import SOURCE, Installed, collect_garbage, install
+from phoenixd.installed import MOST, SOURCE, Installed, collect_garbage, install
 from tests.start.places import Room
 from tests.waiting import eventually_sync
 
@@ -60,7 +60,17 @@ def test_an_upgrade_makes_a_second_copy(source: Path, library: Path) -> None:
 
 @pytest.mark.timeout(60)
 @pytest.mark.parametrize(
-    "damage", ["changed", "missing", "a FIFO for a module", "a FIFO for the hook", "not executable"]
+    "damage",
+    [
+        "changed",
+        "missing",
+        "a FIFO for a module",
+        "a FIFO for the hook",
+        "not executable",
+        "a huge module",
+        "a huge hook",
+        "many modules",
+    ],
 )
 def test_a_damaged_copy_is_replaced(source: Path, library: Path, damage: str) -> None:
     copy = install(library, source)
@@ -75,6 +85,14 @@ def test_a_damaged_copy_is_replaced(source: Path, library: Path, damage: str) ->
         case "a FIFO for the hook":
             copy.hook.unlink()
             os.mkfifo(copy.hook)
+        case "a huge module":
+            os.truncate(copy.shim / "__main__.py", 1 << 40)
+        case "a huge hook":
+            copy.hook.chmod(0o700)
+            os.truncate(copy.hook, 1 << 40)
+        case "many modules":
+            for number in range(MOST):
+                (copy.shim / f"more{number}.py").touch()
         case _:
             copy.hook.chmod(0o600)
 

@@ -130,7 +130,7 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
     """Raise Problem where a name is given that no agent has, and of which nothing is kept."""
     words = ask.arguments["select"]
     known = {*(one.name for one in project(ask.service.fleet(), ask.service.now())), *(one.agent for one in kept)}
-    named = selected(str(words)).names if words is not None else ()
+    named = selected(ask).names if words is not None else ()
     nobody = next((name for name in named if name not in known), None)
     if nobody is None:
         return
@@ -148,7 +148,7 @@ def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
         one.agent: live.get(one.agent) or Subject(one.agent, one.kind, one.harness, (), False, one.project, one.labels)
         for one in kept
     }
-    selector = selected(str(ask.arguments["select"]))
+    selector = selected(ask)
     idle = next((name for name in selector.names if name in live and name not in known), None)
     if idle is not None:
         why = f"nothing of {idle} is left to take back of what was stopped, begun afresh or muted within 7 days"
@@ -159,19 +159,16 @@ def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
     return frozenset(found)
 
 
-def selected(words: str) -> Selector:
-    """A selector, understood; raises Problem."""
-    found = selection.given(words)
-    if isinstance(found, Refusal):
-        raise problems.of_refusal(found)
+def selected(ask: Ask) -> Selector:
+    """Which agents are meant: somebody has said which; raises Problem."""
+    found = ask.selector()
+    assert found is not None
     return found
 
 
 def _chosen(ask: Ask, known: Sequence[Subject]) -> tuple[str, ...]:
     """The agents that are meant; raises Problem where there are none, or others than were expected."""
-    found = selection.choose(selected(str(ask.arguments["select"])), known)
-    if isinstance(found, Refusal):
-        raise problems.of_refusal(found)
+    found = ask.choose(selected(ask), known)
     _expected(ask, found)
     return found
 

@@ -7,6 +7,8 @@ from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.pages import clinic as pages
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
+from phoenixd.core.inbox import inbox as all_items
+from phoenixd.core.question.call import PROPOSAL
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.outcome import Figure
@@ -43,7 +45,8 @@ async def clinic_show(ask: Ask) -> Reply:
             "tokens_per_day": reader.tokens_per_day,
         },
     }
-    return Reply(body, lambda here: pages.case(found, here, pages.in_force(reader, today)))
+    asked = [item for item in all_items(fleet) if item.kind == PROPOSAL and item.about[:1] == (kept.id,)]
+    return Reply(body, lambda here: pages.case(found, here, pages.in_force(reader, today), asked))
 
 
 async def clinic_replay(ask: Ask) -> Reply:

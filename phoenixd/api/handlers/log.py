@@ -17,7 +17,7 @@ from phoenixd.api.times import meant_past, parse_past, rfc3339
 from phoenixd.core import selection
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import project
-from phoenixd.core.seat.finding import is_other, shown
+from phoenixd.core.seat.finding import is_other, meant, shown
 from phoenixd.core.selection import Selector
 from phoenixd.core.subjects import subjects
 from phoenixd.documents.log_lines import LogLine, merged
@@ -114,6 +114,7 @@ class _Names:
 
 def _by_name(fleet: Fleet, selector: Selector) -> tuple[str, ...]:
     names = {shown(fleet, agent) for agent in fleet.agents.values() if not is_other(fleet, agent)}
+    names |= {name for name in selector.names if meant(fleet, name) is not None}
     return tuple(sorted(name for name in names if selector.takes(selection.named(name))))
 
 
@@ -147,17 +148,19 @@ def _after(last_event_id: str | None) -> tuple[float, dict[str, str]] | None:
 
 def _page(lines: Sequence[LogLine], names: Sequence[str], here: Page) -> str:
     if not lines:
-        return page(
-            [f"Nothing was said. The terminal itself: phoenixctl screen {names[0] if len(names) == 1 else 'NAME'}"]
-        )
+        told = f"Nothing was said. The terminal itself: phoenixctl screen {names[0] if len(names) == 1 else 'NAME'}"
+        return page([here.reaching(told)])
     width = pages.column(names, here)
     return "".join(f"{pages.line(one, width, here, cut=False)}\n" for one in lines)
 
 
 def _chosen(ask: Ask) -> tuple[str, ...]:
     """Whom it is about; a name that is not there is refused, as is nothing at all."""
-    known = subjects(project(ask.service.fleet(), ask.service.now()))
-    return ask.choose(ask.selector() or selection.EVERYBODY, known)
+    selector = ask.selector() or selection.EVERYBODY
+    fleet = ask.service.fleet()
+    known = {one.name: one for one in subjects(project(fleet, ask.service.now()))}
+    known |= {name: selection.named(name) for name in selector.names if meant(fleet, name) and name not in known}
+    return ask.choose(selector, known.values())
 
 
 def _most(ask: Ask) -> int:

@@ -12,6 +12,7 @@ from phoenixd.api.pages import past as pages
 from phoenixd.api.pages.inbox import inbox as inbox_page
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
+from phoenixd.core import selection
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.alerts import next_command
 from phoenixd.core.fleet import Fleet
@@ -19,6 +20,7 @@ from phoenixd.core.inbox import inbox
 from phoenixd.core.meter.reading import WORDING
 from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import written_by
+from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 
 PAGE_ROWS = 1000
@@ -80,6 +82,23 @@ def chosen(ask: Ask) -> frozenset[str] | None:
     if selector is None:
         return None
     return frozenset(ask.choose(selector, subjects(project(ask.service.fleet(), ask.service.now()))))
+
+
+def nameable(ask: Ask, selector: Selector) -> list[Subject]:
+    """Whom a selector can mean in the journal: all agents, and generations that it names, also those that are gone."""
+    fleet = ask.service.fleet()
+    known = subjects(project(fleet, ask.service.now()))
+    there = {one.name for one in known}
+    named = (name for name in selector.names if name not in there and written_by(fleet, name) is not None)
+    return [*known, *map(selection.named, named)]
+
+
+def rows_of(ask: Ask) -> tuple[str, ...] | None:
+    """Under which names the journal has what is told of those that `select` takes; of a generation its own rows."""
+    selector = ask.typed()
+    if selector is None:
+        return None
+    return written_of(ask, frozenset(ask.choose(selector, nameable(ask, selector))))
 
 
 def written_of(ask: Ask, names: frozenset[str] | None) -> tuple[str, ...] | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers.past import chosen, not_waiting, open_items, written_of
+from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import events as text_events
@@ -27,7 +27,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.alerts import pressing
 from phoenixd.core.breaker import Open
-from phoenixd.core.facts import Ordered, RunEnded
+from phoenixd.core.facts import Ordered, RunEnded, StateOpened
 from phoenixd.core.inbox import inbox as all_items
 from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
@@ -35,7 +35,7 @@ from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
 from phoenixd.core.seat.finding import as_shown, asking, is_other, meant, shown
 from phoenixd.core.turns import is_judged
-from phoenixd.ports.journal import StoredEntry
+from phoenixd.ports.journal import Entry, StoredEntry
 
 EXPLAINED = 12
 LISTED = 200
@@ -131,7 +131,7 @@ async def since(ask: Ask) -> Reply:
 
 async def list_events(ask: Ask) -> Reply:
     arguments, agent = ask.arguments, ask.arguments["agent"]
-    rows_of = ask.written_by(str(agent)) if agent is not None else written_of(ask, chosen(ask))
+    whose = ask.written_by(str(agent)) if agent is not None else rows_of(ask)
     words = arguments["since"]
     remedy = f"phoenixctl events --since {meant_past(str(words))}"
     start = await _start(ask, words, remedy) if words is not None else None
@@ -141,7 +141,7 @@ async def list_events(ask: Ask) -> Reply:
     newest = (start is None and after is None) or arguments["lines"] is not None or before is not None
     # One row more than is shown tells whether any was left out.
     rows = await ask.service.journal.read(
-        agent=rows_of,
+        agent=whose,
         after=after or 0,
         before=before,
         since_wall=start,
@@ -185,14 +185,14 @@ async def explain_agent(ask: Ask) -> Reply:
     if opening is not None:
         later = [stored for stored in decisions if stored.seq > opening.seq]
         decisions = [opening, *later[-(lines - 1) :]] if lines > 1 else [opening]
-    before = await _before(ask, agent, decisions[0].seq) if decisions else None
+    before = await _before(ask, agent, decisions[0].seq) if decisions else []
     body = {
         "agent": representation.agent(row, ask.service.loops(ask.name)),
         "last_exit": representation.last_exit(agent),
         "incident": representation.incident(agent),
         "decisions": [representation.event(stored) for stored in decisions],
         "looks": agent.looks,
-        "before": representation.event(before) if before is not None else None,
+        "before": representation.event(before[0]) if before else None,
     }
     is_job = bool(agent.crashes) and restart.may_be_a_job(agent.spec, agent.last_exit)
     return Reply(
@@ -293,10 +293,18 @@ async def _opening(ask: Ask, agent: Agent) -> StoredEntry | None:
     return opening(agent, rows)
 
 
-async def _before(ask: Ask, agent: Agent, seq: int) -> StoredEntry | None:
-    """The end of a run, or the order, that led to the state which a row opened; None where it is long ago."""
+async def _before(ask: Ask, agent: Agent, seq: int) -> list[StoredEntry]:
+    """The end of a run, or the order, that led to the state which a row opened, with what else was decided at that
+    moment, such as why no handoff begins; empty where it is long ago."""
     rows = await ask.service.journal.read(agent=agent.name, limit=BEFORE_ROWS, newest=True, story=True)
     led = [
         row for row in rows if row.seq < seq and any(isinstance(fact, RunEnded | Ordered) for fact in row.entry.facts)
     ]
-    return led[-1] if led else None
+    beside = [row for row in rows if led and led[-1].seq < row.seq < seq and _is_beside(row.entry, led[-1].entry)]
+    return [*led[-1:], *beside]
+
+
+def _is_beside(other: Entry, first: Entry) -> bool:
+    """Whether a row tells of the same event, and opens no state."""
+    opens = any(isinstance(fact, StateOpened) for fact in other.facts)
+    return not opens and (other.event, other.wall) == (first.event, first.wall)

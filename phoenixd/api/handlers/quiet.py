@@ -60,7 +60,8 @@ async def looked(ask: Ask) -> Reply:
     await ask.chronicle.saw(ask.caller.uid, wall)
     seen = await ask.chronicle.last_look(ask.caller.uid, now)
     body = {"uid": ask.caller.uid, "row": row, "at": rfc3339(seen)}
-    return Reply(body, lambda here: f"seen up to {here.clock(seen)}. What happens from now on: phoenixctl since last\n")
+    then = "What happens from now on: phoenixctl since last"
+    return Reply(body, lambda here: f"seen up to {here.clock(seen)}. {here.reaching(then)}\n")
 
 
 async def _newest(ask: Ask, now: float) -> tuple[int, float]:

@@ -93,7 +93,8 @@ def _proposal(agent: Agent) -> str:
 
 def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, done: bool) -> str:
     if not agents and alert is None:
-        return page(["Nothing is to be recovered: the journal is as new as the world. See: phoenixctl status"])
+        told = "Nothing is to be recovered: the journal is as new as the world. See: phoenixctl status"
+        return page([here.reaching(told)])
     lines = wrap(f"{alert.gist}.", here.width) if alert is not None else []
     lines = ["Done. Nothing is left to be recovered. Found was:", *lines] if done else lines
     for agent in agents:
@@ -109,4 +110,4 @@ def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, d
             lines += [f"  {line}" for line in wrap(f"{what}: {words}", here.width - 2)]
         if is_waiting(agent):
             lines.append(f"  done: {DONE[_proposal(agent)]}" if done else f"  to do: {_proposal(agent)}")
-    return page([*lines, "", "See: phoenixctl status" if done else "do it: phoenixctl recover --yes"])
+    return page([*lines, "", here.reaching("See: phoenixctl status" if done else "do it: phoenixctl recover --yes")])

@@ -18,9 +18,7 @@ from phoenixd.api.handlers import past, queries
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import meant_past, parse_past
-from phoenixd.core.projection import project
 from phoenixd.core.seat.finding import meant, written_by
-from phoenixd.core.subjects import subjects
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports.journal import StoredEntry
 
@@ -39,7 +37,7 @@ async def events(ask: Ask, last_event_id: str | None, closing: asyncio.Event, be
     agent = ask.arguments["agent"]
     if agent is not None:
         ask.written_by(str(agent))
-    past.chosen(ask)  # Refused now, and not where frames are made.
+    past.rows_of(ask)  # Refused now, and not where frames are made.
     story = queries.is_story(ask)
     after, since_wall = await _start(ask, last_event_id)
 
@@ -138,13 +136,13 @@ async def _start(ask: Ask, last_event_id: str | None) -> tuple[int, float | None
 
 def _rows_of(ask: Ask) -> Rows:
     """Whose rows are followed; of an agent that was removed meanwhile those under its own name."""
-    agent, selector = ask.arguments["agent"], ask.selector()
+    agent, selector = ask.arguments["agent"], ask.typed()
     fleet = ask.service.fleet()
     if agent is not None:
         return written_by(fleet, str(agent)) or str(agent)
     if selector is None:
         return None
-    known = subjects(project(fleet, ask.service.now()))
+    known = past.nameable(ask, selector)
     return past.written_of(ask, frozenset(one.name for one in known if selector.takes(one)))
 
 

@@ -42,7 +42,10 @@ CONFIG = Parameter("config", "local", "string", "configuration file or directory
 FRESH = Parameter("fresh", "body", "boolean", "begin a new session instead of resuming", flag="--fresh", default=False)
 DRY_RUN = Parameter("dry_run", "body", "boolean", "only list what would be ended", flag="--dry-run", default=False)
 LINES = Parameter("lines", "query", "integer", "only the last N", flag="--lines", short="-n", minimum=1, maximum=10000)
-TEXT_FORM = (WIDTH, COLOUR, ZONE)
+SOCKET = Parameter(
+    "socket", "query", "string", "the socket that was named: the text's commands name it too", hidden=True
+)
+TEXT_FORM = (WIDTH, COLOUR, ZONE, SOCKET)
 SELECT = Parameter(
     "select", "query", "string", "which agents: names, patterns, s: h: k: p: l: needs:you, ! takes out", hidden=True,
 )

@@ -27,7 +27,7 @@ def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page) -
         head, *rest = wrap(message, max(20, here.width - 2), SET_IN) or [""]
         lines += [f"{sign} {head}", *(f"  {line}" for line in rest)]
         if remedy:
-            lines.append(f"    do: {' '.join(remedy.split())}")
+            lines.append(here.reaching(f"    do: {' '.join(remedy.split())}"))
     return page(lines)
 
 

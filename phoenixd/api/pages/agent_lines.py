@@ -48,7 +48,7 @@ def exceptions(rows: Sequence[Seen], room: int, here: Page, whole: Callable[[See
     hidden = wrong[len(shown) :]
     counts = [(group, sum(row.group == group for row in hidden)) for group in BY_EXCEPTION]
     more = ", ".join(f"{count} more {WORDS[group]}" for group, count in counts if count)
-    rest = with_command(f"and {more}:", "phoenixctl status --all", here.width)
+    rest = with_command(f"and {more}:", "phoenixctl status --all", here)
     return [*(line for lines in shown for line in lines), *rest, ""]
 
 
@@ -83,7 +83,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
         age = ago(here.now - (row.item.opened_wall if row.item is not None else row.since))
         lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  "
         number = f"#{row.item.id} " if row.item is not None else ""
-        said, hint = f"{number}{_held(row, here)}waiting: {row.waiting_for}", f"- {answer_command(row)}"
+        said, hint = f"{number}{_held(row, here)}waiting: {row.waiting_for}", here.reaching(f"- {answer_command(row)}")
         room = here.width - 2 - columns(lead)
         if columns(said) + 1 + len(hint) <= room:
             return [f"{sign} {lead}{clip(said, room)} {hint}"]
@@ -96,7 +96,7 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)
     step = f"step {row.at_step}: " if row.step and row.group == "healing" else ""
-    why = f"{_held(row, here)}{of_row(row)}{step}{doing(row, here) or reason(row)}"
+    why = f"{_held(row, here)}{of_row(row)}{step}{doing(row, here) or reason(row, here)}"
     if row.group == "unknown":
         lost = f"the link to its shim is lost: {row.deaf.why}" if row.deaf is not None else ""
         why = f"{_held(row, here)}{lost or 'its exit record is awaited'}"
@@ -117,10 +117,10 @@ def _held(row: Row, here: Page) -> str:
     return f"muted until {here.minute(row.muted_until)}: {seen}" if row.muted_until is not None else seen
 
 
-def reason(row: Row) -> str:
+def reason(row: Row, here: Page) -> str:
     """Why the agent is in its state, without saying the state again; what needs a person goes before that."""
     if row.pressing is not None:
-        return f"{row.pressing.kind}: {row.pressing.text}"
+        return here.reaching(f"{row.pressing.kind}: {row.pressing.text}")
     if row.item is not None and row.item.left:
         return f"asked, and its run ended: {title(row.item)}"
     return row.reason.removeprefix(f"{row.state}: ")

@@ -9,9 +9,11 @@ from phoenixd.api.pages.facts import in_words
 from phoenixd.api.pages.findings import alike
 from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, counted, pad, page, wrap
 from phoenixd.api.times import ago
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import Examinations, ReaderRules
 from phoenixd.core.treatment.outcome import Figure
+from phoenixd.core.treatment.words import ROLLED_BACK
 from phoenixd.documents import clinic
 from phoenixd.documents.times import read_time
 
@@ -39,7 +41,7 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
     for group in alike(recent, lambda one: (one.detail, one.incidents, one.treatments, one.outcome)):
         lines += wrap(f"{SIGNS[group[0].outcome]} {_listed(group, here)}", here.width, SET_IN)
     shown = recent[0].id if recent else "ID"
-    return page([*lines, *([""] if recent else []), f"one of them: phoenixctl clinic show {shown}"])
+    return page([*lines, *([""] if recent else []), here.reaching(f"one of them: phoenixctl clinic show {shown}")])
 
 
 def _listed(group: Sequence[Case], here: Page) -> str:
@@ -53,12 +55,12 @@ def _listed(group: Sequence[Case], here: Page) -> str:
     return f"{len(group)} Cases of {detail}, each {often}, {one.outcome}: {each}"
 
 
-def case(found: clinic.Case, here: Page, reader: str = "") -> str:
-    """The four steps and the outcome. reader: who reads what no rule knows, in words."""
+def case(found: clinic.Case, here: Page, reader: str = "", proposed: Sequence[InboxItem] = ()) -> str:
+    """The four steps and the outcome. reader: who reads what no rule knows; proposed: what a person may allow."""
     lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
     lines += ["", "triage"]
     if older := len(found.triage[:-NEWEST]):
-        see = f"phoenixctl clinic show {found.id} --json"
+        see = here.reaching(f"phoenixctl clinic show {found.id} --json")
         lines += _below(
             f"{counted(older, 'older incident')} {'is' if older == 1 else 'are'} left out here: {see}", here
         )
@@ -80,8 +82,9 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
     lines += ["", "reading", *_below(_reading(found.reading), here)]
     lines += _below(f"in force: {reader}", here) if reader else []
     prescribed = found.prescription
-    told = _prescribed(prescribed) if prescribed is not None else "none so far"
-    lines += ["", "prescription", *_below(told, here), "", "rehabilitation"]
+    orders = [_prescribed(prescribed)] if prescribed is not None else []
+    orders += [f"{_words(item.about[1])} is proposed, and waits for a person: #{item.id}" for item in proposed]
+    lines += ["", "prescription", *_below("; ".join(orders) or "none so far", here), "", "rehabilitation"]
     for one in found.rehabilitation[-10:]:
         back = f"productive at {_when(one.productive_at, here)}" if one.productive_at else "not productive so far"
         what = (
@@ -90,7 +93,7 @@ def case(found: clinic.Case, here: Page, reader: str = "") -> str:
         lines += _below(f"{what}; {back}, {counted(one.turns, 'turn')} since{_because(one.why)}", here)
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
-    return page([*lines, "", f"what today's rules say of it: phoenixctl clinic replay {found.id}"])
+    return page([*lines, "", here.reaching(f"what today's rules say of it: phoenixctl clinic replay {found.id}")])
 
 
 def in_force(reader: ReaderRules, today: Examinations) -> str:
@@ -116,9 +119,10 @@ def _reading(read: clinic.Reading | None) -> str:
 
 def _said(found: clinic.Case, here: Page) -> list[str]:
     """The end of the newest words that a failure came with."""
-    newest = next((one.evidence["said"] for one in reversed(found.triage) if one.evidence.get("said")), "")
-    told = wrap(str(newest), here.width - 6)[-SAID_LINES:] if newest else []
-    return ["  what was said:", *(f"    | {line}" for line in told)] if told else []
+    newest = next((one for one in reversed(found.triage) if one.evidence.get("said")), None)
+    told = wrap(str(newest.evidence["said"]), here.width - 6)[-SAID_LINES:] if newest is not None else []
+    heading = "why it was rolled back" if newest is not None and newest.occasion == ROLLED_BACK else "what was said"
+    return [f"  {heading}:", *(f"    | {line}" for line in told)] if told else []
 
 
 def _pane(found: clinic.Case) -> list[str]:

@@ -38,15 +38,15 @@ def events(
     """One line for each event; says its period, why it is empty, and how those that are left out are seen."""
     if not rows:
         about = f" about {agent}" if agent else ""
-        further = "further back: phoenixctl events --since yesterday"
+        further = here.reaching("further back: phoenixctl events --since yesterday")
         return page([f"Nothing{about} stands in the journal for that time; {further}"])
     first, last = rows[0].entry.wall, rows[-1].entry.wall
     width = name_column([stored.entry.agent or FLEET for stored in rows], here)
     lines = [event(stored, here, width) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
-    why = f"why: phoenixctl explain {agent}" if agent else "why: phoenixctl explain NAME"
+    why = here.reaching(f"why: phoenixctl explain {agent}") if agent else here.reaching("why: phoenixctl explain NAME")
     told = [*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"]
     if left_out is not None:
         others = "Older" if left_out.is_older else "Newer"
-        told += with_command(f"{others} events are left out. More:", left_out.command(first, last, here), here.width)
+        told += with_command(f"{others} events are left out. More:", left_out.command(first, last, here), here)
     return page(told)

@@ -33,11 +33,11 @@ def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False)
         lines += _told(group, here)
     if wrong:
         well = "1 check is well" if count["ok"] == 1 else f"{count['ok']} checks are well"
-        see = "" if everything or not count["ok"] else "; see: phoenixctl doctor --all"
+        see = "" if everything or not count["ok"] else here.reaching("; see: phoenixctl doctor --all")
         bad = sum(group[0].level != "ok" for group in groups)
         lines += ["", f"{counts(count['problem'], 'problem', count['warning'])}{told_in(wrong, bad)}; {well}{see}"]
     elif not everything:
-        lines.append("see each: phoenixctl doctor --all")
+        lines.append(here.reaching("see each: phoenixctl doctor --all"))
     return page(lines)
 
 
@@ -81,7 +81,7 @@ def _told(group: Sequence[Finding], here: Page) -> list[str]:
         detail = detail.replace("NAME", "each")
     told = wrap(f"{said}: {detail}" if detail else said, here.width - 2)
     lines = [f"{sign} {line}" if number == 0 else f"  {line}" for number, line in enumerate(told)]
-    return [*lines, f"    do: {' '.join(clean(remedy).split())}"] if remedy else lines
+    return [*lines, here.reaching(f"    do: {' '.join(clean(remedy).split())}")] if remedy else lines
 
 
 def _words(one: Finding) -> tuple[str, str, str]:

@@ -23,7 +23,7 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
     handoff = seat.handoff
     head = f"{seat.name}: generation {seat.generation} leads project {seat.project}"
     if handoff is None:
-        return page([head, "no handoff so far", "", f"Begin one: phoenixctl handoff start {seat.name}"])
+        return page([head, "no handoff so far", "", here.reaching(f"Begin one: phoenixctl handoff start {seat.name}")])
     lines = [head]
     since = ago(max(0.0, now.wall - handoff.since_wall))
     what = f"handoff {handoff.id} ({handoff.trigger}) is at {handoff.step.value}, since {since}"
@@ -46,7 +46,7 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
     for before in earlier:
         lines += wrap(clean(_line(before, here)), here.width, SET_IN)
     if not handoff.is_over and handoff.is_before_fence:
-        lines += ["", f"Call it off: phoenixctl handoff rollback {seat.name}"]
+        lines += ["", here.reaching(f"Call it off: phoenixctl handoff rollback {seat.name}")]
     return page(lines)
 
 

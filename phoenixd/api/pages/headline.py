@@ -105,7 +105,7 @@ def _stale_line(stale: Mapping[str, int], here: Page) -> list[str]:
     total = sum(stale.values())
     whose = ", ".join(sorted(stale)) if len(stale) <= NAMES_SHOWN else f"{len(stale)} agents"
     said = f"{'1 open loop is' if total == 1 else f'{total} open loops are'} stale ({whose})."
-    return with_command(said, "See: phoenixctl loops", here.width)
+    return with_command(said, "See: phoenixctl loops", here)
 
 
 def _full_line(rows: Sequence[Seen], here: Page) -> list[str]:
@@ -119,7 +119,7 @@ def _full_line(rows: Sequence[Seen], here: Page) -> list[str]:
         return []
     whose = ", ".join(full) if len(full) <= NAMES_SHOWN else f"{len(full)} orchestrators"
     said = f"{whose}: the context is full, and a handoff is due."
-    return with_command(said, f"See: phoenixctl handoff status {full[0]}", here.width)
+    return with_command(said, f"See: phoenixctl handoff status {full[0]}", here)
 
 
 def _is_degraded(facts: Facts) -> bool:
@@ -134,7 +134,7 @@ def _daemon(facts: Facts, here: Page) -> list[str]:
         lines += wrap(f"DEGRADED until all has been well for a while: {facts.degraded}", here.width)
     told = [one for one in facts.alerts if one.kind not in ("degraded", "terminal")]
     for one in told:
-        lines += wrap(f"{one.kind}: {one.text}", here.width, SET_IN)
+        lines += wrap(here.reaching(f"{one.kind}: {one.text}"), here.width, SET_IN)
     if facts.tmux is None:
         lines += wrap("The terminal server does not answer.", here.width)
-    return [*lines, "See: phoenixctl doctor"] if lines else []
+    return [*lines, here.reaching("See: phoenixctl doctor")] if lines else []

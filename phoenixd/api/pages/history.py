@@ -18,10 +18,11 @@ from phoenixd.api.pages.layout import (
     of_yesterday,
     pad,
     page,
+    side_by_side,
     with_command,
     wrap,
 )
-from phoenixd.api.pages.next_commands import answer_choice, side_by_side
+from phoenixd.api.pages.next_commands import answer_choice
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
@@ -76,7 +77,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         tasks = [f"{name} ({why})" for name, why in digest.failed_tasks.items()]
         newest = tasks[-(_most(here) or len(tasks)) :]
         see = "phoenixctl task status" if len(newest) == len(tasks) else "phoenixctl task status has them all"
-        lines += _line("tasks", len(tasks), f"failed: {', '.join(newest)}; {see}", here)
+        lines += _line("tasks", len(tasks), f"failed: {', '.join(newest)}; {here.reaching(see)}", here)
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if digest.unwatched:
@@ -85,10 +86,10 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         shown = stretch.waiting[: _most(here)]
         waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
         if len(shown) < len(stretch.waiting):
-            waits.append("phoenixctl inbox has them all")
+            waits.append(here.reaching("phoenixctl inbox has them all"))
         lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
     if digest.cut_answers:
-        lines += _line("answers", digest.cut_answers, _cut(digest), here)
+        lines += _line("answers", digest.cut_answers, here.reaching(_cut(digest)), here)
     if digest.finished:
         lines += _line("finished", digest.finished, f"ended by themselves{_ways(digest.finished_by)}", here)
     if digest.iterations:
@@ -99,7 +100,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += _line("orders", "", ", ".join(asked), here)
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    return page([*lines, "", f"each event: phoenixctl events --since {here.exact(digest.since)}"])
+    return page([*lines, "", here.reaching(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
 
 
 def explain(
@@ -108,16 +109,16 @@ def explain(
     here: Page,
     incident: Incident | None = None,
     looks: int = 0,
-    before: StoredEntry | None = None,
+    before: Sequence[StoredEntry] = (),
     *,
     may_be_a_job: bool = False,
 ) -> str:
     """Why an agent is as it is: what opened its state, and the decisions since, with reasons and readings.
 
     Repeats are told once. looks: how often it was looked at since then, and nothing followed from it. before: the end
-    or the order that led to this state. may_be_a_job: see core.restart.
+    or the order that led to this state, and what else was decided then. may_be_a_job: see core.restart.
     """
-    lines = wrap(f"{summary(row)}: {reason(row)}", here.width, SET_IN)
+    lines = wrap(f"{summary(row)}: {reason(row, here)}", here.width, SET_IN)
     if not decisions:
         lines.append("  no decision about it stands in the journal yet")
     for _, group in groupby(decisions, key=lambda stored: (stored.entry.event, stored.entry.reason)):
@@ -125,18 +126,17 @@ def explain(
         for stored in same[:REPEATS_SHOWN]:
             lines += _decision(stored, here)
         if len(same) > REPEATS_SHOWN:
-            hint = f"(phoenixctl events {row.name} --all)"
+            hint = here.reaching(f"(phoenixctl events {row.name} --all)")
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
     if incident is not None:
         kept = f"phoenixctl clinic show {incident.case}" if incident.case else f"{incident.file} in its directory"
-        said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({kept})"
+        said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({here.reaching(kept)})"
         if incident.call is not None:
             said = f"{said}. {call_sentence(incident.call)}".rstrip()
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  incident   {first}", *(f"{'':<13}{line}" for line in rest)]
-    if before is not None:
-        lines.append("  before that")
-        lines += _decision(before, here)
+    if before:
+        lines += ["  before that", *(line for stored in before for line in _decision(stored, here))]
     if said := context(row.context, here):
         first, *rest = wrap(said, max(20, here.width - 13))
         lines += [f"  context    {first}", *(f"{'':<13}{line}" for line in rest)]
@@ -150,20 +150,18 @@ def explain(
         lines.append(f"  next       in {ago(row.due)}")
     each = f"each note: phoenixctl events {row.name} --all"
     if may_be_a_job:
-        lines += [
-            "",
-            *with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here.width),
-        ]
+        told = with_command("Is it done then? A job is of --kind ephemeral:", "phoenixctl help run", here)
+        lines += ["", *told]
     if row.state == "quarantined":
         again, left = f"again: phoenixctl start {row.name}", f"what it left: phoenixctl screen {row.name}"
         if row.session_id is None:
             return page([*lines, "", side_by_side(again, each, here)])
-        return page([*lines, "", side_by_side(again, left, here), each])
+        return page([*lines, "", side_by_side(again, left, here), here.reaching(each)])
     if row.state == "stopped":
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
         return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])
-    return page([*lines, "", each])
+    return page([*lines, "", here.reaching(each)])
 
 
 def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:
@@ -250,7 +248,8 @@ def _most(here: Page) -> int | None:
 def _shown(parts: list[str], here: Page) -> list[str]:
     """Of so many agents as are shown; how many more there are stands in place of the others."""
     left = len(parts) - len(shown := parts[: _most(here)])
-    return [*shown, f"and {left} more {'agent' if left == 1 else 'agents'} (phoenixctl status)"] if left else shown
+    more = here.reaching(f"and {left} more {'agent' if left == 1 else 'agents'} (phoenixctl status)")
+    return [*shown, more] if left else shown
 
 
 def _deaths_more(count: int) -> str:

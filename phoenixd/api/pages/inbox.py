@@ -26,8 +26,8 @@ GOES_ON = "  > "
 def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert] = (), needed: str = "") -> str:
     """What waits for a person, oldest first. alerts: those of no agent; needed: how many need one, as `status` says."""
     if not items and not alerts:
-        return page(["Nothing waits for you. What happened: phoenixctl since last"])
-    there = [_Waiting.of(item) for item in items] + [_Waiting.of_nobody(one) for one in alerts]
+        return page([here.reaching("Nothing waits for you. What happened: phoenixctl since last")])
+    there = [_Waiting.of(item, here) for item in items] + [_Waiting.of_nobody(one, here) for one in alerts]
     there.sort(key=lambda one: (one.opened, one.id))
     new, seen = [one for one in there if one.ack is None], [one for one in there if one.ack is not None]
     wait = f"{counted(len(new), 'thing')} {'waits' if len(new) == 1 else 'wait'}, oldest first" if new else ""
@@ -36,12 +36,12 @@ def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert
     if seen:
         lines += ["", f"{len(seen)} acknowledged, and not over:", *_listed(seen, there, here)]
     if alerts:
-        lines += ["", f"what is of {NOBODY} alone: {next_command(alerts[-1].kind, None)}"]
+        lines += ["", here.reaching(f"what is of {NOBODY} alone: {next_command(alerts[-1].kind, None)}")]
     answerable = [item for item in items if item.answer_by == "answer"]
     if answerable:
         return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
     first = next((item for item in items if item.ack is None), items[0] if items else None)
-    return page([*lines, *(["", "".join(_instead(first))] if first is not None else [])])
+    return page([*lines, *(["", here.reaching("".join(_instead(first)))] if first is not None else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,15 @@ class _Waiting:
     ack: Ack | None
 
     @classmethod
-    def of(cls, item: InboxItem) -> _Waiting:
-        return cls(item.id, item.agent, item.kind, title(item) if item.text else "", item.opened_wall, item.ack)
+    def of(cls, item: InboxItem, here: Page) -> _Waiting:
+        said = title(item) if item.text else ""
+        # The text of an alert is ours; any other is an agent's call, or an agent's words, and is shown as it is.
+        said = here.reaching(said) if item.answer_by == "command" else said
+        return cls(item.id, item.agent, item.kind, said, item.opened_wall, item.ack)
 
     @classmethod
-    def of_nobody(cls, one: StandingAlert) -> _Waiting:
-        return cls(one.id, NOBODY, one.kind, one.text, one.raised_wall, one.ack)
+    def of_nobody(cls, one: StandingAlert, here: Page) -> _Waiting:
+        return cls(one.id, NOBODY, one.kind, here.reaching(one.text), one.raised_wall, one.ack)
 
 
 def _listed(those: Sequence[_Waiting], beside: Sequence[_Waiting], here: Page) -> list[str]:
@@ -108,13 +111,14 @@ def advice(item: InboxItem) -> str:
 def _asked(item: InboxItem, here: Page) -> list[str]:
     """All that an item asks for, character by character: who answers has to have seen it."""
     shown, why = render(item), limits(item)
-    lines = [part for line in shown.lines for part in _parts(line, here.width)]
+    said = map(here.reaching, shown.lines) if item.answer_by == "command" else shown.lines
+    lines = [part for line in said for part in _parts(line, here.width)]
     notes = [f"note: {flag}" for flag in shown.flags]
     if why and item.kind in ASKS:
         what = "allowed" if item.hold and item.kind != QUESTION else "answered"
         notes.append(f"note: {why}, so it can be {what} at its terminal alone")
     told = [line for note in notes for line in wrap(note, here.width, "      ")]
-    command, more = _instead(item)
+    command, more = map(here.reaching, _instead(item))
     answer = f"{command}{more}"
     whole = (
         [answer] if columns(answer) <= here.width else [command, *(f"  {line}" for line in wrap(more, here.width - 2))]

@@ -7,6 +7,7 @@ import unicodedata
 from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
+from shlex import quote
 
 from phoenixd.api.times import is_yet_to_come
 
@@ -14,6 +15,9 @@ COLOURS = {"!": "31;1", "~": "33", "*": "32", ".": "2", "?": "35"}
 MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
+COMMAND = "phoenixctl "
+ITS_OWN = frozenset({"up", "demo", "install-service", "config", "hooks", "help"})
+"""Verbs that ask no daemon, or name its directories."""
 ELLIPSIS = "..."
 OF_A_NUMBER = "0123456789.,"
 NUMBER_GOES_ON = re.compile(r"[.,]?[0-9]|%")
@@ -28,12 +32,16 @@ SET_IN = "  "
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """Where text goes: width in columns, the reader's time zone (None: the machine's), whether signs are coloured."""
+    """Where text goes: width in columns, the reader's time zone (None: the machine's), whether signs are coloured.
+
+    socket: what --socket named, which the commands on the page have to name again; empty where nothing was.
+    """
 
     now: float
     width: int = 80
     zone: tzinfo | None = None
     colour: bool = False
+    socket: str = ""
 
     def local(self, wall: float) -> datetime:
         """A wall time in the reader's zone; what no calendar holds becomes the epoch."""
@@ -67,6 +75,12 @@ class Page:
         """A group's sign; the word stands beside it, so colour is never alone."""
         return f"\x1b[{COLOURS[sign]}m{sign}\x1b[0m" if self.colour else sign
 
+    def reaching(self, words: str) -> str:
+        """Words of ours whose commands reach the daemon that was asked, and no other."""
+        first, *commands = words.split(COMMAND) if self.socket else (words,)
+        named = f"{COMMAND}--socket {quote(clean(self.socket))} "
+        return first + "".join((COMMAND if _is_its_own(one) else named) + one for one in commands)
+
     @property
     def name_columns(self) -> int:
         """The most columns of a name: a third of the line, so that the rest has room."""
@@ -79,6 +93,12 @@ class Page:
             return ""
         year = f" {moment.year}" if moment.year != today.year else ""
         return f"{moment.day} {MONTHS[moment.month - 1]}{year} "
+
+
+def _is_its_own(words: str) -> bool:
+    """Whether a command asks no daemon, or names one itself. words: what stands behind `phoenixctl `."""
+    alone = words.partition(" && ")[0].partition(";")[0].split()
+    return not alone or alone[0] in ITS_OWN or "--socket" in alone
 
 
 def clean(text: str, *, lines: bool = False) -> str:
@@ -206,11 +226,18 @@ def fold(line: str, width: int) -> list[str]:
     return parts
 
 
-def with_command(words: str, command: str, width: int) -> list[str]:
+def with_command(words: str, command: str, here: Page) -> list[str]:
     """Words and the command that follows from them, which gets a line of its own rather than be broken or cut."""
-    if columns(words) + 1 + len(command) <= width:
+    command = here.reaching(command)
+    if columns(words) + 1 + columns(command) <= here.width:
         return [f"{clean(words)} {command}"]
-    return [*wrap(words, width), f"  {command}"]
+    return [*wrap(words, here.width), f"  {command}"]
+
+
+def side_by_side(first: str, second: str, here: Page) -> str:
+    """Two hints on one line, or only the first: a command that is cut is none."""
+    first, second = here.reaching(first), here.reaching(second)
+    return f"{first}     {second}" if columns(first) + columns(second) + 5 <= here.width else first
 
 
 def page(lines: Iterable[str]) -> str:

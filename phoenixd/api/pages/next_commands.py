@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from phoenixd.api.pages.layout import Page
+from phoenixd.api.pages.layout import Page, side_by_side
 from phoenixd.core.alerts import next_command
 from phoenixd.core.condition import BY_EXCEPTION, URGENCY
 from phoenixd.core.glance import Seen
@@ -29,11 +29,6 @@ def next_commands(
     everyone: all of them stand above it already.
     """
     return side_by_side(*_commands(rows, whole, everyone=everyone), here)
-
-
-def side_by_side(first: str, second: str, here: Page) -> str:
-    """Two hints on one line, or only the first: a command that is cut is none."""
-    return f"{first}     {second}" if len(first) + len(second) + 5 <= here.width else first
 
 
 def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row], *, everyone: bool) -> tuple[str, str]:

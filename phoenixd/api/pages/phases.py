@@ -22,7 +22,7 @@ def listed(body: dict[str, Any], here: Page) -> str:
         told = one["problem"] or f"{counted or 'no task'}; {one['lines']} lines"
         lead = f"{here.sign(SIGNS[one['status']]) if one['status'] != 'not_started' else ' '} "
         lines.append(f"{lead}{pad(one['phase'], columns)} {clip(told, max(20, here.width - columns - 3))}")
-    return page([*lines, "", "what is wrong with it: phoenixctl phase check"])
+    return page([*lines, "", here.reaching("what is wrong with it: phoenixctl phase check")])
 
 
 def checked(body: dict[str, Any], here: Page) -> str:
@@ -35,5 +35,5 @@ def checked(body: dict[str, Any], here: Page) -> str:
         line = f", line {one['line']}" if one["line"] else ""
         first, *more = wrap(f"{one['path']}{line}: {one['what']}", here.width - 2, SET_IN)
         lines += [f"{sign} {first}", *(f"{SET_IN}{words}" for words in more)]
-        lines += [f"{SET_IN}do: {' '.join(one['remedy'].split())}"]
+        lines += [here.reaching(f"{SET_IN}do: {' '.join(one['remedy'].split())}")]
     return page(lines)

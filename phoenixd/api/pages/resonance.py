@@ -91,13 +91,18 @@ def _off(agent: Agent, here: Page) -> list[str]:
         return [*told, "It has one turn, and no front of a context to lose."]
     if agent.spec.resonance.transport == "stateless":
         return [*told, "Its program checks each answer itself: its transport is stateless."]
-    return [*told, f"To switch it on: set enabled = true in [agent.{agent.spec.role}.resonance], then phoenixctl apply"]
+    return [
+        *told,
+        here.reaching(
+            f"To switch it on: set enabled = true in [agent.{agent.spec.role}.resonance], then phoenixctl apply"
+        ),
+    ]
 
 
 def every(found: Sequence[Marked], here: Page) -> str:
     """A line for each; the next command shows the one that needs a look."""
     if not found:
-        keys = "set resonance.enabled = true in its table, then phoenixctl apply"
+        keys = here.reaching("set resonance.enabled = true in its table, then phoenixctl apply")
         return page([f"No agent bears a marker. To give one: {keys}"])
     lines, width = [], name_column([one.name for one in found], here, NAME_COLUMNS)
     for one in found:
@@ -107,7 +112,7 @@ def every(found: Sequence[Marked], here: Page) -> str:
         told = f"{one.verified(here.now)}; {due}" if due else one.verified(here.now)
         lines.append(f"{sign} {lead}{clip(clean(told), here.width - columns(lead) - 2)}")
     first = next((one for one in found if STATES.get(one.state, "!") == "!"), found[0])
-    return page([*lines, "", f"one of them: phoenixctl resonance status {first.name}"])
+    return page([*lines, "", here.reaching(f"one of them: phoenixctl resonance status {first.name}")])
 
 
 def one(marked: Marked, here: Page) -> str:
@@ -131,5 +136,5 @@ def one(marked: Marked, here: Page) -> str:
         why = f" ({mark.why})" if mark.why else ""
         lines += wrap(clean(f"{here.minute(mark.wall)} {what}{why}"), here.width, SET_IN)
     lines += ["", f"Papers: {clean(marked.face.directory)}"]
-    lines += _ask(marked)
+    lines += map(here.reaching, _ask(marked))
     return page(lines)

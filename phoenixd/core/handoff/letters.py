@@ -40,6 +40,8 @@ def arrived(found: Step, seat: Seat, event: Delivered | NotDelivered, now: Momen
         return found
     if isinstance(event, Delivered):
         return _with(found, seat, replace(handoff, posted=None))
+    if _is_past(handoff, handoff.posted):
+        return _with(found, seat, replace(handoff, posted=None))
     missed = replace(handoff.posted, misses=handoff.posted.misses + 1)
     if missed.misses < MOST_MISSES:
         seat = replace(seat, handoff=replace(handoff, posted=missed))
@@ -60,6 +62,8 @@ def put_back(found: Step, seat: Seat, why: str, now: Moment) -> Step:
     handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
     if handoff is None or handoff.posted is None:
         return found
+    if _is_past(handoff, handoff.posted):
+        return _with(found, seat, replace(handoff, posted=None))
     found = _with(found, seat, replace(handoff, posted=None, letters=texts(handoff)))
     return put(found, Decision(holder, (), f"{why}: it waits", weight="story"), now) if holder is not None else found
 
@@ -91,10 +95,26 @@ def owe(found: Step, seat: Seat, word: Letter, now: Moment) -> Step:
 
 
 def passed_on(last: Handoff) -> Handoff:
-    """What the next handoff takes over: that the last one was called off is of no use to anybody in it."""
-    kept = tuple(one for one in last.letters if one.text != CALLED_OFF)
-    posted = last.posted if last.posted is not None and last.posted.text != CALLED_OFF else None
-    return replace(last, letters=kept, posted=posted)
+    """What the next handoff takes over: that the last one was called off is of no use to anybody in it.
+
+    Where that is being typed it is known until its verdict, for no other text may be typed meanwhile.
+    """
+    return replace(last, letters=tuple(one for one in last.letters if one.text != CALLED_OFF))
+
+
+def called_off(handoff: Handoff) -> Letter:
+    """The word to go on, once for each round of a handoff."""
+    return Letter(f"{_of(handoff)}{handoff.rounds}-off", CALLED_OFF, "phoenixd")
+
+
+def _is_past(handoff: Handoff, letter: Letter) -> bool:
+    """Whether it is the word that an earlier handoff was called off."""
+    return letter.text == CALLED_OFF and not letter.message_id.startswith(_of(handoff))
+
+
+def _of(handoff: Handoff) -> str:
+    """How the ids of this handoff's own words begin."""
+    return f"handoff-{handoff.id}-"
 
 
 def _post(found: Step, seat: Seat, holder: Agent, now: Moment) -> Step:

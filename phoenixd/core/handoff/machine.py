@@ -40,7 +40,7 @@ def begin(
 ) -> Handoff:
     """A new handoff of a seat that this generation holds."""
     id_ = now.new_id(seat, generation, "handoff")[:8]
-    session = "" if last is None else last.session if last.step is Step.DONE else last.previous_session
+    session = last.known_session if last is not None else ""
     failed = last.rollbacks if last is not None and last.step is Step.ROLLED_BACK else 0
     degraded = (f"the predecessor has lost the front of its context: {why}",) if trigger == "marker" else ()
     return Handoff(

@@ -15,8 +15,7 @@ from phoenixd.core.fleet import Step as Found
 from phoenixd.core.fleet import put
 from phoenixd.core.handoff import freezing, letters
 from phoenixd.core.handoff.move import Order
-from phoenixd.core.handoff.state import Handoff, Letter
-from phoenixd.core.handoff.words import CALLED_OFF
+from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import succession
 from phoenixd.core.seat.names import generation_name
@@ -64,8 +63,7 @@ def _unfreeze(found: Found, handoff: Handoff, now: Moment) -> Found:
     old = old_of(found, handoff)
     if old is None or handoff.again or handoff.said not in ("armed", "sending", "sent"):
         return found
-    word = Letter(f"{freezing.message_id(handoff)}-off", CALLED_OFF, "phoenixd")
-    return letters.owe(found, found.fleet.seats[handoff.seat], word, now)
+    return letters.owe(found, found.fleet.seats[handoff.seat], letters.called_off(handoff), now)
 
 
 def _of_the_old(

@@ -188,5 +188,10 @@ class Handoff:
         return self.spaced_before if self.step is Step.ROLLED_BACK and was_none else self.ended
 
     @property
+    def known_session(self) -> str:
+        """By which id the project's files know the holder of afterwards; empty before a first handoff was done."""
+        return self.session if self.step is Step.DONE else self.previous_session
+
+    @property
     def is_before_fence(self) -> bool:
         return self.step in BEFORE_FENCE

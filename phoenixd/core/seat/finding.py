@@ -48,6 +48,17 @@ def meant(fleet: Fleet, name: str) -> Agent | None:
     return agent
 
 
+def as_said(fleet: Fleet, name: str) -> str:
+    """The name that stays, of the generation that holds its seat: pages name a generation where it matters."""
+    seat, found = fleet.seats.get(names.seat_name(name)), meant(fleet, name)
+    return seat.name if seat is not None and found is not None and found.name == seat.holder else name
+
+
+def is_gone(fleet: Fleet, name: str) -> bool:
+    """Whether it names a generation of a seat that was there, of which the journal alone tells now."""
+    return meant(fleet, name) is None and written_by(fleet, name) is not None
+
+
 def of_session(fleet: Fleet, session_id: str) -> Agent | None:
     """The agent of a session: by the id that its CLI knows, or by its own name, of a seat by the name that stays."""
     found = meant(fleet, session_id)

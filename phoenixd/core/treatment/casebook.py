@@ -280,6 +280,7 @@ def _hear_handoffs(before: Fleet, found: Step, book: Book, now: Moment) -> Book:
             continue
         holder = next((one for one in found.fleet.agents.values() if one.spec.seat == name
                        and one.spec.generation == seat.generation), None)  # fmt: skip
-        if holder is not None:
-            book = notice(book, holder, holder.incarnation, gather.of_other(holder, "rolled_back"), now)
+        if holder is not None and seat.handoff is not None:
+            evidence = gather.of_rollback(holder, seat.handoff.why_back)
+            book = notice(book, holder, holder.incarnation, evidence, now)
     return book

@@ -15,7 +15,7 @@ from phoenixd.core.meter.reading import read
 from phoenixd.core.traits import told_by_exit, traits_of
 from phoenixd.core.treatment.case import Patient
 from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
-from phoenixd.core.treatment.words import Occasion
+from phoenixd.core.treatment.words import ROLLED_BACK, Occasion
 
 
 def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
@@ -114,9 +114,14 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
 
 
 def of_other(agent: Agent, occasion: Occasion) -> Evidence:
-    """A quarantine without an end, a handoff that was rolled back, a marker that was lost."""
+    """A quarantine without an end, a marker that was lost."""
     found = _of_run(agent, agent.run, agent.activity)
     return replace(found, occasion=occasion, is_alive=agent.run is not None)
+
+
+def of_rollback(agent: Agent, why: str) -> Evidence:
+    """A handoff that was rolled back, as its own record says why: nothing of it stands at the holder's terminal."""
+    return replace(of_other(agent, ROLLED_BACK), said=why[-SAID_LIMIT:])
 
 
 def _occasion(found: Evidence, end: LastExit) -> Occasion:

@@ -37,6 +37,9 @@ Occasion = Literal[
 ]  # fmt: skip
 """What was noticed. end: a run is over, and whether that is a failure is what triage says."""
 
+ROLLED_BACK: Occasion = "rolled_back"
+"""phoenixd decided that itself, and its words are those of the handoff's record."""
+
 UNSURE = 0.5
 """Below this confidence a diagnosis is a guess (C15)."""
 
