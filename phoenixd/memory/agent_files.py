@@ -17,8 +17,9 @@ from phoenixd.errors import FileUnreadable, UnsafeFile
 from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import signature
 
-LEFT_BEHIND = re.compile(r"\..+\.[0-9]+\.new")
-"""Names of files that were to take a document's place; see phoenixd.drivers.files.plain.replace."""
+LEFT_BEHIND = re.compile(r"\..+\.[0-9]+\.new|session-start\.(?:txt|json)")
+"""Names of files that were to take a document's place (see phoenixd.drivers.files.plain.replace), and of what older
+versions told whichever run was the newest."""
 
 TOLD_TO = re.compile(r"session-start\.([0-9]{1,15})\.(?:txt|json)")
 """Names of what the session of one run is told."""
