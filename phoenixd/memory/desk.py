@@ -55,6 +55,9 @@ BEAT_SPACING = 300.0
 """Seconds by which state.json may be behind a heartbeat: each writing waits for the disk, for every agent that beats.
 heartbeat.json beside it is always the newest."""
 
+FOUND_AT_WORK = frozenset({"run_adopted", "evidence_seen"})
+"""Events that tell of a run that goes on."""
+
 BRIEF_SPACING = 1800.0
 """Seconds for which a brief may name an older sign of life than state.json does."""
 
@@ -169,17 +172,19 @@ class Desk:
 
     def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
-        today, session = utc_date(now), self.session_of(agent)
+        today, session, happened = utc_date(now), self.session_of(agent), list(occurrences)
         self.consult(now)
         left, self.left = self.left, ()
         self.shelf.ops.inherit(left, self.clean)
         self._begin_run(agent)
-        self.shelf.ops.record(occurrences, self.clean)
+        self.shelf.ops.record(happened, self.clean)
         self.agent, self.day = agent, today.isoformat()
+        # A daemon that begins finds all agents with newer signs of life.
+        is_calm = happened != [] and all(seen.event in FOUND_AT_WORK for seen in happened)
         return self.shelf.settle(
             public_status(agent),
             self._task(agent, session, now),
-            self._last_active(agent, session, now),
+            None if is_calm and not self._is_behind(now) else self._last_active(agent, session, now),
             today,
             self.clean,
         )
@@ -346,9 +351,14 @@ class Desk:
         if shelf.owes or now >= self.brief_due:
             return True
         # A publication of all documents costs many times that, and every agent with heartbeats would have one.
-        if now - (read_time(shelf.state.last_active) or -math.inf) >= BEAT_SPACING:
+        if self._is_behind(now):
             shelf.touch(newest)
         return False
+
+    def _is_behind(self, now: float) -> bool:
+        """Whether the sign of life in state.json is so old that a newer one is written, though nothing else changed."""
+        state = self.shelf.state
+        return state is None or now - (read_time(state.last_active) or -math.inf) >= BEAT_SPACING
 
     def _task(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
         self.task = current_task(self.prompts.words(agent, session, now), self.clean)

@@ -149,6 +149,22 @@ async def test_f_sy_1_a_daemon_that_finds_a_run_at_work_writes_none_of_its_docum
     assert '"event": "run_adopted"' in room.text("ops.jsonl")
 
 
+@pytest.mark.parametrize(("passed", "named"), [(250, "2026-11-21T10:00:00Z"), (350, "2026-11-21T10:05:45Z")])
+async def test_p9_a_daemon_that_begins_writes_a_newer_sign_of_life_once_what_stands_there_is_old(
+    room: Room, passed: float, named: str
+) -> None:
+    agent = room.running(room.agent())
+    await room.order(agent)
+    await room.papers.publish(agent, [entry("agent_started", reason="exec succeeded, pid 7")])
+    assert room.document()["last_active"] == "2026-11-21T10:00:00Z"
+
+    room.clock.wall = NOW + passed
+    (room.state / "heartbeat.json").write_text(json.dumps({"timestamp": room.clock.wall - 5}))
+    await room.restarted().publish(agent, [entry("run_adopted", reason="adopted, pid 7", pid=7)])
+
+    assert room.document()["last_active"] == named
+
+
 async def test_p15_a_run_after_an_interrupted_one_is_told_so_until_it_is_at_work(room: Room) -> None:
     agent = room.crashed(room.running(room.agent()))
     await room.order(agent, Mode.RESUME, PromptKind.CONTINUE)
