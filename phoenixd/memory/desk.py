@@ -17,7 +17,7 @@ from phoenixd.core.agent.run import Incident
 from phoenixd.core.condition import public_status
 from phoenixd.core.decision import Readings
 from phoenixd.documents.banner import Interruption, banner
-from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection, session_start_answer
+from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection
 from phoenixd.documents.brief.record import FILE as RECORD_FILE
 from phoenixd.documents.brief.record import SIZE_LIMIT as RECORD_LIMIT
 from phoenixd.documents.brief.record import BriefRecord, Narrative, read_record, render_record
@@ -54,6 +54,9 @@ SKEW = 60.0
 BEAT_SPACING = 300.0
 """Seconds by which state.json may be behind a heartbeat: each writing waits for the disk, for every agent that beats.
 heartbeat.json beside it is always the newest."""
+
+FOUND_AT_WORK = frozenset({"run_adopted", "evidence_seen"})
+"""Events that tell of a run that goes on."""
 
 BRIEF_SPACING = 1800.0
 """Seconds for which a brief may name an older sign of life than state.json does."""
@@ -169,17 +172,19 @@ class Desk:
 
     def settle(self, agent: Agent, now: float, occurrences: Iterable[Occurrence] = ()) -> StateDocument:
         """Record what happened and bring state.json up to date; raises TornState, with nothing done."""
-        today, session = utc_date(now), self.session_of(agent)
+        today, session, happened = utc_date(now), self.session_of(agent), list(occurrences)
         self.consult(now)
         left, self.left = self.left, ()
         self.shelf.ops.inherit(left, self.clean)
         self._begin_run(agent)
-        self.shelf.ops.record(occurrences, self.clean)
+        self.shelf.ops.record(happened, self.clean)
         self.agent, self.day = agent, today.isoformat()
+        # A daemon that begins finds all agents with newer signs of life.
+        is_calm = happened != [] and all(seen.event in FOUND_AT_WORK for seen in happened)
         return self.shelf.settle(
             public_status(agent),
             self._task(agent, session, now),
-            self._last_active(agent, session, now),
+            None if is_calm and not self._is_behind(now) else self._last_active(agent, session, now),
             today,
             self.clean,
         )
@@ -212,16 +217,15 @@ class Desk:
         # A session that began while its brief was late has not been told it.
         if run is not None and (run.evidence or (run.session_seen and not self.told.owes(agent))):
             self.interruption = None
-        documents = self._rendered(agent, state, now, self.brief_record().narrative)
-        for name, text in documents.items():
-            self.shelf.write(name, text.encode("utf-8", "replace"), anew=anew and name == "brief.md")
+        page, told = self._rendered(agent, state, now, self.brief_record().narrative)
+        self.shelf.write("brief.md", page.encode("utf-8", "replace"), anew=anew)
         self._brief_written = _written(self.shelf.place("brief.md"))
-        self.told.write(agent, documents)
+        self.told.write(agent, told)
 
     def tell_of(self, desk: Desk, agent: Agent, state: StateDocument, now: float) -> None:
         """Write what a successor's session is told of its seat, whose papers lie on another desk; nothing of them."""
         assert desk.agent is not None
-        self.told.write(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative, agent))
+        self.told.write(agent, desk._rendered(desk.agent, state, now, desk.brief_record().narrative, agent)[1])
 
     def _begin_run(self, agent: Agent) -> None:
         """Take down, once for each run, how the one before it ended; `consult` came before."""
@@ -271,15 +275,15 @@ class Desk:
         `consult` came before. Raises OSError.
         """
         state = self.merged(switch)
-        documents = self._rendered(agent, state, now, record.narrative)
-        documents[RECORD_FILE] = render_record(record).decode()
+        page, told = self._rendered(agent, state, now, record.narrative)
+        documents = {"brief.md": page, RECORD_FILE: render_record(record).decode()}
         switch = switch.model_copy(update={"documents": documents})
         begin_switch(self.shelf, switch)
         state = finish_switch(self.shelf, switch)
         self._record = record
         self._brief_written = _written(self.shelf.place("brief.md"))
         if not self.told.owes(agent):
-            self.told.write(agent, documents)
+            self.told.write(agent, told)
         return state
 
     def _facts(self, agent: Agent, state: StateDocument, now: float, narrative: Narrative | None) -> BriefFacts:
@@ -294,20 +298,18 @@ class Desk:
         now: float,
         narrative: Narrative | None,
         reader: Agent | None = None,
-    ) -> dict[str, str]:
-        """reader: whose session is told it, where that is a successor of the agent that it is about."""
+    ) -> tuple[str, str]:
+        """The page, and what a session is told of it.
+
+        reader: whose session is told it, where that is a successor of the agent that it is about.
+        """
         facts = self._facts(agent, state, now, narrative)
         path, length = str(self.shelf.directory / "brief.md"), HARNESSES[agent.spec.harness].told_length
         reader = reader if reader is not None else agent
         front, codes = self.front_of(reader), self.codes_of(reader)
         limit = self.limit - (length(front) + 2 if front else 0)
         told = render_injection(facts, path, banner(state, self.interruption), limit, length)
-        told = with_front(without_codes(told, codes), front, reader)
-        return {
-            "brief.md": without_codes(render_brief(facts), codes),
-            "session-start.txt": told,
-            "session-start.json": session_start_answer(told).decode("utf-8", "replace"),
-        }
+        return without_codes(render_brief(facts), codes), with_front(without_codes(told, codes), front, reader)
 
     def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> tuple[int, str]:
         """Write an incident's file, and let go of the oldest; returns its lines of the screen, and its content."""
@@ -349,9 +351,14 @@ class Desk:
         if shelf.owes or now >= self.brief_due:
             return True
         # A publication of all documents costs many times that, and every agent with heartbeats would have one.
-        if now - (read_time(shelf.state.last_active) or -math.inf) >= BEAT_SPACING:
+        if self._is_behind(now):
             shelf.touch(newest)
         return False
+
+    def _is_behind(self, now: float) -> bool:
+        """Whether the sign of life in state.json is so old that a newer one is written, though nothing else changed."""
+        state = self.shelf.state
+        return state is None or now - (read_time(state.last_active) or -math.inf) >= BEAT_SPACING
 
     def _task(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
         self.task = current_task(self.prompts.words(agent, session, now), self.clean)

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Mapping
 from dataclasses import dataclass
 
 from phoenixd.core.agent import Agent
+from phoenixd.documents.brief.page import session_start_answer
 from phoenixd.memory.shelf import Shelf
-
-TOLD = ("session-start.txt", "session-start.json")
-"""What a session is told, as text and as the answer of a hook: under these names the newest run's, for hook programs
-of runs that an older version started. The hook program of each later run prints that run's own (`told_to`)."""
 
 
 def told_to(incarnation: int) -> tuple[str, str]:
-    """The names of what one run is told; the JSON is written last."""
+    """The names of what one run is told, as text and as the answer of a hook; the JSON is written last."""
     return f"session-start.{incarnation}.txt", f"session-start.{incarnation}.json"
 
 
@@ -39,13 +35,14 @@ class ToldRuns:
                 with contextlib.suppress(IsADirectoryError):
                     self.shelf.remove(name)
 
-    def write(self, agent: Agent, documents: Mapping[str, str]) -> None:
+    def write(self, agent: Agent, text: str) -> None:
         """Write what the hook program of this run prints, brief.md being there, and forget that of runs before."""
         run = agent.run
         if run is None:
             return
-        for name, own in zip(TOLD, told_to(run.incarnation), strict=True):
-            self.shelf.write(own, documents[name].encode("utf-8", "replace"))
+        plain, answer = told_to(run.incarnation)
+        self.shelf.write(plain, text.encode("utf-8", "replace"))
+        self.shelf.write(answer, session_start_answer(text))
         if self.owes(agent):
             self._told = (run.incarnation, run.run_id)
             self.shelf.forget_told_before(run.incarnation)

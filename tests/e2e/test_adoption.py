@@ -18,7 +18,7 @@ AGENTS = [f"a{number:02}" for number in range(12)]
 LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
 TOLD = "session-start.1.json"
 """The last to be written."""
-UNCHANGED = ("brief.md", "session-start.txt", "session.json", TOLD)
+UNCHANGED = ("brief.md", "session-start.1.txt", "session.json", TOLD)
 
 pytestmark = pytest.mark.slow
 

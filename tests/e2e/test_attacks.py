@@ -259,7 +259,7 @@ def test_junk_in_the_place_of_every_file_costs_no_start(arena: Arena, rounds: in
     """Each place has other junk in each round."""
     names = [
         "heartbeat.json", "run.json", "exit.json", "spool.jsonl", "state.json", "brief.md", ".clean-exit",
-        "session.json", "ops.jsonl", "resolved.jsonl", "session-start.json", "settings.json",
+        "session.json", "ops.jsonl", "resolved.jsonl", "session-start.1.json", "settings.json",
     ]  # fmt: skip
     runtime = arena.stage.runtime / "agents" / "bad"
     paths = [*(str(arena.file(name)) for name in names), *(str(runtime / name) for name in ("order.json", "hook.fifo"))]

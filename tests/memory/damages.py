@@ -13,7 +13,7 @@ from typing import Any
 
 NAMES = (
     "state.json", "brief.md", "resolved.jsonl", "ops.jsonl", "session.json", "heartbeat.json", "exit.json",
-    "brief.json", ".brief-switch.json", "session-start.json", "session-start.txt", "run.json",
+    "brief.json", ".brief-switch.json", "session-start.1.json", "session-start.1.txt", "run.json",
     "ledger.json",
 )  # fmt: skip
 GOOD_NUMBERS = {"good": "1"}

@@ -30,7 +30,7 @@ from phoenixd.memory.files import Files, Location
 from tests.start.places import NOW
 
 TODAY = date(2026, 11, 21)
-WHOLE = ("state.json", "brief.md", "session.json", "brief.json", "session-start.txt", "session-start.json")
+WHOLE = ("state.json", "brief.md", "session.json", "brief.json")
 """Documents that are replaced: the old version stands, or the new one."""
 LINES = ("resolved.jsonl", "ops.jsonl")
 """Documents that only grow."""

@@ -169,7 +169,7 @@ async def test_p24_a_writers_answer_changes_brief_and_state_together(desk: Desk)
     assert ids(desk.room) == ["auth-flow", "token-refresh"]
     assert desk.room.document()["open_loops"][0]["text"] == LOOP["text"], "a known loop keeps its words"
     assert "token-refresh" in desk.room.text("brief.md")
-    assert "47" in desk.room.document("session-start.json")["hookSpecificOutput"]["additionalContext"]
+    assert "47" in desk.room.document("session-start.1.json")["hookSpecificOutput"]["additionalContext"]
     assert not (desk.room.state / brief_switch.SWITCH_FILE).exists()
 
 
@@ -438,7 +438,7 @@ class TestSchedule:
         await desk.room.papers.publish(cleared, [])
         await until(lambda: "task-refresh-the-token" in ids(desk.room), desk.room.papers)
 
-        assert "task-refresh-the-token" in desk.room.text("session-start.txt")
+        assert "task-refresh-the-token" in desk.room.text("session-start.1.txt")
         # The next run, for the change, is due 600 s after the first, and the clock here runs fast.
         last_run = desk.room.document("brief.json")["ledger"]["last_run"]
         assert last_run in (NOW, NOW + 600.0), "the new session's runs are not put off"

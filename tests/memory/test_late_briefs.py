@@ -20,7 +20,7 @@ from tests.start.places import NOW, Room, entry
 from tests.waiting import eventually
 
 HOOKED = [name for name, harness in HARNESSES.items() if not harness.reads_brief_at_once]
-PAPERS = ("state.json", "session.json", "brief.md", "session-start.txt", "session-start.json")
+PAPERS = ("state.json", "session.json", "brief.md")
 
 
 def next_run(room: Room, agent: Agent, number: int) -> Agent:
@@ -80,8 +80,18 @@ async def test_each_run_is_told_its_own_and_a_file_of_the_run_before_is_gone(roo
         starting = next_run(room, agent, number)
         await room.papers.publish(starting, [])
         assert told(room) == {f"session-start.{number}.txt", f"session-start.{number}.json"}
-        assert room.text(f"session-start.{number}.txt") == room.text("session-start.txt")
-        assert room.text(f"session-start.{number}.json") == room.text("session-start.json")
+        answer = room.document(f"session-start.{number}.json")["hookSpecificOutput"]
+        assert answer["additionalContext"] == room.text(f"session-start.{number}.txt")
+
+
+async def test_what_an_older_version_told_whichever_run_was_the_newest_goes(room: Room) -> None:
+    room.state.mkdir(parents=True)
+    for left in ("session-start.txt", "session-start.json"):
+        (room.state / left).write_text("of a run before")
+
+    await room.papers.publish(next_run(room, hooked(room), 1), [])
+
+    assert {"session-start.txt", "session-start.json"}.isdisjoint(one.name for one in room.state.iterdir())
 
 
 async def test_what_a_run_leaves_under_its_successors_name_is_not_told_to_that(room: Room) -> None:

@@ -117,7 +117,7 @@ async def test_p87_the_seeds_quick_start_file_is_taken_over(room: Room) -> None:
     state = room.document()
     assert state["current_task"] == "Implementing feature X"
     assert state["numbers"] == {"tests_passing": "47/52"}
-    told = room.text("session-start.txt")
+    told = room.text("session-start.1.txt")
     assert told.startswith("RECOVERY DETECTED - Last task: Implementing feature X\n")
     assert "Open loops: 1" in told
 
@@ -125,10 +125,10 @@ async def test_p87_the_seeds_quick_start_file_is_taken_over(room: Room) -> None:
 async def test_p3_a_run_that_was_never_before_is_told_its_goal_and_no_recovery(room: Room) -> None:
     await room.order(room.agent())
 
-    told = room.text("session-start.txt")
+    told = room.text("session-start.1.txt")
     assert "RECOVERY" not in told
     assert "Do it." in told
-    answer = room.document("session-start.json")
+    answer = room.document("session-start.1.json")
     assert answer["hookSpecificOutput"]["additionalContext"] == told
     assert told == room.text("brief.md")
 
@@ -144,20 +144,36 @@ async def test_f_sy_1_a_daemon_that_finds_a_run_at_work_writes_none_of_its_docum
     before = written()
     await room.restarted().publish(agent, [entry("run_adopted", reason="adopted, pid 7", pid=7)])
 
-    assert {"brief.md", "session-start.txt", "session-start.1.json", "state.json"} <= before.keys()
+    assert {"brief.md", "session-start.1.txt", "session-start.1.json", "state.json"} <= before.keys()
     assert written() == before
     assert '"event": "run_adopted"' in room.text("ops.jsonl")
+
+
+@pytest.mark.parametrize(("passed", "named"), [(250, "2026-11-21T10:00:00Z"), (350, "2026-11-21T10:05:45Z")])
+async def test_p9_a_daemon_that_begins_writes_a_newer_sign_of_life_once_what_stands_there_is_old(
+    room: Room, passed: float, named: str
+) -> None:
+    agent = room.running(room.agent())
+    await room.order(agent)
+    await room.papers.publish(agent, [entry("agent_started", reason="exec succeeded, pid 7")])
+    assert room.document()["last_active"] == "2026-11-21T10:00:00Z"
+
+    room.clock.wall = NOW + passed
+    (room.state / "heartbeat.json").write_text(json.dumps({"timestamp": room.clock.wall - 5}))
+    await room.restarted().publish(agent, [entry("run_adopted", reason="adopted, pid 7", pid=7)])
+
+    assert room.document()["last_active"] == named
 
 
 async def test_p15_a_run_after_an_interrupted_one_is_told_so_until_it_is_at_work(room: Room) -> None:
     agent = room.crashed(room.running(room.agent()))
     await room.order(agent, Mode.RESUME, PromptKind.CONTINUE)
-    assert "in the middle of its work at 2026-11-21T10:00:00Z (signal 9)" in room.text("session-start.txt")
+    assert "in the middle of its work at 2026-11-21T10:00:00Z (signal 9)" in room.text("session-start.2.txt")
 
     await room.papers.publish(room.starting(agent), [])
-    assert "RECOVERY" in room.text("session-start.txt")
+    assert "RECOVERY" in room.text("session-start.2.txt")
     await room.papers.publish(room.running(agent), [])
-    assert "RECOVERY" not in room.text("session-start.txt")
+    assert "RECOVERY" not in room.text("session-start.2.txt")
 
 
 @pytest.mark.parametrize(
@@ -177,7 +193,7 @@ async def test_p15_an_idle_run_that_failed_is_worded_as_an_error_and_a_stop_is_s
 
     await room.order(agent, Mode.RESUME, PromptKind.NONE)
 
-    assert ("ended with an error" in room.text("session-start.txt")) is told
+    assert ("ended with an error" in room.text("session-start.2.txt")) is told
 
 
 async def test_p2_p86_a_new_daemon_goes_on_with_what_the_files_say(room: Room) -> None:
@@ -829,7 +845,7 @@ async def test_p68_the_state_stands_over_a_brief_that_says_otherwise(room: Room)
     (room.state / "brief.md").write_text("# a\n\n## Task\n\nWrite the manual\n")
     await room.order(room.agent(room.spec(prompt=None)))
 
-    told = room.text("session-start.txt")
+    told = room.text("session-start.1.txt")
     assert "Fix the login" in told
     assert "Write the manual" not in told + room.text("brief.md")
 

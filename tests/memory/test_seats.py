@@ -37,7 +37,7 @@ async def test_the_papers_stay_where_they_are_and_the_files_of_the_runs_go_with_
     first, second = seats.generation(1), seats.generation(2)
     await room.papers.publish(first, [])
     await room.papers.publish(second, [])
-    assert seats.files(2) <= {"session.json", *told_to(second.incarnation), "session-start.txt", "session-start.json"}
+    assert seats.files(2) <= {"session.json", *told_to(second.incarnation)}
     assert "session.json" in seats.files(2)
     assert room.document()["agent"] == "a"
 

@@ -144,10 +144,11 @@ def test_wrong_arguments_are_no_error_of_the_agents(daemon: Daemon, library: Pat
 
 
 def test_session_start_prints_what_the_daemon_left_for_it(daemon: Daemon, library: Path) -> None:
-    environment = environment_of(daemon)
-    assert result(hook(library, environment, "session-start")) == SILENT
-    (daemon.pane.state / "session-start.json").write_text('{"hookSpecificOutput": {}}')
-    (daemon.pane.state / "session-start.txt").write_text("the brief\n")
+    environment, told = ordered(daemon)
+    nothing = {key: value for key, value in environment.items() if key != "PHOENIX_SESSION_START"}
+    assert result(hook(library, nothing, "session-start")) == SILENT
+    Path(f"{told}.json").write_text('{"hookSpecificOutput": {}}')
+    Path(f"{told}.txt").write_text("the brief\n")
     assert result(hook(library, environment, "SessionStart")) == (0, b'{"hookSpecificOutput": {}}', b"")
     assert result(hook(library, environment, "session-start", "--text")) == (0, b"the brief\n", b"")
     assert result(hook(library, environment, "stop", "--text")) == SILENT
@@ -159,9 +160,8 @@ OLDER = '{"hookSpecificOutput": {"additionalContext": "of the run before"}}'
 def ordered(daemon: Daemon, place: Path | None = None) -> tuple[dict[str, str], Path]:
     """The environment of a run whose brief is still to come, beside that of an earlier one; and the brief's name."""
     state = place or daemon.pane.state
-    for number, text in (("", OLDER), (".0", OLDER)):
-        (state / f"session-start{number}.json").write_text(text)
-        (state / f"session-start{number}.txt").write_text("of the run before")
+    (state / "session-start.0.json").write_text(OLDER)
+    (state / "session-start.0.txt").write_text("of the run before")
     told = str(state / "session-start.1")
     environment = {**environment_of(daemon), "PHOENIX_SESSION_START": told, "PHOENIX_BRIEF": str(state / "brief.md")}
     return environment, Path(told)
@@ -214,8 +214,8 @@ def test_a_brief_that_is_owed_is_that_of_its_own_run(daemon: Daemon, library: Pa
 
 
 def test_p35_a_brief_that_is_owed_comes_with_the_next_prompt_once(daemon: Daemon, library: Path) -> None:
-    environment = environment_of(daemon)
-    (daemon.pane.state / "session-start.json").write_text('{"hookSpecificOutput": {}}')
+    environment, told = ordered(daemon)
+    Path(f"{told}.json").write_text('{"hookSpecificOutput": {}}')
     assert result(hook(library, environment, "prompt-submit", "--owed")) == SILENT
     assert result(hook(library, environment, "session-start", "--owe")) == SILENT
     assert result(hook(library, environment, "prompt-submit")) == SILENT

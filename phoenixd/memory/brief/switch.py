@@ -20,7 +20,7 @@ from phoenixd.memory.files import Files, Location
 
 SWITCH_FILE = ".brief-switch.json"
 SIZE_LIMIT, LOG_LIMIT = 8 << 20, 64 << 20
-DOCUMENTS = ("brief.md", "session-start.txt", "session-start.json", RECORD_FILE)
+DOCUMENTS = ("brief.md", RECORD_FILE)
 """What a switch may write besides state.json; a name that is not among them is not ours."""
 
 
