@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +10,6 @@ import pytest
 
 from phoenixd.core.cut import GO_ON
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
-from tests.real.claude_cli import require_claude
 from tests.real.claude_stage import ClaudeStage
 from tests.real.installed import require
 from tests.stub.scenario import Rejection, Step
@@ -22,14 +19,6 @@ pytestmark = pytest.mark.real_claude
 
 PATIENCE = 90
 TOO_LONG = Rejection(400, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")
-
-
-@pytest.fixture
-def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
-    with ClaudeStage(require_claude(), short_tmp) as made:
-        made.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-        yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
 
 
 def cases(stage: ClaudeStage) -> list[dict[str, Any]]:

@@ -2,13 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from pathlib import Path
-
 import pytest
 
-from tests.e2e.census import survivors
-from tests.real.claude_cli import require_claude
 from tests.real.claude_stage import ClaudeStage
 from tests.stub.scenario import Rejection, Step
 from tests.waiting import eventually_sync
@@ -17,14 +12,6 @@ pytestmark = pytest.mark.real_claude
 
 PATIENCE = 90
 TOO_LONG = Rejection(413, "invalid_request_error", "prompt is too long: 208310 tokens > 200000 maximum")
-
-
-@pytest.fixture
-def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
-    with ClaudeStage(require_claude(), short_tmp) as made:
-        made.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
-        yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
 
 
 def refused(stage: ClaudeStage) -> None:
