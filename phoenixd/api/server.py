@@ -8,7 +8,7 @@ import errno
 import os
 import socket
 import stat
-from collections.abc import Callable, Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
 
@@ -109,12 +109,14 @@ class ControlServer(Server):
             # asyncio takes one number for the queue and for how many of it are accepted in one go.
             listener.listen(BACKLOG)
 
-    async def keep_named(self, listener: socket.socket, bind_again: Callable[[], socket.socket], every: float) -> None:
+    async def keep_named(
+        self, listener: socket.socket, bind_again: Callable[[], socket.socket], rest: Callable[[], Awaitable[object]]
+    ) -> None:
         """Listen anew whenever somebody took the socket's file away: else nobody could ever ask or stop this daemon."""
         path = Path(listener.getsockname())
         ours, failure = _identity(path), ""
         while True:
-            await asyncio.sleep(every)
+            await rest()
             if _identity(path) == ours:
                 continue
             try:
@@ -160,16 +162,16 @@ async def serve(
     listener: socket.socket,
     on_ready: Callable[[ControlServer], None] | None = None,
     bind_again: Callable[[], socket.socket] | None = None,
-    look_every: float = LOOK_EVERY,
+    rest: Callable[[], Awaitable[object]] = lambda: asyncio.sleep(LOOK_EVERY),
 ) -> None:
     """Answer on the listening socket until `end` is called or the task is cancelled; then nobody listens any more.
 
-    bind_again: makes the same socket anew when its file is gone.
+    bind_again: makes the same socket anew when its file is gone; rest: returns when it is time to look for that.
     """
     server = ControlServer(api)
     if on_ready is not None:
         on_ready(server)
-    keeping = asyncio.create_task(server.keep_named(listener, bind_again, look_every)) if bind_again else None
+    keeping = asyncio.create_task(server.keep_named(listener, bind_again, rest)) if bind_again else None
     try:
         await server.serve(sockets=[listener])
     except asyncio.CancelledError:

@@ -58,7 +58,8 @@ class SupervisedClock:
     async def sleep_until(self, at: Instant) -> None:
         """Return at or shortly after `at` of supervised time; infinity is allowed, and keeps the clock read."""
         while (left := at - self._read()) > 0:  # noqa: ASYNC110 - time is the condition itself.
-            await anyio.sleep(min(left, TURN))
+            # All who sleep for long read it in the same turn of the loop.
+            await anyio.sleep(min(left, TURN - self._at % TURN))
 
     def _read(self) -> Instant:
         reading = self._monotonic()

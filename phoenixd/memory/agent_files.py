@@ -48,6 +48,8 @@ class AgentFiles:
     """What was odd about the documents, and was mended; for the log."""
     alarms: list[str] = field(default_factory=list)
     """What could not be relied on; taken by whoever tells the operator."""
+    _beat: tuple[tuple[int, ...], float | None] = ((), None)
+    """How heartbeat.json looked when it was read last, and the time that it named."""
 
     def write(
         self, name: str, content: bytes, durable: bool = False, *, anew: bool = False, known: Known | None = None
@@ -111,9 +113,14 @@ class AgentFiles:
 
     def heartbeat_time(self, now: float) -> float | None:
         """When the agent gave its last sign of life by its heartbeat file, as wall seconds (X6)."""
-        content = self.content("heartbeat.json", HEARTBEAT_LIMIT)
-        beat = read_heartbeat(content, now) if content is not None else None
-        return min(now, beat.claimed) if beat is not None and beat.claimed is not None else None
+        seen = signature(self.place("heartbeat.json"))
+        if not seen or seen != self._beat[0]:
+            content = self.content("heartbeat.json", HEARTBEAT_LIMIT)
+            beat = read_heartbeat(content, now) if content is not None else None
+            # A time that is ahead of the clock is believed once the clock is there.
+            self._beat = () if beat is None or beat.skewed else seen, beat.claimed if beat is not None else None
+        claimed = self._beat[1]
+        return min(now, claimed) if claimed is not None else None
 
     def heartbeat(self) -> bytes | None:
         return self.content("heartbeat.json", HEARTBEAT_LIMIT)

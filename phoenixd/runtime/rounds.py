@@ -12,7 +12,7 @@ from phoenixd.ports import Clock
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at `what`, begun `every` so many seconds after the one before has ended."""
+    """A look at `what`, begun `every` so many seconds."""
 
     what: str
     every: float
@@ -33,5 +33,9 @@ class Rounds:
 
     async def _repeat(self, one: Look) -> None:
         while True:
-            await self._clock.sleep_until(self._clock.at() + one.every)
+            await self.rest(one.every)
             await one.look()
+
+    async def rest(self, every: float) -> None:
+        """Sleep until the next multiple of a pace: looks that fall together wake the daemon once."""
+        await self._clock.sleep_until((self._clock.at() // every + 1) * every)

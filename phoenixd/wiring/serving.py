@@ -10,7 +10,7 @@ import structlog
 
 from phoenixd.api.application import Api
 from phoenixd.api.rights import Doorkeeper
-from phoenixd.api.server import bind, serve
+from phoenixd.api.server import LOOK_EVERY, bind, serve
 from phoenixd.drivers.files.plain import ensure_private_dir
 from phoenixd.runtime.floodgate import Floodgate
 from phoenixd.start.fences import offer_api
@@ -48,4 +48,10 @@ async def serve_api(daemon: Daemon, *, task_status: anyio.abc.TaskStatus[None]) 
 
     doorkeeper = Doorkeeper(daemon.service.agent_of_token, group, seated=daemon.service.seated)
     api = Api(daemon.service, doorkeeper, gate=Floodgate(flood_waits))
-    await serve(api, listening(), on_ready=lambda server: task_status.started(), bind_again=listening)
+    await serve(
+        api,
+        listening(),
+        on_ready=lambda server: task_status.started(),
+        bind_again=listening,
+        rest=lambda: daemon.rounds.rest(LOOK_EVERY),
+    )

@@ -10,6 +10,7 @@ import random
 import resource
 import socket
 from collections.abc import AsyncIterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -243,7 +244,13 @@ async def test_a_socket_that_somebody_took_away_is_made_again(daemon: FakeDaemon
     path, servers = runtime / "api.sock", list[ControlServer]()
     api = Api(daemon, Doorkeeper(daemon.agent_of_token))
     task = asyncio.create_task(
-        serve(api, server.bind(path), servers.append, bind_again=lambda: server.bind(path), look_every=0.05)
+        serve(
+            api,
+            server.bind(path),
+            servers.append,
+            bind_again=lambda: server.bind(path),
+            rest=partial(asyncio.sleep, 0.05),
+        )
     )
     await eventually(lambda: servers and servers[0].started)
     (before,) = servers[0].servers
