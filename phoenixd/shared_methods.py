@@ -16,6 +16,9 @@ from typing import Any
 MAKERS = ("_repr_fn", "_frozen_get_del_attr")
 """What makes them there. Where one has another name, each dataclass has its own, as ever."""
 
+SLOTTED = "_add_slots"
+"""What makes a dataclass anew with slots. Python 3.11.2 has it hold on to the class without slots: 800 of them."""
+
 
 @contextlib.contextmanager
 def shared_methods() -> Iterator[None]:
@@ -24,10 +27,21 @@ def shared_methods() -> Iterator[None]:
     known = {name: library[name] for name in MAKERS if name in library}
     if len(known) == len(MAKERS):
         library |= {"_repr_fn": lambda fields, names: _repr, "_frozen_get_del_attr": lambda *_: (_set, _delete)}
+    if (add_slots := library.get(SLOTTED)) is not None:
+        known[SLOTTED] = add_slots
+        library[SLOTTED] = lambda kind, *more: _let_go(kind, add_slots(kind, *more))
     try:
         yield
     finally:
         library |= known
+
+
+def _let_go(before: type, made: type) -> type:
+    """The class that was made, without what the one before knew of references to its instances."""
+    left = vars(made).get("__weakref__")
+    if left is not None and left is vars(before).get("__weakref__"):
+        type.__delattr__(made, "__weakref__")
+    return made
 
 
 @reprlib.recursive_repr()

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import dataclasses
+import gc
 import sys
+import weakref
 from dataclasses import FrozenInstanceError, dataclass, field
 from typing import Any
 
@@ -50,6 +52,25 @@ def kinds() -> tuple[Kinds, Kinds]:
     with shared_methods():
         shared = Kinds()
     return Kinds(), shared
+
+
+def test_a_class_with_slots_holds_on_to_nothing_of_the_one_that_it_was_made_of() -> None:
+    with shared_methods():
+
+        @dataclass(frozen=True, slots=True)
+        class MadeTwice:
+            name: str
+
+        @dataclass(slots=True, weakref_slot=True)
+        class Referable:
+            name: str
+
+    gc.collect()
+    assert [one for one in object.__subclasses__() if one.__name__ == "MadeTwice"] == [MadeTwice]
+    with pytest.raises(TypeError):
+        weakref.ref(MadeTwice("a"))
+    value = Referable("a")
+    assert weakref.ref(value)() is value
 
 
 def test_they_are_shown_alike() -> None:

@@ -75,6 +75,20 @@ async def test_a_long_sleep_is_read_often_enough_to_be_counted_whole(monkeypatch
     assert clock.unwatched == 0.0
 
 
+async def test_whenever_long_sleeps_began_they_read_the_clock_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    hands = Hands()
+    clock, woken = a_clock(hands, base=4.0), list[float]()
+
+    async def sleep(seconds: float) -> None:
+        hands.pass_time(seconds)
+        woken.append(clock.at())
+
+    monkeypatch.setattr(anyio, "sleep", sleep)
+    await clock.sleep_until(37.0)
+
+    assert woken == [TURN, 2 * TURN, 37.0]
+
+
 async def test_a_sleep_goes_on_by_the_span_that_was_not_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     hands = Hands()
     clock = a_clock(hands, base=0.0)

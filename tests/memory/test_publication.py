@@ -449,6 +449,20 @@ async def test_a_directory_that_was_taken_away_in_the_middle_of_a_write_is_put_b
     assert stat.S_ISFIFO(room.state.with_name("a.aside-1").stat().st_mode)
 
 
+async def test_f_hb_3_a_heartbeat_ahead_of_the_clock_counts_once_the_clock_is_there(room: Room) -> None:
+    """One that did not change is not read again, unless time alone makes a difference."""
+    await room.papers.publish(room.running(room.agent()), [])
+    shelf, file = room.papers.publication.desks.desk("a").shelf, room.state / "heartbeat.json"
+
+    file.write_text(json.dumps({"timestamp": NOW + 100}))
+    assert [shelf.heartbeat_time(NOW), shelf.heartbeat_time(NOW + 90)] == [None, NOW + 90]
+    assert [shelf.heartbeat_time(NOW + 130), shelf.heartbeat_time(NOW + 140)] == [NOW + 100, NOW + 100]
+    file.write_text(json.dumps({"timestamp": NOW + 150, "tool": "Bash"}))
+    assert shelf.heartbeat_time(NOW + 200) == NOW + 150
+    file.unlink()
+    assert shelf.heartbeat_time(NOW + 200) is None
+
+
 async def test_p36_a_heartbeat_moves_last_active_without_any_event(room: Room) -> None:
     await room.papers.publish(room.running(room.agent()), [])
     beat = {"timestamp": "2026-11-21T10:00:30.000Z", "tool": "Bash", "run_id": "r"}

@@ -14,6 +14,7 @@ import struct
 import sys
 import threading
 from collections.abc import Callable, Collection, Mapping, Sequence
+from importlib.util import find_spec, module_from_spec
 from pathlib import Path
 from typing import TypeVar
 
@@ -230,7 +231,7 @@ class TmuxServer:
 
     async def _told_version(self) -> str:
         """What `tmux -V` says; empty where that names no release. A daemon that finds its server running asks so, for
-        libtmux costs 60 ms and 3 MiB, and serves where the server is set up."""
+        libtmux serves where the server is set up."""
         ended = await self.call([self._program(), "-V"])
         word = ended.output.decode("ascii", "replace").rpartition(" ")[2].strip()
         return word if ended.status == 0 and _numbers(word) else ""
@@ -243,6 +244,9 @@ class TmuxServer:
 
     def _version(self) -> str:
         known = frozenset(sys.modules)
+        if "libtmux" not in known and (spec := find_spec("libtmux")) is not None:
+            # The package itself loads all that it has, 3 MiB of which none tells a version.
+            sys.modules["libtmux"] = module_from_spec(spec)
         import libtmux.common
         import libtmux.exc
 
@@ -290,7 +294,7 @@ class TmuxServer:
 
 
 def _let_go(package: str, known: Collection[str]) -> None:
-    """Forget the modules of a package that serves once, but for those that were there before: 3 MiB of it."""
+    """Forget the modules of a package that serves once, but for those that were there before."""
     for name in [name for name in sys.modules if name.partition(".")[0] == package and name not in known]:
         del sys.modules[name]
     gc.collect()

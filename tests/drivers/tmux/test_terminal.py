@@ -540,13 +540,17 @@ def test_f_tmux_10_what_scrolls_out_of_a_pane_is_bounded() -> None:
 
 @pytest.mark.parametrize(("before", "stays"), [("", "False"), ("import libtmux; ", "True")])
 def test_libtmux_is_let_go_once_it_has_told_the_version(before: str, stays: str) -> None:
-    """It serves where the server is set up, and is 3 MiB. What somebody else uses stays."""
+    """It serves where the server is set up; no more of it is loaded than that takes. What somebody else uses stays."""
     ask = "TmuxServer(Path('/run'), 'tmux', 5.0)._version(), 'libtmux.common' in sys.modules"
     script = f"{before}import sys; from pathlib import Path; from phoenixd.drivers.tmux.server import TmuxServer"
     told = subprocess.run(
-        [sys.executable, "-c", f"{script}; print(*({ask}))"], capture_output=True, text=True, check=True
+        [sys.executable, "-X", "importtime", "-c", f"{script}; print(*({ask}))"],
+        capture_output=True,
+        text=True,
+        check=True,
     )
 
     version, is_there = told.stdout.split()
     assert version[0].isdecimal()
     assert is_there == stays
+    assert ("libtmux.server" in told.stderr) == bool(before)
