@@ -182,24 +182,26 @@ ERRORS = {
 @pytest.mark.timeout(1800)
 @pytest.mark.parametrize("begun", [False, True], ids=["new", "begun"])
 @pytest.mark.parametrize("lasting", ["", "+"], ids=["once", "for good"])
-def test_promise_1_an_error_of_every_system_call(tmp_path: Path, lasting: str, begun: bool) -> None:
+@pytest.mark.parametrize(("call", "error"), [(call, error) for call, errors in ERRORS.items() for error in errors])
+def test_promise_1_an_error_of_every_system_call(
+    tmp_path: Path, call: str, error: str, lasting: str, begun: bool
+) -> None:
     """The process says which batches failed, goes on or refuses in an orderly way, and loses nothing acknowledged."""
     calls = calls_of_an_undisturbed_run(tmp_path, begun)
     runs = refused = recovered = 0
-    for call, error in [(call, error) for call, errors in ERRORS.items() for error in errors]:
-        for index in range(1, calls.get(call, 0) + 1):
-            inject = f"inject={call}:error={error}:when={index}{lasting}"
-            path, finished = traced(tmp_path, "-e", f"trace={call}", "-e", inject, begun=begun)
-            where = (inject, finished.stdout, finished.stderr)
-            assert "Traceback" not in finished.stderr, where
-            assert finished.returncode in (0, 3), where
-            if "refused" in finished.stdout:
-                refused += 1
-            elif not lasting:
-                assert acknowledged_in(finished.stdout) == COUNT + begun, where
-                recovered += "failed" in finished.stdout
-            check(path, acknowledged_in(finished.stdout))
-            runs += 1
+    for index in range(1, calls.get(call, 0) + 1):
+        inject = f"inject={call}:error={error}:when={index}{lasting}"
+        path, finished = traced(tmp_path, "-e", f"trace={call}", "-e", inject, begun=begun)
+        where = (inject, finished.stdout, finished.stderr)
+        assert "Traceback" not in finished.stderr, where
+        assert finished.returncode in (0, 3), where
+        if "refused" in finished.stdout:
+            refused += 1
+        elif not lasting:
+            assert acknowledged_in(finished.stdout) == COUNT + begun, where
+            recovered += "failed" in finished.stdout
+        check(path, acknowledged_in(finished.stdout))
+        runs += 1
     print(f"{runs} injected errors: {refused} orderly refusals, {recovered} runs that went on after a failed commit")
 
 
