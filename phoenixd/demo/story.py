@@ -183,6 +183,8 @@ def forget(stage: Stage) -> str:
     _checked(stage, "count", "missed")
     stage.ask("send", KEEPER, "count")
     stage.until("a new session has begun", lambda: stage.row(KEEPER)["session_id"] not in (None, first))
+    # It had nothing to do, and has nothing now: the turn that proves what it knows would come after a minute.
+    stage.ask("send", KEEPER, "count")
     stage.until("it is verified", lambda: stage.row(KEEPER)["resonance"]["state"] == "intact")
     return "two answers lacked a code that stood there, so a new session began from its seed, and knows its own code"
 
