@@ -524,6 +524,22 @@ def test_a_prompt_that_comes_into_a_check_leaves_it_without_a_verdict() -> None:
     assert told.known.state == "intact"
 
 
+def test_a_check_that_a_prompt_came_into_is_not_noted_as_intact_because_the_one_before_was() -> None:
+    told = story()
+    told.turn()
+    assert told.turn() is not None
+    assert told.known.state == "intact"
+    before = len(told.verdicts)
+    told.tell(CheckRequested("a"))
+    told.hook("prompt-submit", text="Go on.")
+    assert told.asked() is not None
+    told.hook("prompt-submit", text="Stop that, and look at the tests.")
+    told.hook("stop", text="The tests are green.")
+
+    assert told.verdicts[before:] == ["unverifiable"]
+    assert told.known.state == "intact"
+
+
 def test_a_note_of_the_clis_own_that_comes_into_a_check_leaves_it_without_a_verdict() -> None:
     """Word of a job in the background is no prompt, and what is answered after it is about that all the same."""
     told = story()

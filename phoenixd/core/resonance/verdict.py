@@ -45,7 +45,7 @@ def answered(agent: Agent, known: Resonance, challenge: Challenge, answer: str, 
     if challenge.disturbed:
         why = "somebody else's prompt came in between"
         void = replace(known, due=known.due or "again")
-        return _noted(agent, void, known.state, f"the check proves nothing: {why}", why, readings)
+        return _noted(agent, void, "unverifiable", f"the check proves nothing: {why}", why, readings)
     if not known.proven:
         return replace(_unseen(agent, known, now), readings=readings)
     if known.compacted and known.degraded < MOST_DEGRADED:
