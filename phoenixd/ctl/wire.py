@@ -302,7 +302,7 @@ def reaching(remedy: bytes) -> bytes:
     named = b"phoenixctl --socket " + shell_word(_Shown.socket.encode("utf-8", "surrogateescape")) + b" "
     told, *commands = remedy.split(b"phoenixctl ")
     for words in commands:
-        alone = words.split(b" && ")[0].split(b";")[0].split()
+        alone = words.split(b" && ")[0].split(b";")[0].split(b", ")[0].split()
         is_its_own = not alone or alone[0] in ITS_OWN or b"--socket" in alone
         told += (b"phoenixctl " if is_its_own else named) + words
     return told

@@ -97,7 +97,7 @@ class Page:
 
 def _is_its_own(words: str) -> bool:
     """Whether a command asks no daemon, or names one itself. words: what stands behind `phoenixctl `."""
-    alone = words.partition(" && ")[0].partition(";")[0].split()
+    alone = words.partition(" && ")[0].partition(";")[0].partition(", ")[0].split()
     return not alone or alone[0] in ITS_OWN or "--socket" in alone
 
 
