@@ -317,9 +317,18 @@ def shell_word(word: bytes) -> bytes:
 def terminal() -> list[str]:
     """The width to render for, the zone of its times, and whether signs may be coloured."""
     columns = width()
-    named = [f"socket={quoted(_Shown.socket)}"] if _Shown.socket is not None else []
-    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone(), *named]
+    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone(), *named()]
     return [*parts, "colour=1"] if is_coloured() else parts
+
+
+def named() -> list[str]:
+    """The socket that --socket named, which the commands on a page are to name as well."""
+    return [f"socket={quoted(_Shown.socket)}"] if _Shown.socket is not None else []
+
+
+def named_socket() -> str:
+    """The same as it was typed; empty where none was named."""
+    return _Shown.socket or ""
 
 
 def zone() -> list[str]:
