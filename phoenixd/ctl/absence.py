@@ -150,6 +150,18 @@ def start_command(places: list[bytes]) -> Remedy:
     return advice(Command("phoenixctl up"))
 
 
+def start_of_named(places: list[bytes]) -> str:
+    """What starts the daemon of the place that was named; `phoenixctl up` where none was."""
+    return start_command(places) if _named_by(places) is not None else "phoenixctl up"
+
+
+def other_state(place: str, state: Path) -> Remedy | None:
+    """What starts the daemon that listened at this socket, where it kept another state directory than this one."""
+    runtime = os.path.dirname(os.path.abspath(place))
+    its_own = _pointed(runtime, STATE_POINTER)
+    return _start_of(runtime) if its_own is not None and its_own != state else None
+
+
 def _start_of(runtime: str) -> Remedy:
     """What starts the daemon that had this runtime directory, or a new one there."""
     try:

@@ -110,3 +110,43 @@ def test_only_commands_that_ask_a_daemon_are_told_which_one(monkeypatch: pytest.
         b"phoenixctl up --state-dir /x && phoenixctl --socket '/x y/api.sock' down"
     )
     assert wire.reaching(b"phoenixctl send docs hi --socket /z") == b"phoenixctl send docs hi --socket /z"
+
+
+async def test_a_loop_that_is_not_there_is_looked_for_in_the_daemon_that_socket_names(ended: Ended, home: Path) -> None:
+    (ended.state / "phoenixd.lock").touch()
+    words = ("--socket", os.fspath(ended.socket), "resolve", "x", "why")
+
+    ran = await run_forked(*words, env=environment(home))
+
+    assert ran.err.splitlines()[-1] == f"do: {ended.up} && phoenixctl --socket {ended.socket} loops"
+
+
+async def test_doctor_without_a_daemon_names_the_socket_in_each_of_its_commands(ended: Ended, home: Path) -> None:
+    ran = await run_forked("--socket", os.fspath(ended.socket), "doctor", env=environment(home))
+
+    assert ran.out.splitlines()[-1].endswith(f"see: phoenixctl --socket {ended.socket} doctor --all")
+
+
+@pytest.mark.parametrize("name", ["--socket", "PHOENIX_SOCKET"])
+async def test_up_with_the_socket_of_another_daemon_alone_names_what_starts_that(
+    ended: Ended, home: Path, name: str
+) -> None:
+    there = os.fspath(ended.socket)
+    words, more = (["--socket", there], {}) if name == "--socket" else ([], {"PHOENIX_SOCKET": there})
+
+    ran = await run_forked(*words, "up", env=environment(home, **more))
+
+    assert (ran.code, ran.err.splitlines()[-1]) == (6, f"do: {ended.up}")
+    assert f"keeps another state directory than {home}/.local/state/phoenixd" in ran.err
+
+
+async def test_phase_init_leads_on_to_the_same_project_of_the_same_daemon(ended: Ended, home: Path) -> None:
+    (home / "shop").mkdir()
+    place = ("--project", "shop", "--workspace", os.fspath(home / "shop"))
+
+    ran = await run_forked(
+        "phase", "init", "--standard", *place, "--socket", os.fspath(ended.socket), env=environment(home)
+    )
+
+    see = f"see: phoenixctl --socket {ended.socket} phase list {shlex.join(place)}"
+    assert ran.out.splitlines()[-1] == see
