@@ -157,9 +157,15 @@ def start_of_named(places: list[bytes]) -> str:
 
 def other_state(place: str, state: Path) -> Remedy | None:
     """What starts the daemon that listened at this socket, where it kept another state directory than this one."""
+    found = left_by(place)
+    return _start_of(os.fspath(found.runtime)) if found is not None and found.state != state else None
+
+
+def left_by(place: str) -> Directories | None:
+    """The directories of the daemon that listens at this socket, or did last; None where nothing there tells."""
     runtime = os.path.dirname(os.path.abspath(place))
-    its_own = _pointed(runtime, STATE_POINTER)
-    return _start_of(runtime) if its_own is not None and its_own != state else None
+    state = _pointed(runtime, STATE_POINTER)
+    return Directories(_pointed(runtime, CONFIGURATION_POINTER), state, Path(runtime)) if state is not None else None
 
 
 def _start_of(runtime: str) -> Remedy:

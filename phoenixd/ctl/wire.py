@@ -15,7 +15,7 @@ SILENCE, LOOK = 3.0, 2.0
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
 COLOURS = ("auto", "always", "never")
-ITS_OWN = (b"up", b"demo", b"install-service", b"config", b"hooks", b"help")
+ITS_OWN = (b"up", b"demo", b"install-service", b"hooks", b"help")
 """Verbs that ask no daemon, or name its directories."""
 NARROWEST, USUAL, UNCUT = 20, 80, 1000
 """Columns of a page; with the most that can be asked for, nothing on it is cut."""

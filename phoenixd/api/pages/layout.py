@@ -16,7 +16,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
 COMMAND = "phoenixctl "
-ITS_OWN = frozenset({"up", "demo", "install-service", "config", "hooks", "help"})
+ITS_OWN = frozenset({"up", "demo", "install-service", "hooks", "help"})
 """Verbs that ask no daemon, or name its directories."""
 ELLIPSIS = "..."
 OF_A_NUMBER = "0123456789.,"
