@@ -150,6 +150,24 @@ def start_command(places: list[bytes]) -> Remedy:
     return advice(Command("phoenixctl up"))
 
 
+def start_of_named(places: list[bytes]) -> str:
+    """What starts the daemon of the place that was named; `phoenixctl up` where none was."""
+    return start_command(places) if _named_by(places) is not None else "phoenixctl up"
+
+
+def other_state(place: str, state: Path) -> Remedy | None:
+    """What starts the daemon that listened at this socket, where it kept another state directory than this one."""
+    found = left_by(place)
+    return _start_of(os.fspath(found.runtime)) if found is not None and found.state != state else None
+
+
+def left_by(place: str) -> Directories | None:
+    """The directories of the daemon that listens at this socket, or did last; None where nothing there tells."""
+    runtime = os.path.dirname(os.path.abspath(place))
+    state = _pointed(runtime, STATE_POINTER)
+    return Directories(_pointed(runtime, CONFIGURATION_POINTER), state, Path(runtime)) if state is not None else None
+
+
 def _start_of(runtime: str) -> Remedy:
     """What starts the daemon that had this runtime directory, or a new one there."""
     try:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import os
+import shlex
 import sys
 from collections.abc import Callable, Sequence
 from importlib import import_module
 
 from phoenixd.api import exits
-from phoenixd.ctl.grammar import Command, parse
+from phoenixd.ctl.grammar import Command, parse, without_common
+from phoenixd.ctl.refusal import refuse
 
 OWN: dict[str, str] = {
     "up": "phoenixd.ctl.daemon_start:up",
@@ -88,9 +90,13 @@ def run(arguments: Sequence[str]) -> int:
 
 
 def _run(arguments: list[str]) -> int:
-    if arguments and arguments[0] in PASSED_ON:
-        passed_on: Callable[[list[str]], int] = _load(PASSED_ON[arguments[0]])
-        return passed_on(arguments[1:])
+    words, common = without_common(arguments)
+    if words and words[0] in PASSED_ON:
+        if common:
+            why = f"{words[0]} begins a phoenixd of its own, and takes no {' and no '.join(common)}"
+            return refuse(exits.USAGE, why, shlex.join(["phoenixctl", *words]))
+        passed_on: Callable[[list[str]], int] = _load(PASSED_ON[words[0]])
+        return passed_on(words[1:])
     command = parse(arguments or ["status"])
     place = OWN.get(command.operation.name, "phoenixd.ctl.calls:call")
     own: Callable[[Command], int] = _load(place)

@@ -10,10 +10,10 @@ import sys
 from phoenixd.api import exits
 from phoenixd.api.pages.findings import counts, problems, told_in
 from phoenixd.config import Configuration, json_schema, read_configuration
-from phoenixd.ctl import pager
+from phoenixd.ctl import absence, pager
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import reaching, refuse
-from phoenixd.directories import find_directories
+from phoenixd.directories import Directories, find_configuration, find_directories
 from phoenixd.errors import ConfigurationError
 
 
@@ -90,11 +90,25 @@ def schema(command: Command) -> int:
 
 def _read(command: Command) -> Configuration | None:
     try:
-        directories = find_directories(os.environ, configuration=command.given.get("config"))
+        directories = _directories(command)
         return read_configuration(directories.configuration, directories.state, os.environ)
     except ConfigurationError as error:
         refuse(exits.USAGE, error.message, error.remedy or "phoenixctl config check --config FILE")
         return None
+
+
+def _directories(command: Command) -> Directories:
+    """Those of the daemon whose socket was named, as it left them; else those that a daemon begun here would have."""
+    named, given = command.socket or os.environ.get("PHOENIX_SOCKET"), command.given.get("config")
+    its_own = absence.left_by(named) if named else None
+    if its_own is not None:
+        told = os.fspath(its_own.configuration) if its_own.configuration is not None else None
+        return Directories(find_configuration(os.environ, given or told), its_own.state, its_own.runtime)
+    directories = find_directories(os.environ, configuration=given)
+    if named and not given:
+        why = f"nothing tells which directories the phoenixd of {named} has"
+        print(f"{why}: this is the configuration for {directories.state}", file=sys.stderr)
+    return directories
 
 
 def _flat(table: dict[str, object], above: str = "") -> list[tuple[str, object]]:

@@ -45,6 +45,8 @@ def up(command: Command) -> int:
     if answer is None and not is_ending and absence.listens(places):
         return absence.explain(places)
     if answer is None:
+        if (refused := _of_another_state(command, wanted)) is not None:
+            return refuse(exits.CONFLICT, *refused)
         twice = None if is_ending or command.given.get("config") else second_daemon.keeps_them_already(wanted)
         if twice is not None:
             return refuse(exits.CONFLICT, *twice)
@@ -91,8 +93,9 @@ def _no_answer(places: list[bytes], *, ends_agents: bool) -> int:
     for place in places:
         runtime = Path(os.fsdecode(os.path.dirname(place)))
         if (pid := ending(runtime)) is not None:
+            again = absence.start_of_named([place])
             why = f"phoenixd (pid {pid}) was told to end, and has not ended yet: its journal is still being written"
-            return refuse(exits.UNREACHABLE, why, "to wait for that, and start another one: phoenixctl up")
+            return refuse(exits.UNREACHABLE, why, f"to wait for that, and start another one: {again}")
     return absence.explain(places, "phoenixctl down --agents" if ends_agents else "")
 
 
@@ -190,6 +193,15 @@ def _forbidden(command: Command, wanted: Directories) -> str | None:
     given = command.given
     named = are_named(_environment(command), given.get("state_dir"), given.get("runtime_dir"))
     return forbids_daemon(wanted.state, wanted.runtime, named=named)
+
+
+def _of_another_state(command: Command, wanted: Directories) -> tuple[str, str] | None:
+    """Why the daemon of the socket that was named is not begun on this state directory, and what begins it."""
+    given, named = command.given, command.socket or os.environ.get("PHOENIX_SOCKET")
+    if not named or given.get("state_dir") or given.get("runtime_dir") or wire.names_state(wire.environment()):
+        return None
+    remedy = absence.other_state(named, wanted.state)
+    return (f"the phoenixd of {named} keeps another state directory than {wanted.state}", remedy) if remedy else None
 
 
 def of_this_run(command: Command) -> str | None:

@@ -10,4 +10,4 @@ from phoenixd.ctl import wire
 
 def here() -> Page:
     """Now, in the columns that there are."""
-    return Page(time.time(), page_columns(wire.width()), colour=wire.is_coloured())
+    return Page(time.time(), page_columns(wire.width()), colour=wire.is_coloured(), socket=wire.named_socket())

@@ -142,6 +142,20 @@ def _verb(words: Sequence[str]) -> str | None:
     return None
 
 
+def without_common(words: Sequence[str]) -> tuple[list[str], list[str]]:
+    """The words without the options of every verb, and the names of these, each once."""
+    left, found, rest = [], [], iter(words)
+    for word in rest:
+        name, equals, _ = word.partition("=")
+        if name not in COMMON:
+            left.append(word)
+            continue
+        found.append(name)
+        if name in ("--socket", "--color") and not equals:
+            next(rest, None)
+    return left, list(dict.fromkeys(found))
+
+
 def parser(only: str | None = None) -> Parser:
     """The whole grammar; only: of the verbs that begin with this word alone, which is most of what a verb costs."""
     common = Parser(add_help=False)

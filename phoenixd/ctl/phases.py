@@ -22,7 +22,7 @@ from phoenixd.config import read_configuration
 from phoenixd.core.spec import PhaseRules
 from phoenixd.ctl import face, projects
 from phoenixd.ctl.grammar import Command
-from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.ctl.repeating import repeated
 from phoenixd.ctl.unattended import become_owner_of
 from phoenixd.directories import find_directories
@@ -203,9 +203,9 @@ def _told(command: Command, project: str, made: Revision, *, done: bool) -> int:
     print(*made.told, sep="\n")
     undo = " --undo" if command.given.get("undo") else ""
     if not done:
-        print(f"nothing was changed yet; do it: {repeated(command, f'phoenixctl {words} {made.phase}{undo} --yes')}")
+        print(f"nothing was changed yet; do it: {_again(command, f'phoenixctl {words} {made.phase}{undo} --yes')}")
     elif not undo:
-        print(f"to take it back: {repeated(command, f'phoenixctl {words} {made.phase} --undo --yes')}")
+        print(f"to take it back: {_again(command, f'phoenixctl {words} {made.phase} --undo --yes')}")
     return exits.OK
 
 
@@ -213,7 +213,7 @@ def _say(command: Command, project: str, paths: list[str], nothing: str) -> int:
     if command.as_json:
         print(json.dumps({"project": project, "done": True, "writes": paths}))
     elif paths:
-        print(*paths, f"see: {repeated(command, 'phoenixctl phase list')}", sep="\n")
+        print(*paths, f"see: {_again(command, 'phoenixctl phase list')}", sep="\n")
     else:
         print(nothing)
     return exits.OK
@@ -223,8 +223,13 @@ def _shown(command: Command, project: str, paths: list[str], again: str) -> int:
     if command.as_json:
         print(json.dumps({"project": project, "done": False, "writes": paths}))
     else:
-        print(*paths, f"nothing was made yet; do it: {repeated(command, again)}", sep="\n")
+        print(*paths, f"nothing was made yet; do it: {_again(command, again)}", sep="\n")
     return exits.OK
+
+
+def _again(command: Command, words: str) -> str:
+    """A command of phases for the same project, which asks the same daemon."""
+    return reaching(repeated(command, words))
 
 
 def _now() -> str:

@@ -11,7 +11,8 @@ PROGRAM = "phoenixctl"
 PLACES = ("project", "workspace")
 _WORD = r"(?:'[^']*'|[^\s;,'\"]+)"
 _PHASE = re.compile(
-    rf"{PROGRAM} phase (?:import {_WORD}|[a-z]+)(?: (?:phase-{_WORD}|PHASE|--(?:project|workspace) {_WORD}|--[a-z]+))*"
+    rf"{PROGRAM} (?:--socket {_WORD} )?phase (?:import {_WORD}|[a-z]+)"
+    rf"(?: (?:phase-{_WORD}|PHASE|--(?:project|workspace) {_WORD}|--[a-z]+))*"
 )
 """A command of phases as remedies write it; words of a sentence may follow."""
 

@@ -71,7 +71,8 @@ def _without_daemon(command: Command) -> int | None:
         state = unattended.state_directory(places, os.environ, by_environment=own_state)
         if state is None:
             return absence.explain(places)
-        done = unattended.resolve(state, given["id"], given["reason"], given.get("agent"), os.environ)
+        up = absence.start_of_named(places)
+        done = unattended.resolve(state, given["id"], given["reason"], given.get("agent"), os.environ, up=up)
     except Problem as problem:
         return refuse(problem.exit_code, problem.detail, problem.remedy)
     except AlreadyRunning:

@@ -74,8 +74,10 @@ def state_directory(sockets: Sequence[bytes], environ: Mapping[str, str], *, by_
     return None
 
 
-def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: Mapping[str, str]) -> dict[str, Any]:
-    """Put a resolution on record, and say so as the daemon would.
+def resolve(
+    state: Path, loop_id: str, reason: str, named: str | None, environ: Mapping[str, str], *, up: str = "phoenixctl up"
+) -> dict[str, Any]:
+    """Put a resolution on record, and say so as the daemon would. up: what starts the daemon.
 
     Raises Problem for a refusal, AlreadyRunning where a daemon holds the state directory, OSError and UnsafeFile.
     """
@@ -87,7 +89,7 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
     with DirectoryLock(state, passing=True):
         now = time.time()
         papers = [_read(state, name, now) for name in ([agent] if agent else _names(state))]
-        chosen, done = _choose(papers, agent, loop_id)
+        chosen, done = _choose(papers, agent, loop_id, up)
         if done == "resolved":
             loop_id = meant(loop_id, chosen.ids)
             made = resolution(loop_id, redact(reason, secret_values(environ)), now, chosen.name)
@@ -101,13 +103,13 @@ def resolve(state: Path, loop_id: str, reason: str, named: str | None, environ: 
     return {"agent": chosen.name, "id": loop_id, "outcome": done, "in_state": False, "message": message}
 
 
-def _choose(papers: Sequence[Papers], agent: str | None, loop_id: str) -> tuple[Papers, str]:
+def _choose(papers: Sequence[Papers], agent: str | None, loop_id: str, up: str) -> tuple[Papers, str]:
     owners = [one for one in papers if meant(loop_id, one.ids) in one.ids]
     if len(owners) > 1:
         raise several(loop_id, [one.name for one in owners])
     for one in owners:
         if one.read_only:
-            raise Problem("conflict", f"state.json of {one.name} is of a newer version", "phoenixctl up")
+            raise Problem("conflict", f"state.json of {one.name} is of a newer version", up)
         return one, "resolved"
     for one in papers:
         if one.was_resolved(loop_id):
@@ -115,9 +117,9 @@ def _choose(papers: Sequence[Papers], agent: str | None, loop_id: str) -> tuple[
     broken = next((one for one in papers if one.broken), None)
     if broken is not None:
         why = f"state.json of {broken.name} cannot be relied on ({broken.broken}), so that its loops are not known"
-        raise Problem("failed", why, "phoenixctl up")
+        raise Problem("failed", why, up)
     ids = [loop_id for one in papers for loop_id in one.ids]
-    raise no_loop(agent, loop_id, ids, "phoenixctl up && phoenixctl loops")
+    raise no_loop(agent, loop_id, ids, f"{up} && phoenixctl loops")
 
 
 def _read(state: Path, name: str, now: float) -> Papers:

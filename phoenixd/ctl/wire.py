@@ -15,7 +15,7 @@ SILENCE, LOOK = 3.0, 2.0
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
 COLOURS = ("auto", "always", "never")
-ITS_OWN = (b"up", b"demo", b"install-service", b"config", b"hooks", b"help")
+ITS_OWN = (b"up", b"demo", b"install-service", b"hooks", b"help")
 """Verbs that ask no daemon, or name its directories."""
 NARROWEST, USUAL, UNCUT = 20, 80, 1000
 """Columns of a page; with the most that can be asked for, nothing on it is cut."""
@@ -302,7 +302,7 @@ def reaching(remedy: bytes) -> bytes:
     named = b"phoenixctl --socket " + shell_word(_Shown.socket.encode("utf-8", "surrogateescape")) + b" "
     told, *commands = remedy.split(b"phoenixctl ")
     for words in commands:
-        alone = words.split(b" && ")[0].split(b";")[0].split()
+        alone = words.split(b" && ")[0].split(b";")[0].split(b", ")[0].split()
         is_its_own = not alone or alone[0] in ITS_OWN or b"--socket" in alone
         told += (b"phoenixctl " if is_its_own else named) + words
     return told
@@ -317,9 +317,18 @@ def shell_word(word: bytes) -> bytes:
 def terminal() -> list[str]:
     """The width to render for, the zone of its times, and whether signs may be coloured."""
     columns = width()
-    named = [f"socket={quoted(_Shown.socket)}"] if _Shown.socket is not None else []
-    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone(), *named]
+    parts = [*([] if columns == USUAL else [f"width={columns}"]), *zone(), *named()]
     return [*parts, "colour=1"] if is_coloured() else parts
+
+
+def named() -> list[str]:
+    """The socket that --socket named, which the commands on a page are to name as well."""
+    return [f"socket={quoted(_Shown.socket)}"] if _Shown.socket is not None else []
+
+
+def named_socket() -> str:
+    """The same as it was typed; empty where none was named."""
+    return _Shown.socket or ""
 
 
 def zone() -> list[str]:

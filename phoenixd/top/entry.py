@@ -12,7 +12,7 @@ from phoenixd.core import selection
 from phoenixd.core.refusal import Refusal
 from phoenixd.ctl import absence, wire
 from phoenixd.ctl.grammar import Command
-from phoenixd.ctl.refusal import refuse
+from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.top import first
 
 LEAST = 8
@@ -33,7 +33,7 @@ def top(command: Command) -> int:
     if isinstance(chosen, Refusal):
         return refuse(exits.USAGE, chosen.message, chosen.remedy)
     if not all(map(_is_installed, ("textual", "rich"))):
-        why = f"top needs textual {LEAST}, and it is not installed; phoenixctl status --watch needs nothing"
+        why = reaching(f"top needs textual {LEAST}, and it is not installed; {PLAIN} needs nothing")
         return refuse(exits.FAILED, why, INSTALL)
     places = wire.sockets(wire.environment(), command.socket)
     try:

@@ -37,7 +37,7 @@ def order(given: Order) -> Call:
 
 def fetch(given: Fetch, width: int) -> Call:
     """A page about an agent. Its name is of the API's own alphabet."""
-    form = "&".join([f"width={min(999, max(20, width - 2))}", *wire.zone()])
+    form = "&".join([f"width={min(999, max(20, width - 2))}", *wire.zone(), *wire.named()])
     match given.kind:
         case "screen":
             return Call("GET", f"/v1/agents/{given.name}/pane?lines={SCREEN_LINES}")

@@ -8,7 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.api.pages import acting
+from phoenixd.api.pages.layout import UNCUT, Page
 from phoenixd.core.agent.standing import StandingAlert
+from phoenixd.ctl import wire
+from phoenixd.top import orders
+from phoenixd.top.effects import Fetch
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -161,3 +166,63 @@ def commands_on(ran: Ran) -> list[str]:
     """The commands on a page, each with the three words behind `phoenixctl`, or behind the socket."""
     told = " ".join((ran.out + ran.err).split()).split("phoenixctl ")[1:]
     return [" ".join(one.split()[: 5 if one.startswith("--socket ") else 3]) for one in told]
+
+
+async def test_what_is_told_of_each_of_several_agents_reaches_the_daemon_that_socket_named(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    daemon.declare("docs")
+    daemon.declare("shop")
+    there = os.fspath(live.socket)
+
+    ran = await asked(home, "--socket", there, "mute", "docs", "shop", "--yes")
+
+    told = ran.out.split("phoenixctl ")[1:]
+    assert len(told) == 2
+    assert all(one.startswith(f"--socket {there} ") for one in told), told
+
+
+def test_a_refusal_of_one_of_several_agents_quotes_a_call_as_it_is() -> None:
+    quoted, remedy = "it asks for `phoenixctl stop shop`", "phoenixctl inbox 3"
+    results = [("docs", True, "docs starts. See: phoenixctl status docs", ""), ("shop", False, quoted, remedy)]
+
+    page = acting.done("start", results, Page(0.0, UNCUT, socket="/b/api.sock"))
+
+    assert page.splitlines()[1:] == [
+        f"! {quoted}",
+        "    do: phoenixctl --socket /b/api.sock inbox 3",
+        "  docs starts. See: phoenixctl --socket /b/api.sock status docs",
+    ]
+
+
+async def test_of_a_terminal_that_shows_nothing_the_hint_reaches_the_daemon_that_socket_named(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    daemon.declare("docs")
+    there = os.fspath(live.socket)
+
+    ran = await asked(home, "--socket", there, "screen", "docs")
+
+    assert ran.out == f"the terminal of docs shows nothing. See: phoenixctl --socket {there} status docs\n"
+
+
+async def test_each_way_to_answer_is_a_command_that_can_be_typed(live: Live, daemon: FakeDaemon, home: Path) -> None:
+    daemon.declare("held")
+    daemon.report("held")
+    daemon.wait("held", text="make deploy", held=True)
+    there = os.fspath(live.socket)
+
+    ran = await asked(home, "--socket", there, "inbox")
+
+    words = f"phoenixctl --socket {there}"
+    number = ran.out.split("#")[1].split()[0]
+    assert ran.out.splitlines()[-1] == (
+        f'answer: {words} answer {number} allow; or {words} answer {number} deny "REASON"; or {words} attach held'
+    )
+
+
+def test_the_pages_of_top_name_the_socket_that_it_was_begun_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wire._Shown, "socket", "/b/api.sock")
+
+    for kind in ("explain", "closed", "log"):
+        assert orders.fetch(Fetch(kind, "docs"), 80).target.endswith("&socket=%2Fb%2Fapi.sock"), kind

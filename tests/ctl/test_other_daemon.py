@@ -110,3 +110,69 @@ def test_only_commands_that_ask_a_daemon_are_told_which_one(monkeypatch: pytest.
         b"phoenixctl up --state-dir /x && phoenixctl --socket '/x y/api.sock' down"
     )
     assert wire.reaching(b"phoenixctl send docs hi --socket /z") == b"phoenixctl send docs hi --socket /z"
+
+
+async def test_a_loop_that_is_not_there_is_looked_for_in_the_daemon_that_socket_names(ended: Ended, home: Path) -> None:
+    (ended.state / "phoenixd.lock").touch()
+    words = ("--socket", os.fspath(ended.socket), "resolve", "x", "why")
+
+    ran = await run_forked(*words, env=environment(home))
+
+    assert ran.err.splitlines()[-1] == f"do: {ended.up} && phoenixctl --socket {ended.socket} loops"
+
+
+async def test_doctor_without_a_daemon_names_the_socket_in_each_of_its_commands(ended: Ended, home: Path) -> None:
+    ran = await run_forked("--socket", os.fspath(ended.socket), "doctor", env=environment(home))
+
+    assert ran.out.splitlines()[-1].endswith(f"see: phoenixctl --socket {ended.socket} doctor --all")
+
+
+@pytest.mark.parametrize("name", ["--socket", "PHOENIX_SOCKET"])
+async def test_up_with_the_socket_of_another_daemon_alone_names_what_starts_that(
+    ended: Ended, home: Path, name: str
+) -> None:
+    there = os.fspath(ended.socket)
+    words, more = (["--socket", there], {}) if name == "--socket" else ([], {"PHOENIX_SOCKET": there})
+
+    ran = await run_forked(*words, "up", env=environment(home, **more))
+
+    assert (ran.code, ran.err.splitlines()[-1]) == (6, f"do: {ended.up}")
+    assert f"keeps another state directory than {home}/.local/state/phoenixd" in ran.err
+
+
+async def test_phase_init_leads_on_to_the_same_project_of_the_same_daemon(ended: Ended, home: Path) -> None:
+    (home / "shop").mkdir()
+    place = ("--project", "shop", "--workspace", os.fspath(home / "shop"))
+
+    ran = await run_forked(
+        "phase", "init", "--standard", *place, "--socket", os.fspath(ended.socket), env=environment(home)
+    )
+
+    see = f"see: phoenixctl --socket {ended.socket} phase list {shlex.join(place)}"
+    assert ran.out.splitlines()[-1] == see
+
+
+@pytest.mark.parametrize("name", ["--socket", "PHOENIX_SOCKET"])
+async def test_config_reads_the_files_of_the_daemon_that_is_named(ended: Ended, home: Path, name: str) -> None:
+    there = os.fspath(ended.socket)
+    words, more = (["--socket", there], {}) if name == "--socket" else ([], {"PHOENIX_SOCKET": there})
+    (ended.runtime / "configuration").write_text(os.fspath(ended.state / "its.toml"))
+    (ended.state / "its.toml").write_text('[daemon]\nlog_level = "loud"\n')
+    (ended.state / "agents.d").mkdir()
+    (ended.state / "agents.d" / "late.toml").write_text('[agent.late]\nargv = ["true"]\ncwd = "/"\n')
+
+    checked = await run_forked(*words, "config", "check", env=environment(home, **more))
+    shown = await run_forked(*words, "config", "show", env=environment(home, **more))
+
+    assert (checked.code, shown.code) == (1, 1)
+    assert f"{ended.state}/its.toml:2" in checked.err
+    assert f"{ended.state}/agents.d/late.toml" in shown.out
+    again = f"phoenixctl --socket {there} config check" if words else "phoenixctl config check"
+    assert checked.err.splitlines()[-1] == f"do: fix these, then: {again}"
+
+
+async def test_config_says_whose_files_it_reads_where_those_of_the_socket_are_not_known(home: Path) -> None:
+    ran = await run_forked("config", "check", "--socket", "/nowhere/api.sock", env=environment(home))
+
+    why = "nothing tells which directories the phoenixd of /nowhere/api.sock has"
+    assert (ran.code, ran.err) == (0, f"{why}: this is the configuration for {home}/.local/state/phoenixd\n")

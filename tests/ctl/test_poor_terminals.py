@@ -35,6 +35,7 @@ def poor(live: Live, daemon: FakeDaemon, home: Path) -> dict[str, str]:
     daemon.wait("docs", tool="Bash", text="npm publish --tag next --access public")
     daemon.panes["docs"] = "what the terminal of an agent shows, and more\n" * 20
     daemon.spoken = [LogLine("docs", "said", "Words that are wider than this.", daemon.now().wall)] * 20
+    (live.socket.parent / "state-dir").write_text(os.fspath(home / ".local" / "state" / "phoenixd"))
     found = environment(home, PHOENIX_SOCKET=os.fspath(live.socket))
     found.pop("TERM", None)
     return found

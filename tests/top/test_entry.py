@@ -84,7 +84,7 @@ class Terminal:
     isatty = lambda self: True
     write = flush = lambda *words: None
 sys.stdin = sys.stdout = Terminal()
-raise SystemExit(_load(OWN["top"])(parse(["top"])))
+raise SystemExit(_load(OWN["top"])(parse(["top", "--socket", "/b/api.sock"])))
 """
     told = subprocess.run(
         [sys.executable, "-c", program],
@@ -95,7 +95,7 @@ raise SystemExit(_load(OWN["top"])(parse(["top"])))
     )
     assert told.returncode == 1, told.stderr
     assert told.stderr == (
-        "top needs textual 8, and it is not installed; phoenixctl status --watch needs nothing\n"
+        "top needs textual 8, and it is not installed; phoenixctl --socket /b/api.sock status --watch needs nothing\n"
         "do: in the checkout: uv tool install '.[tui]', or pipx install --force '.[tui]', or "
         "pip install '.[tui]'\n"
     )

@@ -141,7 +141,8 @@ AGENTS: tuple[Operation, ...] = (
         exits=((6, "this terminal is inside another tmux"),),
     ),
     Operation(
-        "read_pane", ("screen",), "What an agent's terminal shows, and what scrolled out of it", (NAME, LINES, FOLLOW),
+        "read_pane", ("screen",), "What an agent's terminal shows, and what scrolled out of it",
+        (NAME, LINES, FOLLOW, *TEXT_FORM),
         path="/v1/agents/{name}/pane", response="Pane", stream=True,
     ),
     Operation("logs", ("logs",), "The same as screen; for what agents say: log", (ON_SCREEN, LINES, FOLLOW)),

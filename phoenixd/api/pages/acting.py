@@ -15,7 +15,10 @@ def dry(verb: str, found: Sequence[tuple[str, str]], here: Page) -> str:
 
 
 def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page) -> str:
-    """What became of each: name, whether it went well, what is told of it, the remedy."""
+    """What became of each: name, whether it went well, what is told of it, the remedy.
+
+    What has a remedy is a refusal, which may quote an agent's call: that is shown as it is.
+    """
     failed = [one for one in results if not one[1]]
     first = f"{verb}: {len(results) - len(failed)} of {counted(len(results))} as asked"
     if failed:
@@ -24,7 +27,7 @@ def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page) -
     # What did not go well stands first: of a hundred lines the eye reads those.
     for _, is_well, message, remedy in sorted(results, key=lambda one: one[1]):
         sign = " " if is_well else here.sign("!")
-        head, *rest = wrap(message, max(20, here.width - 2), SET_IN) or [""]
+        head, *rest = wrap(message if remedy else here.reaching(message), max(20, here.width - 2), SET_IN) or [""]
         lines += [f"{sign} {head}", *(f"  {line}" for line in rest)]
         if remedy:
             lines.append(here.reaching(f"    do: {' '.join(remedy.split())}"))

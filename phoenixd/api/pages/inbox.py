@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phoenixd.api.pages.agent_lines import AGE_COLUMNS
-from phoenixd.api.pages.layout import Page, clip, columns, counted, fold, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, counted, fold, name_column, pad, page, wrap
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import Ack, InboxItem, StandingAlert
 from phoenixd.core.alerts import next_command
@@ -41,7 +41,7 @@ def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert
     if answerable:
         return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
     first = next((item for item in items if item.ack is None), items[0] if items else None)
-    return page([*lines, *(["", here.reaching("".join(_instead(first)))] if first is not None else [])])
+    return page([*lines, *(["", here.reaching("; ".join(_instead(first)))] if first is not None else [])])
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,11 +118,10 @@ def _asked(item: InboxItem, here: Page) -> list[str]:
         what = "allowed" if item.hold and item.kind != QUESTION else "answered"
         notes.append(f"note: {why}, so it can be {what} at its terminal alone")
     told = [line for note in notes for line in wrap(note, here.width, "      ")]
-    command, more = map(here.reaching, _instead(item))
-    answer = f"{command}{more}"
-    whole = (
-        [answer] if columns(answer) <= here.width else [command, *(f"  {line}" for line in wrap(more, here.width - 2))]
-    )
+    command, *more = map(here.reaching, _instead(item))
+    answer = "; ".join([command, *more])
+    below = [f"{SET_IN}{line}" for words in more for line in wrap(words, here.width - len(SET_IN))]
+    whole = [answer] if columns(answer) <= here.width else [command, *below]
     return [f"#{item.id} {'asks for' if item.kind in ASKS else 'says'}:", *lines, *told, *whole]
 
 
@@ -136,20 +135,20 @@ def _parts(line: str, width: int) -> list[str]:
     return [f"{INDENT if is_ours else DEEP}{first}", *(GOES_ON + part for part in rest)]
 
 
-def _instead(item: InboxItem) -> tuple[str, str]:
-    """How it is answered: a command that can be typed, and what else there is."""
+def _instead(item: InboxItem) -> tuple[str, ...]:
+    """How it is answered, and what else there is: each is a command that can be typed, or a hint without one."""
     if item.kind == QUARANTINED:
-        return f"why: phoenixctl explain {item.agent}", f"; again: {advice(item)}"
+        return f"why: phoenixctl explain {item.agent}", f"again: {advice(item)}"
     if item.answer_by == "command":
-        return f"why: {advice(item)}", ""
+        return (f"why: {advice(item)}",)
     if not is_reachable(item):
-        return f"answer: {advice(item)}", ""
-    attach = "" if item.left else f"; or attach {item.agent}"
+        return (f"answer: {advice(item)}",)
+    attach = () if item.left else (f"or phoenixctl attach {item.agent}",)
     if item.kind == QUESTION:
         questions = asked_in(item)
         several = ", of several options the numbers with commas (1,2)" if any(one.several for one in questions) else ""
         each = ", one answer for each question in order" if len(questions) > 1 else ""
-        return f"answer: {advice(item)}", f", or a text of your own{each}{several}{attach}"
+        return f"answer: {advice(item)}", f"or a text of your own{each}{several}", *attach
     if limits(item):
-        return f"answer: {advice(item)}", attach
-    return f"answer: {advice(item)}", f', or deny "REASON"{attach}'
+        return f"answer: {advice(item)}", *attach
+    return f"answer: {advice(item)}", f'or phoenixctl answer {item.id} deny "REASON"', *attach

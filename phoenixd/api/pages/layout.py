@@ -16,7 +16,7 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
 COMMAND = "phoenixctl "
-ITS_OWN = frozenset({"up", "demo", "install-service", "config", "hooks", "help"})
+ITS_OWN = frozenset({"up", "demo", "install-service", "hooks", "help"})
 """Verbs that ask no daemon, or name its directories."""
 ELLIPSIS = "..."
 OF_A_NUMBER = "0123456789.,"
@@ -97,7 +97,7 @@ class Page:
 
 def _is_its_own(words: str) -> bool:
     """Whether a command asks no daemon, or names one itself. words: what stands behind `phoenixctl `."""
-    alone = words.partition(" && ")[0].partition(";")[0].split()
+    alone = words.partition(" && ")[0].partition(";")[0].partition(", ")[0].split()
     return not alone or alone[0] in ITS_OWN or "--socket" in alone
 
 
