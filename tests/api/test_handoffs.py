@@ -264,6 +264,29 @@ async def test_e29_who_is_meant_is_found_by_the_project_alone_and_a_slip_is_told
     assert "did you mean boss" in slip.text
 
 
+@pytest.mark.parametrize("verb", ["", "/rollback", "/ack"])
+async def test_e29_an_order_refuses_a_generation_that_never_was_or_is_gone(
+    live: Live, boss: FakeDaemon, verb: str
+) -> None:
+    succeeded(boss)
+    for name, said in (("boss-g7", "there is no agent boss-g7"), ("boss-g1", "boss-g1 is gone, a generation")):
+        told = await live.ask(
+            "POST", f"/v1/handoff{verb}", {"agent": name, "said": "{}"} if verb == "/ack" else {"agent": name}
+        )
+        assert (told.status, told.exit) == (404, 4), told.text
+        assert told.json["detail"].startswith(said)
+    assert boss.fleet().seats["boss"].handoff is None
+
+
+async def test_e77_a_look_shows_the_seat_of_a_generation_that_is_gone_and_none_that_never_was(
+    live: Live, boss: FakeDaemon
+) -> None:
+    succeeded(boss)
+    shown = await live.ask("GET", "/v1/handoff?agent=boss-g1")
+    assert (shown.status, shown.json["name"]) == (200, "boss")
+    assert (await live.ask("GET", "/v1/handoff?agent=boss-g7")).json["detail"].startswith("there is no agent boss-g7")
+
+
 async def test_e47_an_ack_where_no_successor_is_there_is_refused_with_that(live: Live, boss: FakeDaemon) -> None:
     boss.happen(RollbackRequested("boss"))
     boss.state = replace(boss.fleet(), agents={"boss": boss.fleet().agents["boss"]})

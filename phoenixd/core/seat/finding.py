@@ -28,6 +28,16 @@ def of(fleet: Fleet, name: str) -> Seat | None:
     return fleet.seats.get(read[0]) if read is not None else None
 
 
+def ordered(fleet: Fleet, name: str) -> Seat | None:
+    """The seat that an order of this name is about: a generation that does not live takes none for its seat."""
+    return of(fleet, name) if meant(fleet, name) is not None else None
+
+
+def looked_at(fleet: Fleet, name: str) -> Seat | None:
+    """The seat that a look of this name is about: by the name of any generation that there was."""
+    return of(fleet, name) if written_by(fleet, name) is not None else None
+
+
 def holder(fleet: Fleet, name: str) -> Agent:
     """The agent that holds the seat, found by the name of seat or generation. Raises KeyError where there is none."""
     seat = of(fleet, name)
@@ -57,6 +67,11 @@ def as_said(fleet: Fleet, name: str) -> str:
 def is_gone(fleet: Fleet, name: str) -> bool:
     """Whether it names a generation of a seat that was there, of which the journal alone tells now."""
     return meant(fleet, name) is None and written_by(fleet, name) is not None
+
+
+def why_gone(name: str) -> str:
+    """What is said of a generation that is gone."""
+    return f"{name} is gone, a generation that ended; what was decided about it stands in the journal"
 
 
 def of_session(fleet: Fleet, session_id: str) -> Agent | None:
