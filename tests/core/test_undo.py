@@ -117,6 +117,70 @@ def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_ses
     assert story.spawn.prompt is prompt
 
 
+def test_a_session_survives_any_number_of_removals_that_are_taken_back() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop()
+    gone(story)
+    for number in range(3):
+        act = str(number)
+        story.tell(AgentWithdrawn("a", "ada", act))
+        (kept_act,) = story.fleet.undoable
+        story.tell(AgentDeclared(claude()))
+        undo(story, act)
+
+        shown = row(story.agent, story.now)
+        assert (shown.session_id, "goes back to its session" in shown.reason) == (session, True)
+        assert f"in its session {session[:8]}" in told(story.agent, kept_act, story.now)
+        assert story.fleet.undoable == ()
+    story.start()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_a_fresh_start_in_place_of_a_session_that_was_given_back_is_taken_back_into_it() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop()
+    gone(story)
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    story.tell(AgentDeclared(claude()))
+    undo(story)
+    story.start(fresh=True, act="2")
+    story.works()
+    story.stop()
+    gone(story)
+
+    undo(story, "2")
+    story.start()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_of_two_sessions_that_are_taken_back_in_turn_none_is_lost_while_it_is_down() -> None:
+    story = Story(claude()).works()
+    first = story.run.session_id
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    second = story.run.session_id
+    story.stop()
+    gone(story)
+    for act, session in (("1", first), ("1-back", second), ("1", first)):
+        undo(story, act)
+        assert story.agent.returns_to is not None
+        assert story.agent.returns_to.session_id == session
+
+
+def test_a_removal_of_one_that_had_no_session_promises_none() -> None:
+    story = Story(claude())
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    story.tell(AgentDeclared(claude()))
+    undo(story)
+    assert "session" not in row(story.agent, story.now).reason
+    assert not any("goes back to its session" in reason for reason in story.reasons)
+
+
 def test_a_fresh_start_of_one_that_was_down_is_taken_back_without_a_run() -> None:
     story = Story(claude()).works()
     session = story.run.session_id

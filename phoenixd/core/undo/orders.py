@@ -97,7 +97,7 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if found.refusal is not None:
         return found
     acts = tuple(one for one in found.fleet.undoable if one is not act)
-    if agent.session is not None and _is_elsewhere(agent, act):
+    if _session(agent) is not None and _is_elsewhere(agent, act):
         # The session that is left is not lost: the same word brings it back.
         acts = age.lasting((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now)
     return replace(found, fleet=replace(found.fleet, undoable=acts))
@@ -156,7 +156,8 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
-            why = f"undone by {by}: its next start goes back to its session"
+            back = "" if returning.returns_to is None else ": its next start goes back to its session"
+            why = f"undone by {by}{back}"
             # One that was declared anew has no other reason to tell: it never ran since.
             is_new = returning.returns_to is not None and not agent.has_begun
             return Decision(replace(returning, reason=why) if is_new else returning, reason=why)
@@ -175,6 +176,8 @@ def _returning(agent: Agent, act: Undoable) -> Agent:
     """
     if _is_elsewhere(agent, act):
         return replace(agent, returns_to=act.session)
+    if agent.returns_to is not None:
+        return agent
     return replace(agent, returns_to=None if isinstance(agent.state, Stopping) else agent.session)
 
 
@@ -182,7 +185,7 @@ def _is_elsewhere(agent: Agent, act: Undoable) -> bool:
     """Whether its session is another one than that of then, or was given up since."""
     if act.session is None:
         return False
-    there = agent.session
+    there = agent.returns_to or agent.session
     if there is None or there.session_id != act.session.session_id:
         return True
     return there.spoiled is not None and act.session.spoiled is None
@@ -195,6 +198,9 @@ def _is_up(agent: Agent) -> bool:
 
 def _session(agent: Agent) -> Session | None:
     """The session as it would have been found by the next start. Of a living run the open turn counts."""
+    if agent.returns_to is not None:
+        # An undo gave it back, and no run has begun in it since.
+        return agent.returns_to
     if agent.session is None or not isinstance(agent.state, Starting | Running | Stopping):
         return agent.session
     return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
@@ -210,7 +216,7 @@ def _verb(event: Act, agent: Agent) -> UndoVerb | None:
         return "remove"
     if isinstance(event, StopRequested):
         return "stop"
-    return "fresh" if event.fresh and agent.session is not None else None
+    return "fresh" if event.fresh and _session(agent) is not None else None
 
 
 def _refused(agent: Agent, message: str, remedy: str) -> Decision:
