@@ -18,6 +18,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
+from phoenixd.core.undo import hindrance
 from phoenixd.core.undo.age import kept, lasting
 from phoenixd.core.undo.state import KEPT, MOST, Undoable, newest
 from phoenixd.core.undo.telling import told
@@ -564,6 +565,48 @@ def test_a_seat_that_passed_on_says_why_it_cannot_come_back() -> None:
 
     assert refused is not None
     assert "held by generation 3" in refused.message
+
+
+def seat_passed_on(story: Story) -> None:
+    """The second generation of the seat holds it, and the first is gone."""
+    agent, seat = story.agent, replace(story.fleet.seats["lead"], generation=2, fenced=1)
+    later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
+    rest = {name: one for name, one in story.fleet.agents.items() if name != "lead"}
+    story.fleet = replace(story.fleet, agents={**rest, "lead-g2": later}, seats={"lead": seat})
+
+
+def test_an_act_that_never_can_be_taken_back_says_so_beforehand_and_hides_no_older_one() -> None:
+    story = Story(spec("lead", kind=Kind.ORCHESTRATOR), claude("docs"))
+    story.tell(StartRequested("lead"))
+    story.tell(StartRequested("docs"))
+    story.tell(StopRequested("docs", act="1"))
+    story.stop(act="2")
+    older, stopped = story.fleet.undoable
+    another = replace(stopped, act="3", verb="fresh")
+    story.fleet = replace(story.fleet, undoable=(older, stopped, another))
+    assert [hindrance.ahead(story.fleet, one) for one in story.fleet.undoable] == ["", "", ""]
+    seat_passed_on(story)
+    why = "it cannot be brought back: its seat has passed to generation 2 since"
+    assert [hindrance.ahead(story.fleet, one) for one in story.fleet.undoable] == ["", why, why]
+
+    refused = story.tell(UndoRequested("lead", "3", "ada"))
+
+    assert refused is not None
+    assert "undo goes on to the one before" in refused.message
+    assert newest(kept(story.fleet.undoable, story.now)) == (older,)
+    assert story.tell(UndoRequested("docs", "1", "ada")) is None
+
+
+def test_an_act_that_cannot_be_taken_back_just_now_is_kept() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    other = replace(story.agent, spec=replace(story.agent.spec, harness="codex"))
+    story.fleet = replace(story.fleet, agents={"a": other})
+    (act,) = story.fleet.undoable
+    assert "can not now be brought back: it was of the harness claude" in hindrance.ahead(story.fleet, act)
+    assert story.tell(UndoRequested("a", "1", "ada")) is not None
+    assert story.fleet.undoable == (act,)
 
 
 def test_the_newest_act_is_taken_back_as_a_whole_and_of_named_agents_the_newest_of_each() -> None:

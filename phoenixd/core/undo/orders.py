@@ -20,11 +20,11 @@ from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.requests import hear_restart, start
-from phoenixd.core.seat.finding import is_passing, shown
+from phoenixd.core.seat.finding import shown
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import enter, open_item
-from phoenixd.core.undo import age
+from phoenixd.core.undo import age, hindrance
 from phoenixd.core.undo.state import Undoable, UndoVerb
 from phoenixd.core.undo.telling import launch_of
 
@@ -89,9 +89,9 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:
         return muting.restore(found, event, agent, act, now)
-    if (held := _held(before, agent, act)) is not None:
-        why, remedy = held
-        return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", remedy), now)
+    if (why := hindrance.of(before, agent, act)) is not None:
+        refused = answer(found, _refused(agent, f"{name} cannot be brought back: {why.told}", why.remedy), now)
+        return hindrance.let_go(refused, agent, name) if why.is_for_ever else refused
     decision = _back(agent, act, event.by, now)
     found = answer(found, weights.ordered(event, agent, decision), now)
     if found.refusal is not None:
@@ -105,32 +105,6 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
 
 def _other_way(act: str) -> str:
     return act.removesuffix(BACK) if act.endswith(BACK) else act + BACK
-
-
-def _held(fleet: Fleet, agent: Agent, act: Undoable) -> tuple[str, str] | None:
-    """Why nothing may be taken back now, and what to type: whose it is, or that it is another than the act met."""
-    name, begin = act.agent, f"phoenixctl start {act.agent}"
-    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
-    if agent.spec.task:
-        return f"it is the worker of task {agent.spec.task}", f"phoenixctl task status {agent.spec.task}"
-    if act.cannot:
-        return act.cannot, begin
-    if act.verb != "remove" and agent.spec.generation != act.generation:
-        return f"its seat has passed to generation {agent.spec.generation} since", f"phoenixctl handoff status {name}"
-    if seat is not None and is_passing(fleet, seat):
-        return "its seat is being passed on", f"phoenixctl handoff status {name}"
-    if act.verb == "remove" and agent.incarnation != act.incarnation and agent.session is not None:
-        return "another agent of this name has run since", f"phoenixctl status {name}"
-    if agent.found is not None:
-        return "it has to be confirmed first what was found of it", "phoenixctl recover"
-    if agent.is_restoring:
-        return "its context is being restored", f"phoenixctl resonance status {name}"
-    if act.session is not None and act.harness and act.harness != agent.spec.harness:
-        why = f"it was of the harness {act.harness}, and so is its session; since then it is {agent.spec.harness}"
-        return why, begin if act.verb != "fresh" else f"phoenixctl explain {name}"
-    if act.verb != "fresh" and isinstance(agent.state, Quarantined) and agent.desired is Desired.RUNNING:
-        return f"it was given up since ({agent.reason})", begin
-    return None
 
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
