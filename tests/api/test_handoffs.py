@@ -247,6 +247,33 @@ async def test_e80_a_generation_that_is_gone_is_said_to_be_and_the_journal_tells
     assert (await live.ask("GET", "/v1/agents/boss-g3")).json["detail"].startswith("there is no agent boss-g3")
 
 
+async def test_e80_every_verb_says_the_same_of_a_generation_that_is_gone(live: Live, boss: FakeDaemon) -> None:
+    boss.hook("boss-g2", "session-start", source="startup")
+    boss.happen(RollbackRequested("boss"))
+    asked: list[tuple[str, str, dict[str, object]]] = [
+        ("GET", "inbox/boss-g2", {}),
+        ("POST", "inbox/boss-g2/answer", {"verdict": "allow"}),
+        ("GET", "loops?agent=boss-g2", {}),
+        ("GET", "tokens?agent=boss-g2", {}),
+        ("POST", "undo", {"select": "boss-g2"}),
+        ("POST", "tasks", {"prompt": "look", "agent": "boss-g2"}),
+    ]
+    for method, path, body in asked:
+        told = await live.ask(method, f"/v1/{path}", body) if body else await live.ask(method, f"/v1/{path}")
+        assert told.exit == 4, (path, told.text)
+        assert told.json["detail"].startswith("boss-g2 is gone"), (path, told.text)
+        assert told.json["remedy"] == "phoenixctl events boss-g2 --all"
+
+
+async def test_e80_the_events_of_a_generation_that_is_gone_lead_to_no_explanation(live: Live, boss: FakeDaemon) -> None:
+    boss.hook("boss-g2", "session-start", source="startup")
+    assert "phoenixctl explain boss-g2" in (await live.ask("GET", "/v1/events?agent=boss-g2", text=True)).text
+    boss.happen(RollbackRequested("boss"))
+    told = (await live.ask("GET", "/v1/events?agent=boss-g2", text=True)).text
+    assert "boss-g2" in told
+    assert "phoenixctl explain" not in told
+
+
 def succeeded(daemon: FakeDaemon) -> None:
     """The handoff is done: the second generation holds the seat alone."""
     fleet = daemon.fleet()

@@ -25,7 +25,7 @@ from phoenixd.core.mutes.orders import MUTES
 from phoenixd.core.mutes.state import standing
 from phoenixd.core.nearest import nearest
 from phoenixd.core.projection import Row, project
-from phoenixd.core.seat.finding import meant
+from phoenixd.core.seat.finding import is_gone, meant
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import age, hindrance, telling
@@ -136,6 +136,8 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
     nobody = next((name for name in named if name not in known), None)
     if nobody is None:
         return
+    if is_gone(ask.service.fleet(), nobody):
+        raise problems.gone(nobody)
     close = nearest(nobody, known)
     why = f"there is no agent {nobody}, and none was removed within 7 days"
     if close is None:

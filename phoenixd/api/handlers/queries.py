@@ -98,7 +98,7 @@ def find_item(ask: Ask) -> InboxItem:
         return found
     agent = meant(fleet, word)
     if agent is None:
-        raise _no_number(word) if word in VERDICTS else problems.no_agent(word)
+        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word)
     whose = {shown(fleet, one) for one in asking(fleet, word)}
     items = [item for item in all_items(fleet) if item.agent in whose]
     asked = [item for item in items if item.kind in ASKS] or items
@@ -155,7 +155,8 @@ async def list_events(ask: Ask) -> Reply:
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     asked = _asked(ask, since=words if newest else None)
     left_out = text_events.LeftOut(asked, lines, is_older=newest) if is_cut else None
-    return Reply(body, lambda here: text_events.events(rows, here, agent=agent, left_out=left_out))
+    is_there = agent is None or meant(ask.service.fleet(), str(agent)) is not None
+    return Reply(body, lambda here: text_events.events(rows, here, agent=agent, is_there=is_there, left_out=left_out))
 
 
 def _asked(ask: Ask, since: str | None) -> str:

@@ -33,9 +33,17 @@ class LeftOut:
 
 
 def events(
-    rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None, left_out: LeftOut | None = None
+    rows: Sequence[StoredEntry],
+    here: Page,
+    *,
+    agent: str | None = None,
+    is_there: bool = True,
+    left_out: LeftOut | None = None,
 ) -> str:
-    """One line for each event; says its period, why it is empty, and how those that are left out are seen."""
+    """One line for each event; says its period, why it is empty, and how those that are left out are seen.
+
+    is_there: whether the agent can be explained; of one that is gone the journal alone tells.
+    """
     if not rows:
         about = f" about {agent}" if agent else ""
         further = here.reaching("further back: phoenixctl events --since yesterday")
@@ -45,7 +53,8 @@ def events(
     lines = [event(stored, here, width) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
     why = here.reaching(f"why: phoenixctl explain {agent}") if agent else here.reaching("why: phoenixctl explain NAME")
-    told = [*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"]
+    period = f"{counted}, {here.minute(first)} to {here.minute(last)}."
+    told = [*lines, "", f"{period}     {why}" if is_there else period]
     if left_out is not None:
         others = "Older" if left_out.is_older else "Newer"
         told += with_command(f"{others} events are left out. More:", left_out.command(first, last, here), here)
