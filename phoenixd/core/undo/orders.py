@@ -89,9 +89,9 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:
         return muting.restore(found, event, agent, act, now)
-    if (why := hindrance.of(before, agent, act)) is not None:
-        refused = answer(found, _refused(agent, f"{name} cannot be brought back: {why.told}", why.remedy), now)
-        return hindrance.let_go(refused, agent, name) if why.is_for_ever else refused
+    if (held := hindrance.of(before, agent, act)) is not None:
+        refused = answer(found, _refused(agent, f"{name} cannot be brought back: {held.told}", held.remedy), now)
+        return hindrance.let_go(refused, agent, name) if held.is_for_ever else refused
     decision = _back(agent, act, event.by, now)
     found = answer(found, weights.ordered(event, agent, decision), now)
     if found.refusal is not None:
