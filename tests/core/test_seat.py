@@ -582,6 +582,20 @@ def test_a_seats_rows_in_the_journal_are_those_of_all_its_generations() -> None:
     assert finding.written_by(story.fleet, "nobody") is None
 
 
+def test_the_journal_tells_of_an_agent_that_was_removed() -> None:
+    story = Seats()
+    story.tell(AgentWithdrawn("other"))
+    story.tell(AgentWithdrawn("boss"))
+
+    for name in ("other", "boss"):
+        assert finding.was_removed(story.fleet, name)
+        assert not finding.is_gone(story.fleet, name)
+        assert finding.written_by(story.fleet, name) == name
+    assert not finding.was_removed(story.fleet, "nobody")
+    story.tell(AgentDeclared(spec("other")))
+    assert not finding.was_removed(story.fleet, "other")
+
+
 ORDERS = (
     StartRequested("boss"), StopRequested("boss"), RestartRequested("boss"), AgentWithdrawn("boss"),
     AgentDeclared(BOSS), AgentDeclared(replace(BOSS, argv=("agent", "--more"))), SendRequested("boss", "m", "hello"),

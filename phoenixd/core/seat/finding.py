@@ -66,7 +66,12 @@ def as_said(fleet: Fleet, name: str) -> str:
 
 def is_gone(fleet: Fleet, name: str) -> bool:
     """Whether it names a generation of a seat that was there, of which the journal alone tells now."""
-    return meant(fleet, name) is None and written_by(fleet, name) is not None
+    return meant(fleet, name) is None and names.seat_name(name) in fleet.seats and written_by(fleet, name) is not None
+
+
+def was_removed(fleet: Fleet, name: str) -> bool:
+    """Whether an agent of this name was removed, and none is there now: the journal alone tells of it."""
+    return meant(fleet, name) is None and name in fleet.retired and names.seat_name(name) not in fleet.seats
 
 
 def why_gone(name: str) -> str:
@@ -183,7 +188,7 @@ def shown(fleet: Fleet, agent: Agent) -> str:
 def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
     """Under which names the journal has what is told of a name: of a seat all generations, the newest MOST_NAMES.
 
-    None where there is no such agent.
+    None where there is no such agent, and none was removed.
     """
     seat = fleet.seats.get(name)
     if seat is not None:
@@ -195,7 +200,7 @@ def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
     read = names.read(name)
     if read is not None and read[0] in fleet.seats and 0 < read[1] <= _last(fleet, fleet.seats[read[0]]):
         return generation_name(*read)
-    return name if name in fleet.agents else None
+    return name if name in fleet.agents or was_removed(fleet, name) else None
 
 
 def _last(fleet: Fleet, seat: Seat) -> int:
