@@ -75,10 +75,8 @@ class Ask:
         """That agent, of a seat the generation that holds it; raises not_found."""
         fleet = self.service.fleet()
         found = meant(fleet, self.name)
-        if found is None and is_gone(fleet, self.name):
-            raise problems.gone(self.name)
         if found is None:
-            raise problems.no_agent(self.name, self._known())
+            raise problems.absent(fleet, self.name, self._known())
         return found
 
     def selector(self) -> Selector | None:

@@ -8,8 +8,10 @@ from typing import Any, Literal
 
 from phoenixd.api import exits
 from phoenixd.api.pages.layout import SET_IN, Page, page, wrap
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.nearest import nearest
 from phoenixd.core.refusal import Refusal
+from phoenixd.core.seat import finding
 from phoenixd.errors import ConfigurationError, PhoenixdError
 
 Code = Literal["not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"]
@@ -97,8 +99,12 @@ def of_error(error: PhoenixdError) -> Problem:
 
 def gone(name: str) -> Problem:
     """There was such a generation of a seat, and its terminal went with it."""
-    why = f"{name} is gone, a generation that ended; what was decided about it stands in the journal"
-    return Problem("not_found", why, f"phoenixctl events {name} --all")
+    return Problem("not_found", finding.why_gone(name), f"phoenixctl events {name} --all")
+
+
+def absent(fleet: Fleet, name: str, known: Iterable[str] = ()) -> Problem:
+    """No agent of this name is there: a generation that is gone, or none that ever was. known: see no_agent."""
+    return gone(name) if finding.is_gone(fleet, name) else no_agent(name, known)
 
 
 def no_agent(name: str, known: Iterable[str] = ()) -> Problem:

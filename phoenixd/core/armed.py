@@ -164,12 +164,20 @@ def are_ours(agent: Agent, text: str) -> bool:
     return bool(said) and any(one.text.strip().startswith(said) for one in mine)
 
 
+def told(agent: Agent, at: Instant) -> tuple[str, ...]:
+    """What stands, for people; without denials that another one, for the same purpose and of every call, covers."""
+    known = standing(agent, at)
+    whole = {one.answer.purpose for one in known if one.answer.on == "tool" and not one.answer.tools}
+    return tuple(words(one, at) for one in known if not (one.answer.tools and one.answer.purpose in whole))
+
+
 def words(one: Armed, at: Instant) -> str:
     """An answer that stands, for people: who wants it, what it does and how often, and how long it stands."""
     answer = one.answer
     left, tools = answer.times - one.uses, f" of {', '.join(answer.tools)}" if answer.tools else ""
+    does = "denies every call" if answer.on == "tool" and not answer.tools else f"{DOES[answer.on]}{tools}"
     times = "once" if left == 1 else f"up to {left} times"
-    return f"{answer.purpose}: {DOES[answer.on]}{tools}, {times}, for {in_words(answer.until - at)}"
+    return f"{answer.purpose}: {does}, {times}, for {in_words(answer.until - at)}"
 
 
 def hear_use(agent: Agent, event: ArmedUsed, seen: Seen, now: Moment) -> Decision:

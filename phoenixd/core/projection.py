@@ -226,7 +226,7 @@ def row(
         refused=run.refused if run else 0,
         strangers=run.strangers if run else 0,
         context=_context(agent),
-        armed=tuple(armed.words(one, now.at) for one in armed.standing(agent, now.at)),
+        armed=armed.told(agent, now.at),
         resonance=agent.resonance if agent.spec.has_resonance else None,
         doing=_doing(agent, now, seen),
         said=sight.said,

@@ -172,6 +172,30 @@ async def test_undo_after_down_agents_brings_back_whom_that_stopped_and_jumps_ov
     assert [name for name, one in daemon.state.agents.items() if one.run is not None] == ["shop-api", "shop-web"]
 
 
+async def test_undo_of_what_never_can_be_taken_back_says_so_and_the_next_one_reaches_the_older_act(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    await live.ask("POST", "/v1/agents/docs/stop", {})
+    daemon.declare("boss", kind="orchestrator", cwd="/srv", project="shop")
+    await live.ask("POST", "/v1/agents/boss/stop", {})
+    seat, holder = daemon.fleet().seats["boss"], daemon.fleet().agents["boss"]
+    later = replace(holder, spec=replace(holder.spec, name="boss-g2", generation=2))
+    agents = {"docs": daemon.fleet().agents["docs"], "boss-g2": later}
+    daemon.state = replace(daemon.fleet(), agents=agents, seats={"boss": replace(seat, generation=2, fenced=1)})
+
+    shown = await live.ask("POST", "/v1/undo", {"dry_run": True})
+    assert (shown.exit, [one["exit"] for one in shown.json["agents"]]) == (0, [6])
+    text = (await live.ask("POST", "/v1/undo", {"dry_run": True}, text=True)).text
+    assert text.startswith("undo would act on 0 agents; nothing was done.")
+    assert "its seat has passed to generation 2 since" in " ".join(text.split())
+    refused = await live.ask("POST", "/v1/undo", {})
+    assert (refused.exit, refused.json["agents"][0]["name"]) == (6, "boss")
+    done = await live.ask("POST", "/v1/undo", {})
+
+    assert (done.exit, done.json["agents"][0]["name"]) == (0, "docs")
+
+
 async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaemon) -> None:
     fleet(daemon)
     session = daemon.state.agents["docs"].session

@@ -247,6 +247,33 @@ async def test_e80_a_generation_that_is_gone_is_said_to_be_and_the_journal_tells
     assert (await live.ask("GET", "/v1/agents/boss-g3")).json["detail"].startswith("there is no agent boss-g3")
 
 
+async def test_e80_every_verb_says_the_same_of_a_generation_that_is_gone(live: Live, boss: FakeDaemon) -> None:
+    boss.hook("boss-g2", "session-start", source="startup")
+    boss.happen(RollbackRequested("boss"))
+    asked: list[tuple[str, str, dict[str, object]]] = [
+        ("GET", "inbox/boss-g2", {}),
+        ("POST", "inbox/boss-g2/answer", {"verdict": "allow"}),
+        ("GET", "loops?agent=boss-g2", {}),
+        ("GET", "tokens?agent=boss-g2", {}),
+        ("POST", "undo", {"select": "boss-g2"}),
+        ("POST", "tasks", {"prompt": "look", "agent": "boss-g2"}),
+    ]
+    for method, path, body in asked:
+        told = await live.ask(method, f"/v1/{path}", body) if body else await live.ask(method, f"/v1/{path}")
+        assert told.exit == 4, (path, told.text)
+        assert told.json["detail"].startswith("boss-g2 is gone"), (path, told.text)
+        assert told.json["remedy"] == "phoenixctl events boss-g2 --all"
+
+
+async def test_e80_the_events_of_a_generation_that_is_gone_lead_to_no_explanation(live: Live, boss: FakeDaemon) -> None:
+    boss.hook("boss-g2", "session-start", source="startup")
+    assert "phoenixctl explain boss-g2" in (await live.ask("GET", "/v1/events?agent=boss-g2", text=True)).text
+    boss.happen(RollbackRequested("boss"))
+    told = (await live.ask("GET", "/v1/events?agent=boss-g2", text=True)).text
+    assert "boss-g2" in told
+    assert "phoenixctl explain" not in told
+
+
 def succeeded(daemon: FakeDaemon) -> None:
     """The handoff is done: the second generation holds the seat alone."""
     fleet = daemon.fleet()
@@ -262,6 +289,29 @@ async def test_e29_who_is_meant_is_found_by_the_project_alone_and_a_slip_is_told
     slip = await live.ask("POST", "/v1/handoff/rollback", {"agent": "bos"})
     assert (slip.status, slip.json["remedy"]) == (404, "phoenixctl status boss")
     assert "did you mean boss" in slip.text
+
+
+@pytest.mark.parametrize("verb", ["", "/rollback", "/ack"])
+async def test_e29_an_order_refuses_a_generation_that_never_was_or_is_gone(
+    live: Live, boss: FakeDaemon, verb: str
+) -> None:
+    succeeded(boss)
+    for name, said in (("boss-g7", "there is no agent boss-g7"), ("boss-g1", "boss-g1 is gone, a generation")):
+        told = await live.ask(
+            "POST", f"/v1/handoff{verb}", {"agent": name, "said": "{}"} if verb == "/ack" else {"agent": name}
+        )
+        assert (told.status, told.exit) == (404, 4), told.text
+        assert told.json["detail"].startswith(said)
+    assert boss.fleet().seats["boss"].handoff is None
+
+
+async def test_e77_a_look_shows_the_seat_of_a_generation_that_is_gone_and_none_that_never_was(
+    live: Live, boss: FakeDaemon
+) -> None:
+    succeeded(boss)
+    shown = await live.ask("GET", "/v1/handoff?agent=boss-g1")
+    assert (shown.status, shown.json["name"]) == (200, "boss")
+    assert (await live.ask("GET", "/v1/handoff?agent=boss-g7")).json["detail"].startswith("there is no agent boss-g7")
 
 
 async def test_e47_an_ack_where_no_successor_is_there_is_refused_with_that(live: Live, boss: FakeDaemon) -> None:

@@ -528,3 +528,30 @@ async def test_a_status_of_some_agents_counts_their_deaths_alone_and_is_no_look_
     assert "1 death:" in await second_line(""), "what nobody has seen is told"
     daemon.pass_time(SITTING + 1)
     assert "no deaths." in await second_line("")
+
+
+async def test_of_an_agent_that_was_removed_the_journal_still_tells_and_undo_is_named(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("docs")
+    await live.ask("DELETE", "/v1/agents/docs")
+    assert "docs" not in daemon.fleet().agents
+
+    rows = await live.ask("GET", "/v1/events?agent=docs")
+    assert (rows.exit, {one["agent"] for one in rows.json["events"]}) == (0, {"docs"})
+    text = " ".join((await live.ask("GET", "/v1/events?agent=docs", text=True)).text.split())
+    assert "docs was removed 0s ago by" in text
+    assert text.endswith("phoenixctl undo docs")
+    assert "phoenixctl explain" not in text
+    told = await live.ask("GET", "/v1/agents/docs/explain")
+    assert (told.exit, told.json["remedy"]) == (4, "phoenixctl undo docs")
+    assert "docs was removed 0s ago by" in told.json["detail"]
+    assert told.json["detail"].endswith("phoenixctl events docs --all")
+
+    daemon.state = replace(daemon.fleet(), undoable=())
+    told = await live.ask("GET", "/v1/agents/docs/explain")
+    assert (told.exit, told.json["remedy"]) == (4, "phoenixctl events docs --all")
+    assert told.json["detail"].startswith("docs was removed;")
+    text = (await live.ask("GET", "/v1/events?agent=docs", text=True)).text
+    assert text.rstrip().endswith("docs was removed.")
+    assert (await live.ask("GET", "/v1/agents/nobody/explain")).json["detail"].startswith("there is no agent nobody")

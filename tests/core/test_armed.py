@@ -297,6 +297,21 @@ def test_every_face_sees_what_stands() -> None:
     assert row(told.agent, told.now).armed == ()
 
 
+def test_of_two_denials_for_one_purpose_the_one_of_every_call_is_shown() -> None:
+    """A handoff denies the tools that give work to others, and later every call."""
+    told = story()
+    arm(told, answer(told, "h-begin", "tool", times=9, tools=("Task", "Agent")))
+    arm(told, answer(told, "h-rest", "tool", times=9))
+    arm(told, answer(told, "d-1", "tool", purpose="fence", tools=("Task",)))
+
+    assert row(told.agent, told.now).armed == (
+        "freeze: denies every call, up to 9 times, for 30 min",
+        "fence: denies calls of Task, once, for 30 min",
+    )
+    disarm(told, "h-rest")
+    assert row(told.agent, told.now).armed[0] == "freeze: denies calls of Task, Agent, up to 9 times, for 30 min"
+
+
 def test_the_journal_keeps_it() -> None:
     told = story()
     arm(told, answer(told, "d-1", "tool", tools=("Task",)))

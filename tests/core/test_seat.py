@@ -23,7 +23,9 @@ from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
     AnswerRequested,
+    HandoffRequested,
     RestartRequested,
+    RollbackRequested,
     SendRequested,
     StartRequested,
     StopRequested,
@@ -226,6 +228,34 @@ def test_an_order_to_a_generation_that_there_is_not_is_refused_by_its_name() -> 
 
     assert refusal is not None
     assert (refusal.code, refusal.message) == ("not_found", "there is no agent boss-g9")
+
+
+@pytest.mark.parametrize("order", [HandoffRequested, RollbackRequested])
+def test_a_handoff_is_ordered_by_the_name_of_a_generation_that_lives(order: Any) -> None:
+    story = Seats().succeeded()
+
+    refused = {name: story.tell(order(name)) for name in ("boss-g7", "boss-g1", "other", "nobody")}
+
+    assert story.seat.handoff is None
+    told = {name: (one.code, one.message.partition(",")[0]) for name, one in refused.items() if one is not None}
+    assert told == {
+        "boss-g7": ("not_found", "there is no agent boss-g7"),
+        "boss-g1": ("not_found", "boss-g1 is gone"),
+        "other": ("not_found", "other is no orchestrator with a seat"),
+        "nobody": ("not_found", "there is no agent nobody"),
+    }
+    for name in ("boss", "boss-g2"):
+        found = story.tell(order(name))
+        assert found is None or found.code == "conflict"
+
+
+def test_a_look_at_a_handoff_takes_the_name_of_any_generation_that_was_there() -> None:
+    fleet = Seats().succeeded().fleet
+    seat = fleet.seats["boss"]
+
+    names_of = ("boss", "boss-g1", "boss-g2", "boss-g7", "other")
+    assert [finding.looked_at(fleet, name) for name in names_of] == [seat, seat, seat, None, None]
+    assert [finding.ordered(fleet, name) for name in names_of] == [seat, None, seat, None, None]
 
 
 @pytest.mark.parametrize("order", [StopRequested, StartRequested, RestartRequested])
@@ -550,6 +580,20 @@ def test_a_seats_rows_in_the_journal_are_those_of_all_its_generations() -> None:
     assert finding.written_by(story.fleet, "boss-g2") == "boss-g2"
     assert finding.written_by(story.fleet, "boss-g3") is None
     assert finding.written_by(story.fleet, "nobody") is None
+
+
+def test_the_journal_tells_of_an_agent_that_was_removed() -> None:
+    story = Seats()
+    story.tell(AgentWithdrawn("other"))
+    story.tell(AgentWithdrawn("boss"))
+
+    for name in ("other", "boss"):
+        assert finding.was_removed(story.fleet, name)
+        assert not finding.is_gone(story.fleet, name)
+        assert finding.written_by(story.fleet, name) == name
+    assert not finding.was_removed(story.fleet, "nobody")
+    story.tell(AgentDeclared(spec("other")))
+    assert not finding.was_removed(story.fleet, "other")
 
 
 ORDERS = (

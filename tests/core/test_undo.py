@@ -18,6 +18,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
+from phoenixd.core.undo import hindrance
 from phoenixd.core.undo.age import kept, lasting
 from phoenixd.core.undo.state import KEPT, MOST, Undoable, newest
 from phoenixd.core.undo.telling import told
@@ -115,6 +116,70 @@ def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_ses
 
     assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
     assert story.spawn.prompt is prompt
+
+
+def test_a_session_survives_any_number_of_removals_that_are_taken_back() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop()
+    gone(story)
+    for number in range(3):
+        act = str(number)
+        story.tell(AgentWithdrawn("a", "ada", act))
+        (kept_act,) = story.fleet.undoable
+        story.tell(AgentDeclared(claude()))
+        undo(story, act)
+
+        shown = row(story.agent, story.now)
+        assert (shown.session_id, "goes back to its session" in shown.reason) == (session, True)
+        assert f"in its session {session[:8]}" in told(story.agent, kept_act, story.now)
+        assert story.fleet.undoable == ()
+    story.start()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_a_fresh_start_in_place_of_a_session_that_was_given_back_is_taken_back_into_it() -> None:
+    story = Story(claude()).works()
+    session = story.run.session_id
+    story.stop()
+    gone(story)
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    story.tell(AgentDeclared(claude()))
+    undo(story)
+    story.start(fresh=True, act="2")
+    story.works()
+    story.stop()
+    gone(story)
+
+    undo(story, "2")
+    story.start()
+
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+
+
+def test_of_two_sessions_that_are_taken_back_in_turn_none_is_lost_while_it_is_down() -> None:
+    story = Story(claude()).works()
+    first = story.run.session_id
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    second = story.run.session_id
+    story.stop()
+    gone(story)
+    for act, session in (("1", first), ("1-back", second), ("1", first)):
+        undo(story, act)
+        assert story.agent.returns_to is not None
+        assert story.agent.returns_to.session_id == session
+
+
+def test_a_removal_of_one_that_had_no_session_promises_none() -> None:
+    story = Story(claude())
+    story.tell(AgentWithdrawn("a", "ada", "1"))
+    story.tell(AgentDeclared(claude()))
+    undo(story)
+    assert "session" not in row(story.agent, story.now).reason
+    assert not any("goes back to its session" in reason for reason in story.reasons)
 
 
 def test_a_fresh_start_of_one_that_was_down_is_taken_back_without_a_run() -> None:
@@ -500,6 +565,48 @@ def test_a_seat_that_passed_on_says_why_it_cannot_come_back() -> None:
 
     assert refused is not None
     assert "held by generation 3" in refused.message
+
+
+def seat_passed_on(story: Story) -> None:
+    """The second generation of the seat holds it, and the first is gone."""
+    agent, seat = story.agent, replace(story.fleet.seats["lead"], generation=2, fenced=1)
+    later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
+    rest = {name: one for name, one in story.fleet.agents.items() if name != "lead"}
+    story.fleet = replace(story.fleet, agents={**rest, "lead-g2": later}, seats={"lead": seat})
+
+
+def test_an_act_that_never_can_be_taken_back_says_so_beforehand_and_hides_no_older_one() -> None:
+    story = Story(spec("lead", kind=Kind.ORCHESTRATOR), claude("docs"))
+    story.tell(StartRequested("lead"))
+    story.tell(StartRequested("docs"))
+    story.tell(StopRequested("docs", act="1"))
+    story.stop(act="2")
+    older, stopped = story.fleet.undoable
+    another = replace(stopped, act="3", verb="fresh")
+    story.fleet = replace(story.fleet, undoable=(older, stopped, another))
+    assert [hindrance.ahead(story.fleet, one) for one in story.fleet.undoable] == ["", "", ""]
+    seat_passed_on(story)
+    why = "it cannot be brought back: its seat has passed to generation 2 since"
+    assert [hindrance.ahead(story.fleet, one) for one in story.fleet.undoable] == ["", why, why]
+
+    refused = story.tell(UndoRequested("lead", "3", "ada"))
+
+    assert refused is not None
+    assert "undo goes on to the one before" in refused.message
+    assert newest(kept(story.fleet.undoable, story.now)) == (older,)
+    assert story.tell(UndoRequested("docs", "1", "ada")) is None
+
+
+def test_an_act_that_cannot_be_taken_back_just_now_is_kept() -> None:
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    other = replace(story.agent, spec=replace(story.agent.spec, harness="codex"))
+    story.fleet = replace(story.fleet, agents={"a": other})
+    (act,) = story.fleet.undoable
+    assert "can not now be brought back: it was of the harness claude" in hindrance.ahead(story.fleet, act)
+    assert story.tell(UndoRequested("a", "1", "ada")) is not None
+    assert story.fleet.undoable == (act,)
 
 
 def test_the_newest_act_is_taken_back_as_a_whole_and_of_named_agents_the_newest_of_each() -> None:

@@ -25,10 +25,10 @@ from phoenixd.core.mutes.orders import MUTES
 from phoenixd.core.mutes.state import standing
 from phoenixd.core.nearest import nearest
 from phoenixd.core.projection import Row, project
-from phoenixd.core.seat.finding import meant
+from phoenixd.core.seat.finding import is_gone, meant
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
-from phoenixd.core.undo import age, telling
+from phoenixd.core.undo import age, hindrance, telling
 from phoenixd.core.undo.state import KEPT, Undoable, newest
 from phoenixd.errors import PhoenixdError
 
@@ -109,8 +109,10 @@ async def undo(ask: Ask) -> Reply:
     _expected(ask, [one.agent for one in acts])
     if ask.arguments["dry_run"]:
         same, wall = {one.act for one in acts}, ask.service.now().wall
+        fleet = ask.service.fleet()
+        why_not = {one.agent: why for one in acts if (why := hindrance.ahead(fleet, one))}
         told = [(one.agent, f"{one.verb} by {one.by}, {ago(wall - one.at_wall)} ago, act {one.act}") for one in acts]
-        return _dry("undo", told, same.pop() if len(same) == 1 else None)
+        return _dry("undo", told, same.pop() if len(same) == 1 else None, why_not)
     results = await asyncio.gather(*(_back(ask, one) for one in acts))
     return _reply("undo", "", results)
 
@@ -134,6 +136,8 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
     nobody = next((name for name in named if name not in known), None)
     if nobody is None:
         return
+    if is_gone(ask.service.fleet(), nobody):
+        raise problems.gone(nobody)
     close = nearest(nobody, known)
     why = f"there is no agent {nobody}, and none was removed within 7 days"
     if close is None:
@@ -268,14 +272,22 @@ async def _back(ask: Ask, one: Undoable) -> Result:
     return Result(one.agent, exits.OK, told_of_it)
 
 
-def _dry(verb: str, found: Sequence[tuple[str, str]], act: str | None = None) -> Reply:
+def _dry(
+    verb: str, found: Sequence[tuple[str, str]], act: str | None = None, why_not: Mapping[str, str] | None = None
+) -> Reply:
+    """why_not: of whom it would be refused, and why."""
+    refused = why_not or {}
+    found = [(name, f"{state}: {refused[name]}" if name in refused else state) for name, state in found]
     body = {
         "verb": verb,
         "act": act,
         "dry_run": True,
-        "agents": [{"name": name, "exit": 0, "message": state, "remedy": ""} for name, state in found],
+        "agents": [
+            {"name": name, "exit": exits.CONFLICT if name in refused else exits.OK, "message": state, "remedy": ""}
+            for name, state in found
+        ],
     }
-    return Reply(body, lambda here: pages.dry(verb, found, here))
+    return Reply(body, lambda here: pages.dry(verb, found, here, len(found) - len(refused)))
 
 
 def _reply(verb: str, key: str, results: Sequence[Result]) -> Reply:

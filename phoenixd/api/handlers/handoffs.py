@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply, said
@@ -30,7 +30,7 @@ ACK_LIMIT = 8000
 
 
 async def handoff_start(ask: Ask) -> Reply:
-    seat = _seat(ask)
+    seat = _seat(ask, finding.ordered)
     project = ask.arguments["project"]
     if project is not None and project != seat.project:
         raise Problem(
@@ -46,7 +46,7 @@ async def handoff_start(ask: Ask) -> Reply:
 
 
 async def handoff_status(ask: Ask) -> Reply:
-    seat = _seat(ask)
+    seat = _seat(ask, finding.looked_at)
     holder = ask.service.fleet().agents.get(seat.holder)
     rules = holder.spec.handoff if holder is not None else HandoffRules()
     past = await ask.service.past_handoffs(seat.name, rules.keep)
@@ -54,13 +54,13 @@ async def handoff_status(ask: Ask) -> Reply:
 
 
 async def handoff_rollback(ask: Ask) -> Reply:
-    seat = _seat(ask)
+    seat = _seat(ask, finding.ordered)
     await _order(ask, RollbackRequested(seat.name, ask.caller.name))
     return _told(ask, seat.name, "called off")
 
 
 async def handoff_ack(ask: Ask) -> Reply:
-    seat = _seat(ask)
+    seat = _seat(ask, finding.ordered)
     generation = seat.handoff.successor if seat.handoff is not None else seat.generation
     # An agent speaks for itself alone; an operator for the successor.
     agent = ask.caller.process if ask.caller.agent is not None else generation_name(seat.name, generation)
@@ -84,7 +84,7 @@ def _quoted(text: str) -> dict[str, object]:
     return found
 
 
-def _seat(ask: Ask) -> Seat:
+def _seat(ask: Ask, find: Callable[[Fleet, str], Seat | None]) -> Seat:
     """The seat by name, by the session of one of its generations, or that of the agent that asks."""
     fleet, own = ask.service.fleet(), ask.caller.agent
     named, session_id = ask.arguments["agent"], ask.arguments.get("session_id")
@@ -93,18 +93,18 @@ def _seat(ask: Ask) -> Seat:
         of_session = finding.of_session(fleet, str(session_id))
         if of_session is None:
             raise Problem("not_found", f"no session is called {str(session_id)[:64]!r} now", "phoenixctl status")
-        if name is not None and finding.of(fleet, name) is not finding.of(fleet, of_session.name):
+        if name is not None and find(fleet, name) is not finding.of(fleet, of_session.name):
             raise Problem("not_found", f"the session {str(session_id)[:64]!r} is none of {name}", "phoenixctl status")
         name = of_session.name
     name = name if name is not None else own or _leader(fleet, ask.arguments.get("project"))
     if name is None:
         raise Problem("invalid", "nothing says whose handoff is meant", "phoenixctl handoff status NAME")
-    seat = finding.of(fleet, name)
+    seat = find(fleet, name)
     if own is not None and (seat is None or seat.name != own):
         raise Problem("denied", f"agent {own} may not ask about {name}: {ask.caller.why}", "phoenixctl handoff status")
     if seat is None:
         if finding.meant(fleet, name) is None:
-            raise problems.no_agent(name, fleet.seats)
+            raise problems.absent(fleet, name, fleet.seats)
         kind = 'declare it with kind = "orchestrator" and a name of at most 26 characters'
         raise Problem("conflict", f"{name} is no orchestrator with a seat, and is not handed over", kind)
     return seat

@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers import removal
 from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
 from phoenixd.api.history import Stretch, running_again
 from phoenixd.api.pages import agent as text_agent
@@ -33,7 +34,7 @@ from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import as_shown, asking, is_other, meant, shown
+from phoenixd.core.seat.finding import as_shown, asking, is_other, meant, shown, was_removed
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -98,7 +99,7 @@ def find_item(ask: Ask) -> InboxItem:
         return found
     agent = meant(fleet, word)
     if agent is None:
-        raise _no_number(word) if word in VERDICTS else problems.no_agent(word)
+        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word)
     whose = {shown(fleet, one) for one in asking(fleet, word)}
     items = [item for item in all_items(fleet) if item.agent in whose]
     asked = [item for item in items if item.kind in ASKS] or items
@@ -155,7 +156,8 @@ async def list_events(ask: Ask) -> Reply:
     body = {"events": told, "next": rows[-1].seq if rows else after or 0}
     asked = _asked(ask, since=words if newest else None)
     left_out = text_events.LeftOut(asked, lines, is_older=newest) if is_cut else None
-    return Reply(body, lambda here: text_events.events(rows, here, agent=agent, left_out=left_out))
+    gone = removal.sentence(ask, str(agent)) if agent is not None else None
+    return Reply(body, lambda here: text_events.events(rows, here, agent=agent, gone=gone, left_out=left_out))
 
 
 def _asked(ask: Ask, since: str | None) -> str:
@@ -177,6 +179,8 @@ async def list_lives(ask: Ask) -> Reply:
 
 
 async def explain_agent(ask: Ask) -> Reply:
+    if was_removed(ask.service.fleet(), ask.name):
+        raise removal.problem(ask, ask.name)
     agent, row = ask.agent(), ask.row()
     lines = ask.arguments["lines"] or EXPLAINED
     opening = await _opening(ask, agent)

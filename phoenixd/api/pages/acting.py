@@ -7,11 +7,11 @@ from collections.abc import Sequence
 from phoenixd.api.pages.layout import SET_IN, Page, clean, name_column, pad, page, wrap
 
 
-def dry(verb: str, found: Sequence[tuple[str, str]], here: Page) -> str:
-    """Whom a verb would act on, with what each is at now."""
+def dry(verb: str, found: Sequence[tuple[str, str]], here: Page, able: int | None = None) -> str:
+    """Whom a verb would act on, with what each is at now. able: how many of them it can act on; None for all."""
     width = name_column([name for name, _ in found], here, 1)
     lines = [f"{SET_IN}{pad(name, width)}  {clean(state)}" for name, state in found]
-    return page([f"{verb} would act on {counted(len(found))}; nothing was done.", *lines])
+    return page([f"{verb} would act on {counted(len(found) if able is None else able)}; nothing was done.", *lines])
 
 
 def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page) -> str:

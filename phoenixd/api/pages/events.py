@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phoenixd.api.pages.history import FLEET, event
-from phoenixd.api.pages.layout import Page, name_column, page, with_command
+from phoenixd.api.pages.layout import SET_IN, Page, name_column, page, with_command, wrap
 from phoenixd.ports.journal import StoredEntry
 
 MOST_SHOWN = 10_000
@@ -33,9 +33,17 @@ class LeftOut:
 
 
 def events(
-    rows: Sequence[StoredEntry], here: Page, *, agent: str | None = None, left_out: LeftOut | None = None
+    rows: Sequence[StoredEntry],
+    here: Page,
+    *,
+    agent: str | None = None,
+    gone: tuple[str, str] | None = None,
+    left_out: LeftOut | None = None,
 ) -> str:
-    """One line for each event; says its period, why it is empty, and how those that are left out are seen."""
+    """One line for each event; says its period, why it is empty, and how those that are left out are seen.
+
+    gone: of an agent that is gone, and so has no explanation, a sentence about that and a command; empty for none.
+    """
     if not rows:
         about = f" about {agent}" if agent else ""
         further = here.reaching("further back: phoenixctl events --since yesterday")
@@ -45,7 +53,10 @@ def events(
     lines = [event(stored, here, width) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
     why = here.reaching(f"why: phoenixctl explain {agent}") if agent else here.reaching("why: phoenixctl explain NAME")
-    told = [*lines, "", f"{counted}, {here.minute(first)} to {here.minute(last)}.     {why}"]
+    period = f"{counted}, {here.minute(first)} to {here.minute(last)}."
+    told = [*lines, "", f"{period}     {why}" if gone is None else period]
+    if gone is not None and gone[0]:
+        told += with_command(*gone, here) if gone[1] else wrap(gone[0], here.width, SET_IN)
     if left_out is not None:
         others = "Older" if left_out.is_older else "Newer"
         told += with_command(f"{others} events are left out. More:", left_out.command(first, last, here), here)

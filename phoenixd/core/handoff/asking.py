@@ -42,7 +42,7 @@ def at_the_door(before: Fleet, event: Event, now: Moment) -> Step | None:
     """What waits while a handoff is under way: texts go to the holder of afterwards, and a start changes nothing."""
     if not isinstance(event, SendRequested | StartRequested):
         return None
-    seat = finding.of(before, event.agent)
+    seat = finding.ordered(before, event.agent)
     holder = before.agents.get(seat.holder) if seat is not None else None
     if seat is None or holder is None or seat.handoff is None or seat.handoff.is_over:
         return None
@@ -68,13 +68,10 @@ def at_the_door(before: Fleet, event: Event, now: Moment) -> Step | None:
 
 def request(before: Fleet, found: Step, event: HandoffRequested, now: Moment) -> Step:
     """An operator, or the orchestrator itself, wants the seat handed over."""
-    seat = finding.of(before, event.agent)
+    seat = finding.ordered(before, event.agent)
     holder = before.agents.get(seat.holder) if seat is not None else None
     if seat is None or holder is None:
-        message = f"{event.agent} is no orchestrator with a seat" if event.agent in before.agents else (
-            f"there is no agent {event.agent}"
-        )  # fmt: skip
-        return replace(found, refusal=Refusal("not_found", message, "phoenixctl status"))
+        return replace(found, refusal=_no_seat(before, event.agent))
     why_not = _why_not(found, seat)
     if why_not is not None:
         return answer(found, Decision(holder, refusal=why_not), now)
@@ -83,10 +80,10 @@ def request(before: Fleet, found: Step, event: HandoffRequested, now: Moment) ->
 
 def roll_back(before: Fleet, found: Step, event: RollbackRequested, now: Moment) -> Step:
     """An operator wants the predecessor to go on."""
-    seat = finding.of(before, event.agent)
+    seat = finding.ordered(before, event.agent)
     holder = before.agents.get(seat.holder) if seat is not None else None
     if seat is None or holder is None:
-        return replace(found, refusal=Refusal("not_found", f"{event.agent} has no seat", "phoenixctl status"))
+        return replace(found, refusal=_no_seat(before, event.agent))
     handoff = seat.handoff
     if handoff is None or not handoff.is_before_fence:
         step = f"its last one, {handoff.id}, is at {handoff.step.value}" if handoff is not None else "it had none"
@@ -210,6 +207,14 @@ def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> St
         order: move.Order = "update" if handoff.step is states.Step.UPDATE else "write"
         found = taken(found, Move(again, "a daemon began: ordered again", (order,)), now)
     return found
+
+
+def _no_seat(fleet: Fleet, name: str) -> Refusal:
+    if finding.meant(fleet, name) is not None:
+        return Refusal("not_found", f"{name} is no orchestrator with a seat", "phoenixctl status")
+    if finding.is_gone(fleet, name):
+        return Refusal("not_found", finding.why_gone(name), f"phoenixctl events {name} --all")
+    return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
 
 
 def _why_not(found: Step, seat: Seat) -> Refusal | None:

@@ -28,6 +28,16 @@ def of(fleet: Fleet, name: str) -> Seat | None:
     return fleet.seats.get(read[0]) if read is not None else None
 
 
+def ordered(fleet: Fleet, name: str) -> Seat | None:
+    """The seat that an order of this name is about: a generation that does not live takes none for its seat."""
+    return of(fleet, name) if meant(fleet, name) is not None else None
+
+
+def looked_at(fleet: Fleet, name: str) -> Seat | None:
+    """The seat that a look of this name is about: by the name of any generation that there was."""
+    return of(fleet, name) if written_by(fleet, name) is not None else None
+
+
 def holder(fleet: Fleet, name: str) -> Agent:
     """The agent that holds the seat, found by the name of seat or generation. Raises KeyError where there is none."""
     seat = of(fleet, name)
@@ -56,7 +66,17 @@ def as_said(fleet: Fleet, name: str) -> str:
 
 def is_gone(fleet: Fleet, name: str) -> bool:
     """Whether it names a generation of a seat that was there, of which the journal alone tells now."""
-    return meant(fleet, name) is None and written_by(fleet, name) is not None
+    return meant(fleet, name) is None and names.seat_name(name) in fleet.seats and written_by(fleet, name) is not None
+
+
+def was_removed(fleet: Fleet, name: str) -> bool:
+    """Whether an agent of this name was removed, and none is there now: the journal alone tells of it."""
+    return meant(fleet, name) is None and name in fleet.retired and names.seat_name(name) not in fleet.seats
+
+
+def why_gone(name: str) -> str:
+    """What is said of a generation that is gone."""
+    return f"{name} is gone, a generation that ended; what was decided about it stands in the journal"
 
 
 def of_session(fleet: Fleet, session_id: str) -> Agent | None:
@@ -168,7 +188,7 @@ def shown(fleet: Fleet, agent: Agent) -> str:
 def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
     """Under which names the journal has what is told of a name: of a seat all generations, the newest MOST_NAMES.
 
-    None where there is no such agent.
+    None where there is no such agent, and none was removed.
     """
     seat = fleet.seats.get(name)
     if seat is not None:
@@ -180,7 +200,7 @@ def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
     read = names.read(name)
     if read is not None and read[0] in fleet.seats and 0 < read[1] <= _last(fleet, fleet.seats[read[0]]):
         return generation_name(*read)
-    return name if name in fleet.agents else None
+    return name if name in fleet.agents or was_removed(fleet, name) else None
 
 
 def _last(fleet: Fleet, seat: Seat) -> int:

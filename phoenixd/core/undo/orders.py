@@ -20,11 +20,11 @@ from phoenixd.core.fleet import Fleet, Step, answer
 from phoenixd.core.moment import Moment
 from phoenixd.core.mutes import orders as muting
 from phoenixd.core.requests import hear_restart, start
-from phoenixd.core.seat.finding import is_passing, shown
+from phoenixd.core.seat.finding import shown
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import enter, open_item
-from phoenixd.core.undo import age
+from phoenixd.core.undo import age, hindrance
 from phoenixd.core.undo.state import Undoable, UndoVerb
 from phoenixd.core.undo.telling import launch_of
 
@@ -89,15 +89,15 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
         return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:
         return muting.restore(found, event, agent, act, now)
-    if (held := _held(before, agent, act)) is not None:
-        why, remedy = held
-        return answer(found, _refused(agent, f"{name} cannot be brought back: {why}", remedy), now)
+    if (held := hindrance.of(before, agent, act)) is not None:
+        refused = answer(found, _refused(agent, f"{name} cannot be brought back: {held.told}", held.remedy), now)
+        return hindrance.let_go(refused, agent, name) if held.is_for_ever else refused
     decision = _back(agent, act, event.by, now)
     found = answer(found, weights.ordered(event, agent, decision), now)
     if found.refusal is not None:
         return found
     acts = tuple(one for one in found.fleet.undoable if one is not act)
-    if agent.session is not None and _is_elsewhere(agent, act):
+    if _session(agent) is not None and _is_elsewhere(agent, act):
         # The session that is left is not lost: the same word brings it back.
         acts = age.lasting((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now)
     return replace(found, fleet=replace(found.fleet, undoable=acts))
@@ -105,32 +105,6 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
 
 def _other_way(act: str) -> str:
     return act.removesuffix(BACK) if act.endswith(BACK) else act + BACK
-
-
-def _held(fleet: Fleet, agent: Agent, act: Undoable) -> tuple[str, str] | None:
-    """Why nothing may be taken back now, and what to type: whose it is, or that it is another than the act met."""
-    name, begin = act.agent, f"phoenixctl start {act.agent}"
-    seat = fleet.seats.get(agent.spec.seat) if agent.spec.seat else None
-    if agent.spec.task:
-        return f"it is the worker of task {agent.spec.task}", f"phoenixctl task status {agent.spec.task}"
-    if act.cannot:
-        return act.cannot, begin
-    if act.verb != "remove" and agent.spec.generation != act.generation:
-        return f"its seat has passed to generation {agent.spec.generation} since", f"phoenixctl handoff status {name}"
-    if seat is not None and is_passing(fleet, seat):
-        return "its seat is being passed on", f"phoenixctl handoff status {name}"
-    if act.verb == "remove" and agent.incarnation != act.incarnation and agent.session is not None:
-        return "another agent of this name has run since", f"phoenixctl status {name}"
-    if agent.found is not None:
-        return "it has to be confirmed first what was found of it", "phoenixctl recover"
-    if agent.is_restoring:
-        return "its context is being restored", f"phoenixctl resonance status {name}"
-    if act.session is not None and act.harness and act.harness != agent.spec.harness:
-        why = f"it was of the harness {act.harness}, and so is its session; since then it is {agent.spec.harness}"
-        return why, begin if act.verb != "fresh" else f"phoenixctl explain {name}"
-    if act.verb != "fresh" and isinstance(agent.state, Quarantined) and agent.desired is Desired.RUNNING:
-        return f"it was given up since ({agent.reason})", begin
-    return None
 
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
@@ -156,7 +130,8 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         case _ if act.was_up and act.verb != "fresh":
             return start(returning, StartRequested(agent.name, by=by), now)
         case _:
-            why = f"undone by {by}: its next start goes back to its session"
+            back = "" if returning.returns_to is None else ": its next start goes back to its session"
+            why = f"undone by {by}{back}"
             # One that was declared anew has no other reason to tell: it never ran since.
             is_new = returning.returns_to is not None and not agent.has_begun
             return Decision(replace(returning, reason=why) if is_new else returning, reason=why)
@@ -175,6 +150,8 @@ def _returning(agent: Agent, act: Undoable) -> Agent:
     """
     if _is_elsewhere(agent, act):
         return replace(agent, returns_to=act.session)
+    if agent.returns_to is not None:
+        return agent
     return replace(agent, returns_to=None if isinstance(agent.state, Stopping) else agent.session)
 
 
@@ -182,7 +159,7 @@ def _is_elsewhere(agent: Agent, act: Undoable) -> bool:
     """Whether its session is another one than that of then, or was given up since."""
     if act.session is None:
         return False
-    there = agent.session
+    there = agent.returns_to or agent.session
     if there is None or there.session_id != act.session.session_id:
         return True
     return there.spoiled is not None and act.session.spoiled is None
@@ -195,6 +172,9 @@ def _is_up(agent: Agent) -> bool:
 
 def _session(agent: Agent) -> Session | None:
     """The session as it would have been found by the next start. Of a living run the open turn counts."""
+    if agent.returns_to is not None:
+        # An undo gave it back, and no run has begun in it since.
+        return agent.returns_to
     if agent.session is None or not isinstance(agent.state, Starting | Running | Stopping):
         return agent.session
     return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
@@ -210,7 +190,7 @@ def _verb(event: Act, agent: Agent) -> UndoVerb | None:
         return "remove"
     if isinstance(event, StopRequested):
         return "stop"
-    return "fresh" if event.fresh and agent.session is not None else None
+    return "fresh" if event.fresh and _session(agent) is not None else None
 
 
 def _refused(agent: Agent, message: str, remedy: str) -> Decision:
