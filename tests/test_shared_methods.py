@@ -13,6 +13,10 @@ import pytest
 
 from phoenixd.shared_methods import MAKERS, shared_methods
 
+IN_ANOTHER_WAY = pytest.mark.skipif(
+    sys.version_info >= (3, 13), reason="not run: this Python makes them in another way"
+)
+
 
 class Kinds:
     """Some dataclasses, made anew."""
@@ -54,6 +58,7 @@ def kinds() -> tuple[Kinds, Kinds]:
     return Kinds(), shared
 
 
+@IN_ANOTHER_WAY
 def test_a_class_with_slots_holds_on_to_nothing_of_the_one_that_it_was_made_of() -> None:
     with shared_methods():
 
@@ -103,7 +108,7 @@ def test_what_is_frozen_takes_no_value() -> None:
         assert loose.name == "b"
 
 
-@pytest.mark.skipif(sys.version_info >= (3, 13), reason="not run: this Python makes them in another way")
+@IN_ANOTHER_WAY
 def test_they_are_one_for_all_and_nothing_else_is_changed() -> None:
     before = [vars(dataclasses)[name] for name in MAKERS]
     own, shared = kinds()

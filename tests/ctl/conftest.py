@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd.ctl import wire
 from tests.api.conftest import Live, serving
 from tests.api.conftest import daemon as daemon
 from tests.api.conftest import runtime as runtime
@@ -54,6 +55,12 @@ async def run_ctl(*arguments: str, env: dict[str, str], stdin: bytes = b"", cwd:
         raise
     assert process.returncode is not None
     return Ran(process.returncode, out.decode(), err.decode())
+
+
+@pytest.fixture(autouse=True)
+def nothing_named() -> None:
+    """What a test before this one parsed in this very process names no socket to it."""
+    wire.show()
 
 
 @pytest.fixture
