@@ -92,7 +92,7 @@ class Top(App[int], inherit_bindings=False):
     ) -> None:
         super().__init__(ansi_color=True)
         self.refusal: told.Answer | None = None
-        self.model, self.face = begun.model if begun is not None else Model(), Face(filter=chosen)
+        self.model, self.face = begun.model if begun is not None else Model(), Face(filter=chosen, socket=socket or "")
         self._begun, self._asked_at = begun, begun.asked_at if begun is not None else time.monotonic()
         self._places, self._socket = places, socket
         self._screenful = Screenful(self)

@@ -51,7 +51,7 @@ def top(command: Command) -> int:
     with first.quiet_keys() if (can_draw := first.can_draw()) else nullcontext():
         first.listen(begun)
         if can_draw:
-            first.draw(begun, words, coloured=coloured)
+            first.draw(begun, words, command.socket or "", coloured=coloured)
         try:
             from phoenixd.top.app import Top
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal
 
+from phoenixd.api.pages.layout import reaching
 from phoenixd.core.selection import Selector, parse
 from phoenixd.top.groups import Place, places
 from phoenixd.top.model import Model
@@ -83,6 +84,8 @@ class Face:
     seen: Seen | None = None
     since: Mapping[str, Any] | None = None
     """What happened since the person looked: the daemon's digest."""
+    socket: str = ""
+    """What --socket named, which the commands that the person is told name again."""
 
     @property
     def selector(self) -> Selector:
@@ -91,6 +94,10 @@ class Face:
 
     def says(self, message: str) -> Face:
         return replace(self, message=message)
+
+    def reaching(self, words: str) -> str:
+        """Words of ours, whose commands reach the daemon that is shown."""
+        return reaching(words, self.socket)
 
 
 @dataclass(frozen=True)

@@ -91,7 +91,7 @@ def _take(begun: Begun, received: bytes) -> None:
         begun.model = hear(begun.model, frames, time.monotonic())
 
 
-def draw(begun: Begun, chosen: str, *, coloured: bool) -> None:
+def draw(begun: Begun, chosen: str, socket: str, *, coloured: bool) -> None:
     """Draw what is known on standard error, where textual draws too."""
     from phoenixd.top.face import Face, World
     from phoenixd.top.view import paint
@@ -100,7 +100,7 @@ def draw(begun: Begun, chosen: str, *, coloured: bool) -> None:
     size = os.get_terminal_size(2)
     host = os.uname().nodename.partition(".")[0]
     clock = Clock(time.monotonic(), time.time())
-    world = World(begun.model, Face(filter=chosen), clock, size.columns, size.lines, host, begun.asked_at)
+    world = World(begun.model, Face(filter=chosen, socket=socket), clock, size.columns, size.lines, host, begun.asked_at)
     styles = COLOURED if coloured else ATTRIBUTES
     lines = (
         "".join(f"\x1b[{styles[span.style]}m{span.text}\x1b[m" if styles.get(span.style) else span.text for span in one)

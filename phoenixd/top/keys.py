@@ -14,6 +14,7 @@ from phoenixd.top.head import is_quiet
 from phoenixd.top.spans import Line, Span, line
 
 Why = Callable[[World], str]
+OF_NO_AGENT = "this alert is about no single agent: phoenixctl doctor tells more"
 NUMBERS = tuple("123456789")
 
 
@@ -41,7 +42,7 @@ def _no_agent(world: World) -> str:
         return "the list is empty"
     if here.kind in ("group", "more"):
         return "no agent is at the cursor: j and k go to one"
-    return "this alert is about no single agent: phoenixctl doctor tells more" if here.kind == "alert" else ""
+    return world.face.reaching(OF_NO_AGENT) if here.kind == "alert" else ""
 
 
 def _on_the_list(why: Why) -> Why:

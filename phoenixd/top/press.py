@@ -73,7 +73,7 @@ def _enter(world: World, key: str) -> Done:
     if here.kind in ("group", "more"):
         return _fold(world, key)
     if here.kind == "alert":
-        return world.face.says("Enter: this alert is about no single agent: phoenixctl doctor tells more"), ()
+        return world.face.says(world.face.reaching(f"Enter: {keys.OF_NO_AGENT}")), ()
     row = world.model.row(here.key) or {}
     if row.get("pid") is None:
         return world.face.says(f"Enter: {here.key} has no terminal now: b starts it"), ()

@@ -39,7 +39,7 @@ def ordered(face: Face, order: Order, answer: Answer | None) -> Face:
         return face.says(f"{order.verb}: {NO_ANSWER}")
     body = answer.body if isinstance(answer.body, dict) else {}
     if "detail" in body:
-        return face.says(f"{order.verb}: {body['detail']}. do: {body.get('remedy', '')}")
+        return face.says(f"{order.verb}: {_refusal(face, body)}")
     if order.given.get("dry_run"):
         return _looked(face, order, body)
     agents = body.get("agents")
@@ -55,7 +55,7 @@ def fetched(face: Face, fetch: Fetch, answer: Answer | None, clock: Clock) -> Fa
         return face.says(f"{what}: phoenixd does not answer")
     body = answer.body if isinstance(answer.body, dict) else {}
     if "detail" in body:
-        return face.says(f"{what}: {body['detail']}. do: {body.get('remedy', '')}")
+        return face.says(f"{what}: {_refusal(face, body)}")
     if face.prompt is not None:
         return face.says(f"{what} came while you typed: ask again")
     lines = _lines(fetch, answer, body, clock)
@@ -63,6 +63,10 @@ def fetched(face: Face, fetch: Fetch, answer: Answer | None, clock: Clock) -> Fa
     # What is new in a log, and on a terminal, stands at the end.
     page = replace(page, top=len(lines)) if fetch.kind in ("log", "screen") else page
     return replace(face, page=page, message="", seen=None)
+
+
+def _refusal(face: Face, body: Json) -> str:
+    return f"{body['detail']}. do: {face.reaching(str(body.get('remedy', '')))}"
 
 
 def _lines(fetch: Fetch, answer: Answer, body: Json, clock: Clock) -> tuple[str, ...]:
@@ -91,7 +95,7 @@ def _looked(face: Face, order: Order, body: Json) -> Face:
 
 def _each(face: Face, order: Order, agents: list[Json]) -> Face:
     """One result in a line, more of them on a page where one is none that was hoped for."""
-    lines = [_result(one) for one in agents]
+    lines = [_result(face, one) for one in agents]
     failed = [one for one in agents if one["exit"] != exits.OK]
     if len(agents) == 1:
         return face.says(lines[0])
@@ -105,8 +109,8 @@ def _each(face: Face, order: Order, agents: list[Json]) -> Face:
     return replace(face, page=Page("results", told, lines=tuple(lines)), seen=None).says(told)
 
 
-def _result(one: Json) -> str:
-    remedy = f". do: {one['remedy']}" if one["exit"] != exits.OK and one.get("remedy") else ""
+def _result(face: Face, one: Json) -> str:
+    remedy = f". do: {face.reaching(str(one['remedy']))}" if one["exit"] != exits.OK and one.get("remedy") else ""
     return f"{one['name']}: {str(one['message']).removeprefix(str(one['name']) + ' ')}{remedy}"
 
 

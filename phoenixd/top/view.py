@@ -97,7 +97,7 @@ def _empty(world: World) -> str:
     if world.face.filter:
         known = "1 agent is" if total == 1 else f"{total} agents are"
         return f" Nothing matches; {known} there. Esc ends the filter; names take patterns, such as shop-*"
-    return " No agents yet. In a shell: phoenixctl demo, or phoenixctl run NAME -- claude"
+    return world.face.reaching(" No agents yet. In a shell: phoenixctl demo, or phoenixctl run NAME -- claude")
 
 
 def _page(world: World, page: Page) -> View:

@@ -14,6 +14,11 @@ from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.ctl import wire
 from phoenixd.top import orders
 from phoenixd.top.effects import Fetch
+from phoenixd.top.face import Face, Order, World
+from phoenixd.top.model import Model
+from phoenixd.top.told import Answer, ordered
+from phoenixd.top.view import paint
+from phoenixd.top.words import Clock
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -131,7 +136,7 @@ async def test_config_check_counts_what_it_shows(home: Path) -> None:
 
 LOOKS = [
     ["status"], ["status", "--all"], ["status", "docs"], ["inbox"], ["inbox", "--closed"], ["explain", "docs"],
-    ["explain", "shop"], ["since", "8h"], ["events"], ["loops"], ["doctor"], ["breaker", "show"],
+    ["explain", "shop"], ["since", "yesterday"], ["events"], ["loops"], ["doctor"], ["breaker", "show"],
     ["breaker", "show", "docs"], ["plan"], ["task", "status"], ["memory", "list"], ["resonance", "status"], ["log"],
     ["brief", "check", "docs"], ["heartbeat", "show", "docs"], ["turns", "docs"], ["mute", "docs", "1h"], ["recover"],
     ["handoff", "status", "boss"], ["explain", "boss"], ["status", "boss"], ["inbox", "#77"], ["explain", "nobody"],
@@ -226,3 +231,20 @@ def test_the_pages_of_top_name_the_socket_that_it_was_begun_with(monkeypatch: py
 
     for kind in ("explain", "closed", "log"):
         assert orders.fetch(Fetch(kind, "docs"), 80).target.endswith("&socket=%2Fb%2Fapi.sock"), kind
+
+
+def test_what_top_tells_at_its_foot_and_on_an_empty_list_names_the_socket_that_it_was_begun_with() -> None:
+    face, order = Face(socket="/b/api.sock"), Order("start", {}, "start")
+    world = World(Model(heard_at=1.0), face, Clock(1.0, 0.0), 120, 24)
+    refused = Answer(6, {"detail": "`phoenixctl stop x` waits", "remedy": "phoenixctl inbox 3"})
+    failed = {"name": "docs", "exit": 6, "message": "docs is down", "remedy": "phoenixctl start docs"}
+
+    told = [
+        ordered(face, order, refused).message,
+        ordered(face, order, Answer(6, {"agents": [failed]})).message,
+        "".join("".join(span.text for span in one) for one in paint(world).lines),
+    ]
+
+    assert told[0] == "start: `phoenixctl stop x` waits. do: phoenixctl --socket /b/api.sock inbox 3"
+    assert told[1] == "docs: is down. do: phoenixctl --socket /b/api.sock start docs"
+    assert "In a shell: phoenixctl demo, or phoenixctl --socket /b/api.sock run NAME -- claude" in told[2]

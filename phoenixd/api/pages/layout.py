@@ -77,9 +77,7 @@ class Page:
 
     def reaching(self, words: str) -> str:
         """Words of ours whose commands reach the daemon that was asked, and no other."""
-        first, *commands = words.split(COMMAND) if self.socket else (words,)
-        named = f"{COMMAND}--socket {quote(clean(self.socket))} "
-        return first + "".join((COMMAND if _is_its_own(one) else named) + one for one in commands)
+        return reaching(words, self.socket)
 
     @property
     def name_columns(self) -> int:
@@ -93,6 +91,13 @@ class Page:
             return ""
         year = f" {moment.year}" if moment.year != today.year else ""
         return f"{moment.day} {MONTHS[moment.month - 1]}{year} "
+
+
+def reaching(words: str, socket: str) -> str:
+    """Words of ours whose commands reach the daemon at that socket; as they are where none was named."""
+    first, *commands = words.split(COMMAND) if socket else (words,)
+    named = f"{COMMAND}--socket {quote(clean(socket))} "
+    return first + "".join((COMMAND if _is_its_own(one) else named) + one for one in commands)
 
 
 def _is_its_own(words: str) -> bool:
