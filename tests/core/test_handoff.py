@@ -23,7 +23,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
-from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
+from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, StartFailed
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Step as Found
@@ -236,6 +236,17 @@ def test_deadlines_stand_still_while_the_successor_asks_a_person() -> None:
     assert story.step is Step.AWAIT_ACK
     story.hook_of("o-g2", "tool-end", tool="Bash")
     assert story.ack() is None
+
+
+def test_f_ho_9_a_successor_that_cannot_start_is_told_as_that_with_what_is_in_its_way() -> None:
+    story = HandoffStory().drained()
+    for _ in range(2):
+        run = story.fleet.agents["o-g2"].run
+        assert run is not None
+        story.tell(StartFailed("o-g2", run.incarnation, 1, "/work/o is not there", obstacle="no directory"))
+
+    assert story.step is Step.ROLLED_BACK
+    assert story.handoff.why_back == "generation 2 did not start: /work/o is not there, and 2 tries are all"
 
 
 def test_f_ho_9_a_successor_that_never_confirms_is_ended_one_more_is_tried_then_it_is_rolled_back() -> None:

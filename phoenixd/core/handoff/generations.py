@@ -38,6 +38,9 @@ def has_died(handoff: Handoff, new: Agent | None) -> bool:
     return new.incarnation > handoff.base and new.run is None
 
 
-def end_of(agent: Agent | None) -> str:
-    end = agent.last_exit if agent is not None else None
-    return end.text if end is not None else (agent.reason if agent is not None else "it is gone")
+def no_ack_of(handoff: Handoff, new: Agent | None) -> str:
+    """How a successor that has died came to no ack: it ended, or nothing of it ever began."""
+    end = new.last_exit if new is not None else None
+    if new is not None and (end is None or not end.ran):
+        return f"generation {handoff.successor} did not start: {end.note if end and end.note else new.reason}"
+    return f"generation {handoff.successor} ended before its ack: {end.text if end is not None else 'it is gone'}"

@@ -15,7 +15,7 @@ from typing import assert_never
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
-from phoenixd.core.handoff.generations import end_of, has_died, is_down, is_hard, is_resting
+from phoenixd.core.handoff.generations import has_died, is_down, is_hard, is_resting, no_ack_of
 from phoenixd.core.handoff.holding import held, predecessor_lost
 from phoenixd.core.handoff.move import (
     COMING_UP,
@@ -189,7 +189,7 @@ def _spawn(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue: bo
         waiting = entered(handoff, Step.AWAIT_ACK, now, rules.ack, attempt=0)
         return Move(waiting, f"generation {handoff.successor} runs: waiting for its acknowledgement")
     if new is None or has_died(handoff, new):
-        return _try_failed(handoff, f"generation {handoff.successor} ended before its ack: {end_of(new)}", rules, now)
+        return _try_failed(handoff, no_ack_of(handoff, new), rules, now)
     if overdue and isinstance(new.state, BackingOff | Starting):
         return _try_failed(handoff, f"generation {handoff.successor} did not run within {COMING_UP:.0f} s", rules, now)
     return None
@@ -197,7 +197,7 @@ def _spawn(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue: bo
 
 def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue: bool, now: Moment) -> Move | None:
     if new is None or has_died(handoff, new):
-        return _try_failed(handoff, f"generation {handoff.successor} ended before its ack: {end_of(new)}", rules, now)
+        return _try_failed(handoff, no_ack_of(handoff, new), rules, now)
     if handoff.acked and isinstance(new.state, Running):
         fenced = entered(handoff, Step.FENCE, now)
         return Move(
