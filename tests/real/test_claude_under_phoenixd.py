@@ -61,7 +61,11 @@ def test_it_starts_unattended_works_a_turn_that_its_hooks_tell_and_reads_what_is
     stage.stub.open_gate("the end")
     assert sent.returncode == 0, sent.stderr
     assert "queued" in sent.stdout
-    stage.asked("Close the till as well", after=first.number)
+    # What was queued goes to the model as a prompt of its own, or in a reminder beside a tool's result.
+    stage.stub.wait_for(
+        lambda one: one.kind == "main" and "Close the till as well" in one.whole_text, after=first.number,
+        timeout=PATIENCE,
+    )  # fmt: skip
     row = stage.until_idle()
 
     assert first.text == GOAL
