@@ -64,7 +64,7 @@ def record(line: bytes) -> Record | None:
         case "gemini":
             return Record("assistant", at, _answer(found, words, at))
         case "error":
-            return Record("system", at, (_failure(words or "", at), TurnEnded("failed", at)))
+            return Record("system", at, (failure(words or "", at), TurnEnded("failed", at)))
         case "info" if words is not None and words.startswith(CANCELLED):
             return Record("system", at, (TurnEnded("interrupted", at),))
         case "info" if words == "":
@@ -181,7 +181,7 @@ def _called(call: Table, number: str, name: str, at: float | None) -> list[Fact]
     return facts
 
 
-def _failure(words: str, at: float | None) -> ApiFailed:
+def failure(words: str, at: float | None) -> ApiFailed:
     """The API's own error stands in the text, as JSON in a sentence."""
     kind, code = _ERROR_KIND.search(words[:8192]), _ERROR_CODE.search(words[:8192])
     return ApiFailed(kind[1] if kind else "unknown", words, at, int(code[1]) if code else None)

@@ -25,7 +25,7 @@ from phoenixd.core.transitions import TOO_LONG
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.transcript import ApiFailed
 from phoenixd.harness.failed_turn import meaning
-from phoenixd.harness.gemini.transcript import _failure as gemini
+from phoenixd.harness.gemini.transcript import failure as gemini
 from tests.core.handing import HandoffStory
 from tests.core.story import spec
 
