@@ -123,6 +123,7 @@ def test_r5_r38_two_misses_are_a_loss_and_a_fresh_session_with_a_new_marker_is_v
     session = stage.asked(r"docs/plan\.md").session_id
     stage.until_idle()
     before = stage.anchor()["marker"]
+    stage.until_shown()
 
     stage.reciting.forgotten.add(session)
     stage.ask_for_a_check()
