@@ -25,7 +25,10 @@ RETRY = 10.0
 """Seconds after which what could not be written is tried again."""
 
 TELLING = 1.0
-"""Seconds after which shims are told a new epoch: a hundred of them wake up for it, and whoever ordered waits first."""
+"""Seconds after which shims are told a new epoch: a hundred of them wake up for it, and whoever ordered waits first.
+
+A shim that is to end its run is told with that order.
+"""
 
 KIND = "epoch"
 """Of the alert that tells of it."""
@@ -37,12 +40,14 @@ class EpochKeeper:
     """Called once for each saved turn, between the commit and the first action."""
 
     def __init__(
-        self, files: Epochs, clock: Clock, tell: Sink, tell_shims: Callable[[int], None] = lambda number: None
+        self, files: Epochs, clock: Clock, tell: Sink, tell_shims: Callable[[int], None] = lambda number: None,
+        note: Callable[[int], None] = lambda number: None,
     ) -> None:
-        """tell_shims: gets each epoch that has become durable."""
+        """note: gets each epoch as it becomes durable. tell_shims: gets the newest of them a moment later."""
         self._files = files
         self._tell = tell
         self._tell_shims = tell_shims
+        self._note = note
         self._is_telling = False
         self._wishes: dict[str, Wish] = {}
         self._unwritten: dict[str, Wish] = {}
@@ -168,6 +173,7 @@ class EpochKeeper:
                 tasks.start_soon(put_wish, name, wish)
         if number is not None and not failures:
             self.durable = max(self.durable, number)
+            self._note(self.durable)
             if not self._is_telling and self._tasks is not None:
                 self._is_telling = True
                 self._tasks.start_soon(self._tell_soon)

@@ -101,7 +101,10 @@ async def test_promise_9_an_order_is_committed_then_its_epoch_and_wish_are_kept_
 async def test_shims_are_told_the_newest_of_several_epochs_once_and_after_whoever_ordered() -> None:
     """Each of them wakes up for it: a hundred would run before the answer to the order."""
     told, clock = Told(), StandingClock()
-    keeper = EpochKeeper(told, clock, lambda event: None, lambda number: told.order.append(f"shims {number}"))  # type: ignore[arg-type]
+    noted: list[int] = []
+    keeper = EpochKeeper(
+        told, clock, lambda event: None, lambda number: told.order.append(f"shims {number}"), noted.append  # type: ignore[arg-type]
+    )
     async with anyio.create_task_group() as tasks:
         keeper.begin(tasks)
         for number in (1, 2, 3):
@@ -109,6 +112,7 @@ async def test_shims_are_told_the_newest_of_several_epochs_once_and_after_whoeve
             assert written is not None
             await written.wait()
         assert told.heard() == ["epoch 1", "epoch 2", "epoch 3"]
+        assert noted == [1, 2, 3], "but for a shim that is to end its run"
         clock.later.set()
         await eventually(lambda: "shims 3" in told.order)
         assert told.heard() == ["shims 3"]

@@ -27,14 +27,17 @@ class Orders:
         self._protocol = protocol
         self._peers: dict[str, Peer] = {}
         self._linked = Linked()
+        self._epoch = 0
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
         self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
 
     def terminate(self, agent: str, incarnation: int) -> None:
+        self._tell_newest_epoch(agent)
         self._send(agent, {"op": "terminate", "incarnation": incarnation})
 
     def kill(self, agent: str, incarnation: int) -> None:
+        self._tell_newest_epoch(agent)
         self._send(agent, {"op": "kill", "incarnation": incarnation})
 
     def acknowledge(self, agent: str, seq: int) -> None:
@@ -81,6 +84,18 @@ class Orders:
 
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
+
+    def note_epoch(self, number: int) -> None:
+        """Take note of the newest epoch that is durable: a shim that is to end its run is told it first.
+
+        So it knows, from the same moment on, that a state directory in which this run is wanted is an old one.
+        """
+        self._epoch = number
+
+    def _tell_newest_epoch(self, agent: str) -> None:
+        hello = self._peer(agent).hello
+        if self._epoch and hello is not None and hello.knows_epochs:
+            self._send(agent, {"op": "epoch", "epoch": self._epoch})
 
     def tell_epoch(self, number: int) -> None:
         """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""

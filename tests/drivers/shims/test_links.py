@@ -72,6 +72,26 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         assert links.shims.shim_of("a") == hello.shim
 
 
+async def test_promise_9_a_shim_is_told_which_epoch_is_durable_before_it_ends_its_run(
+    short_tmp: Path, links: Links
+) -> None:
+    """Within the second in which all are told, too, an old state directory is known by the run that it wants back."""
+    async with FakeShim(short_tmp, "a", epoch=3, run=RUN) as shim, FakeShim(short_tmp, "old", run=RUN) as older:
+        await links.shims.connect("a")
+        await links.shims.connect("old")
+        links.shims.note_epoch(8)
+        for agent in ("a", "old"):
+            links.shims.terminate(agent, 7)
+            links.shims.kill(agent, 7)
+        await shim.was_told("kill")
+        await older.was_told("kill")
+
+    ending = [{"op": "terminate", "incarnation": 7}, {"op": "kill", "incarnation": 7}]
+    newest = {"op": "epoch", "epoch": 8}
+    assert shim.told[1:] == [newest, ending[0], newest, ending[1]]
+    assert older.told[1:] == ending, "a shim that knows no epochs would take it for nonsense"
+
+
 async def test_what_was_acknowledged_in_one_turn_is_told_in_one_packet(short_tmp: Path, links: Links) -> None:
     """An agent decides how many events there are; a packet for each once filled the link, and that ended the daemon."""
     async with FakeShim(short_tmp, run=RUN) as shim:
