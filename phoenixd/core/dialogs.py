@@ -18,6 +18,7 @@ SCREEN_DIALOGS = {
     "limit": "usage limit",
     "model": "model that was not found",
     "renderer": "offer of another renderer",
+    "auto-mode": "offer of its auto mode",
     "away": "its session has moved into the background, away from this terminal",
     "dialog": "dialog",
 }

@@ -20,10 +20,10 @@ Failure = Literal["limit", "overload", "login", "billing", "full", "request", "l
 cannot hold what was asked, in so many words. request: the request was refused; length: the answer was cut; either may
 be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
 
-Named = Literal["", "request", "service", "limit", "certificate", "other"]
+Named = Literal["", "request", "service", "limit", "certificate", "answer", "other"]
 """What the code or the fixed words of a failed turn name, beside its class; "": nothing that we know. request: what is
 wrong with the request, or which part of it. service: a service, or a way to it, that failed for a while. limit: a rate,
-or a quota of a time. certificate: one of TLS that nobody here trusts. other: a cause that its class is not for, such as
+or a quota of a time. certificate: one of TLS that nobody here trusts. answer: one that was given, and cut. other: a cause that its class is not for, such as
 a bill in place of a rate: then the class proves nothing."""
 
 PASSING = frozenset({408, 409, 425, 429})

@@ -14,6 +14,8 @@ from phoenixd.documents.failures import PARTS, SAID_LIMIT, codes_in, parameter_i
 
 OF_THE_CLI = "invalid_request"
 """Claude Code's word for a request in which it has recognised by itself what is wrong; it has another for the rest."""
+OF_AN_ANSWER = "max_output_tokens"
+"""Claude Code's word for an answer that was cut for good, by the output limit or at the end of the window."""
 SERVICE_KINDS = frozenset(
     {
         "server_overloaded", "internal_server_error", "response_stream_disconnected",
@@ -124,7 +126,9 @@ def named_in(
             return "request"
         case "overload":
             return _of_outage(kind, text, status)
-        case "full" | "billing":
+        case "full":
+            return "answer" if kind == OF_AN_ANSWER else ""
+        case "billing":
             return ""
         case _:
             speaks = INVALID.search(text) or ELSEWHERE.search(text) or MONEY.search(text) or says_full(text)

@@ -142,7 +142,7 @@ class ClaudeCode:
     def told_length(self, text: str) -> int:
         return utf16_units(text)
 
-    dismissible = ("renderer",)
+    dismissible = ("renderer", "auto-mode")
 
     def screen_says(self, screen: str) -> str:
         return claude.screen_says(screen)

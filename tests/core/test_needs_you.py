@@ -217,6 +217,7 @@ FOR_A_PERSON = (
     "in-use",
     "limit",
     "renderer",
+    "auto-mode",
     "away",
 )
 """How the names of captures begin that show a question."""

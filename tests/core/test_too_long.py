@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core.actions import Alert, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running, Starting, Stopping
-from phoenixd.core.events.evidence import AnswerCut
+from phoenixd.core.events.evidence import AnswerCut, UsageSeen
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.question.render import TITLE
@@ -333,6 +333,29 @@ def test_8_of_a_refusal_for_another_reason_it_says_nothing(said: dict[str, str])
     story.refused(**said)
     assert TOO_LONG not in (*story.called, *story.alerts())
     assert story.agent.dead_ends == 0
+
+
+CUT_AT_THE_END = {
+    "error": "max_output_tokens",
+    "last_assistant_message": "API Error: The model has reached its context window limit.",
+}
+
+
+@pytest.mark.parametrize("told", [0, 3], ids=["before its tokens are told", "after"])
+def test_an_answer_that_is_cut_at_the_windows_end_was_given_whichever_is_told_first(told: int) -> None:
+    """A fresh session may come further; what was refused as a prompt is refused again."""
+    story = begun()
+    for starts in (2, 3):
+        if told:
+            assert story.agent.session is not None
+            session = story.agent.session.session_id
+            story.tell(UsageSeen("a", story.run.incarnation, told, None, "transcript", story.wall, session))
+        story.refused(**CUT_AT_THE_END)
+        assert (story.starts, story.called) == (starts, [])
+        story.begins()
+    story.refused(**CUT_AT_THE_END)
+    story.wait(600)
+    assert (story.starts, story.called) == (3, [TOO_LONG])
 
 
 def test_a_cut_at_the_end_of_the_window_that_is_told_of_beside_it_ends_nothing() -> None:

@@ -64,6 +64,8 @@ class Room:
     keys: str = ""
     draws: bool = True
     """Whether its dialog stands on the screen while its request is held."""
+    is_offered_another: bool = False
+    """Whether it draws an offer after its first turn, which `keys` have phoenixd say no to."""
 
     @property
     def text(self) -> str:
@@ -71,7 +73,11 @@ class Room:
 
 
 ROOMS = (
-    Room("claude", (*AFAR, *THERE), flags=("--permission-mode", "default")),
+    Room(
+        "claude", (*AFAR, *THERE), flags=("--permission-mode", "default"),
+        keys='answers = [{ dialog = "dialog", asks = "offer of its auto mode", answer = "deny" }]',
+        is_offered_another=True,
+    ),
     Room("codex", THERE),
     Room("codex", AFAR, keys="hold_permissions = true", draws=False),
     Room("gemini", THERE),
@@ -142,6 +148,10 @@ def _room(room: Room, binary: Path, directory: Path, rounds: int, reads: float) 
             command = f"sleep {room.ways[number % len(room.ways)].takes}; touch file-{number}"
             stage.scenario.add(replace(cli.shell(command), match=f"deed {number}\\b"))
         stage.up(flags=room.flags, keys=room.keys)
+        if room.is_offered_another:
+            eventually_sync(
+                lambda: any("says no to it" in event["reason"] for event in stage.events()), PATIENCE, "it is dismissed"
+            )
         stage.until_idle()
         listener = Listener(stage.stage.runtime / "api.sock")
         seen: list[float] = []

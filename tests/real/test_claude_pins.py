@@ -28,6 +28,7 @@ OLDEST, NEWER = PINS["claude"]
 AGENT_VIEW = "CLAUDE_CODE_DISABLE_AGENT_VIEW"
 AWAY = "its session has moved into the background, away from this terminal"
 RENDERER = "offer of another renderer"
+AUTO_MODE = "offer of its auto mode"
 
 
 def made(root: Path, pin: str) -> Iterator[ClaudeStage]:
@@ -203,9 +204,15 @@ def test_a_home_that_an_older_one_used_is_asked_about_the_renderer_which_is_an_i
     assert [start["source"] for start in starts] == ["startup"]
 
 
-def test_where_the_operator_said_no_beforehand_the_offer_is_dismissed_and_nobody_called(newer: ClaudeStage) -> None:
-    used_by_the_older_one(newer)
-    newer.up(keys=f'answers = [{{ dialog = "dialog", asks = "{RENDERER}", answer = "deny" }}]')
+@pytest.mark.parametrize("offer", [RENDERER, AUTO_MODE])
+def test_where_the_operator_said_no_beforehand_the_offer_is_dismissed_and_nobody_called(
+    newer: ClaudeStage, offer: str
+) -> None:
+    if offer == RENDERER:
+        used_by_the_older_one(newer)
+    else:
+        newer.settings = {"permissions": {"allow": ["Bash(*)"], "defaultMode": "default"}}
+    newer.up(keys=f'answers = [{{ dialog = "dialog", asks = "{offer}", answer = "deny" }}]')
     newer.asked(r"docs/plan\.md")
 
     eventually_sync(lambda: any("says no to it" in event["reason"] for event in newer.events()), 60, "it is dismissed")

@@ -29,10 +29,11 @@ TEXT = "First the till is closed. Then the money is counted. Then the report is 
 GOAL = r"docs/plan\.md"
 OLDEST, NEWER = PINS["claude"]
 
-Outcome = Literal["went on", "told", "parked", "fresh", "whole", "unknowable"]
+Outcome = Literal["went on", "told", "parked", "fresh", "too long", "whole", "unknowable"]
 """went on: the CLI asked for the rest by itself, so that its last message is the last part alone, which is known. told:
 the agent was told to go on. parked: it waits as for a service that fails, and is told then. fresh: its session is given
-up. whole: the CLI asked again, and got the whole answer. unknowable: nothing tells of it without a seal."""
+up. too long: a person is called, for the CLI says the same of a first prompt that is refused. whole: the CLI asked
+again, and got the whole answer. unknowable: nothing tells of it without a seal."""
 
 FAULTS: dict[str, Step] = {
     "output limit once": Step(text=TEXT, stop="output_limit", match=GOAL),
@@ -55,7 +56,7 @@ CLAUDE: dict[str, Outcome] = {
 }
 CODEX: dict[str, Outcome] = {
     "output limit once": "told",
-    "window exceeded": "fresh",
+    "window exceeded": "too long",
     "filtered": "told",
     "socket cut in the stream": "told",
     "stream ends inside a block": "told",
@@ -141,6 +142,9 @@ def test_each_way_in_which_an_answer_is_cut_is_noticed_or_known_to_need_a_seal(
         case "fresh":
             row = stage.until("its session is given up", lambda row: (row["incarnation"], row["mode"]) == (2, "fresh"))
             assert row["restarts"] == 1
+        case "too long":
+            row = stage.until("a person is called", lambda row: [item["kind"] for item in row["items"]] == ["too long"])
+            assert (row["incarnation"], row["restarts"]) == (1, 0)
         case "whole":
             stage.until_idle()
             assert cuts(stage) == []

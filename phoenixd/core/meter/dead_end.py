@@ -46,13 +46,14 @@ MESSAGE = re.compile(r'"message": ?"([^"]+)"')
 
 @dataclass(frozen=True, slots=True)
 class Full:
-    """Why a context is known to be full. said: the same in few words."""
+    """Why a context is known to be full. said: the same in few words. answered: what it began with was answered."""
 
     why: str
     said: str
+    answered: bool = False
 
 
-CUT = Full("its context is full: an answer was cut at the end of the window", "an answer was cut at the window's end")
+CUT = Full("its context is full: an answer was cut at the end of the window", "an answer was cut at the window's end", True)
 
 
 def hear(agent: Agent, event: TurnFailed, seen: Seen, now: Moment) -> Decision:
@@ -86,7 +87,7 @@ def hear_cut(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decisio
 
 def _judge(agent: Agent, state: Running, full: Full, now: Moment) -> Decision:
     """Begin a fresh session while that can help; call a person where the next one would be as full."""
-    achieved = _achieved(agent)
+    achieved = _achieved(agent, full)
     row = min(MOST, agent.dead_ends + 1) if achieved == "calls" else agent.dead_ends
     readings: Readings = (("achieved", achieved), ("sessions in a row", row), ("prompt bytes", state.run.prompt_bytes))
     if achieved == "nothing" or (achieved == "calls" and row >= MOST):
@@ -94,10 +95,10 @@ def _judge(agent: Agent, state: Running, full: Full, now: Moment) -> Decision:
     return replace(_end(replace(agent, dead_ends=row), full.why, now), readings=readings)
 
 
-def _achieved(agent: Agent) -> Achieved:
-    """What was done in its session; tokens that were told are those of an answer."""
+def _achieved(agent: Agent, full: Full) -> Achieved:
+    """What was done in its session; tokens that were told are those of an answer, and so is what was cut."""
     known = agent.session.achieved if agent.session is not None else "turn"
-    return "calls" if known == "nothing" and parts.of(agent).tokens else known
+    return "calls" if known == "nothing" and (full.answered or parts.of(agent).tokens) else known
 
 
 def _end(agent: Agent, why: str, now: Moment) -> Decision:
@@ -147,7 +148,7 @@ def _full(agent: Agent, event: TurnFailed) -> Full | None:
     message = MESSAGE.search(words)
     said = (message[1] if message is not None else words)[:MAX_SAID]
     if event.failure == "full":
-        return Full(f"its context is full, as it was told ({said})", said)
+        return Full(f"its context is full, as it was told ({said})", said, event.named == "answer")
     share = read(parts.of(agent), agent.spec.context).share
     if event.failure in ("request", "length") and share is not None and share >= FULL:
         taken = f"{share:.1%} of the window"

@@ -22,6 +22,7 @@ Screen: TypeAlias = Literal[
     "settings",
     "login",
     "renderer",
+    "auto-mode",
     "away",
     "dialog",
     "idle",
@@ -29,7 +30,7 @@ Screen: TypeAlias = Literal[
     "unknown",
 ]
 """permission and question: asked within a turn. settings: the file given by --settings is refused. renderer: it offers
-to draw otherwise. away: a Left arrow moved the session into the CLI's own daemon, and what is typed here would begin
+to draw otherwise. auto-mode: it offers to decide about permissions itself, from now on. away: a Left arrow moved the session into the CLI's own daemon, and what is typed here would begin
 another one. dialog: something else than the prompt has the keyboard. Text is pasted on `idle` and `working` alone."""
 
 Signs: TypeAlias = tuple[tuple[Screen, str], ...]
@@ -37,6 +38,7 @@ Signs: TypeAlias = tuple[tuple[Screen, str], ...]
 _2_1: Signs = (
     ("away", r"\b(ctrl\+x to (delete|remove)|enter to (open|return) · space to reply)\b"),
     ("renderer", r"^ *Try the new fullscreen renderer\?"),
+    ("auto-mode", r"^ *Make auto mode your default permission mode\?"),
     ("trust", r"Quick safety check: Is this a project"),
     ("api-key", r"Detected a custom API key"),
     ("bypass-warning", r"running in Bypass Permissions mode"),
@@ -46,7 +48,7 @@ _2_1: Signs = (
     ("question", r"Enter to select · ↑/↓ to navigate"),
     ("permission", r"^ *(Do you want to|Would you like to) |^ *Exit plan mode\?$"),
     ("dialog", r"^ *❯ \d+\. |Esc to (cancel|go back)|Enter to confirm"),
-    # A list of choices without numbers and keys, as 2.1.330 offers its auto mode: Enter would take the first.
+    # A list of choices without numbers and keys, as 2.1.330 draws its offers: Enter would take the first.
     ("dialog", r"^ *❯ \S"),
     ("dialog", r"^/[a-z][\w:-]* {2,}|! for shell mode|Showing detailed transcript"),
 )

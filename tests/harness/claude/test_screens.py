@@ -27,7 +27,7 @@ def test_every_captured_screen_is_told(path: Path) -> None:
 def test_the_fixtures_cover_every_verdict() -> None:
     assert {path.stem.split("--")[0] for path in (*SCREENS, *NEWER)} == {
         "permission", "question", "trust", "api-key", "resume-picker", "bypass-warning", "settings", "login", "dialog",
-        "idle", "working", "unknown", "renderer", "away",
+        "idle", "working", "unknown", "renderer", "auto-mode", "away",
     }  # fmt: skip
 
 
