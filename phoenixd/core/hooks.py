@@ -23,8 +23,8 @@ be for a full context. other: by a word that none of our rules knows, or knows n
 Named = Literal["", "request", "service", "limit", "certificate", "answer", "other"]
 """What the code or the fixed words of a failed turn name, beside its class; "": nothing that we know. request: what is
 wrong with the request, or which part of it. service: a service, or a way to it, that failed for a while. limit: a rate,
-or a quota of a time. certificate: one of TLS that nobody here trusts. answer: one that was given, and cut. other: a cause that its class is not for, such as
-a bill in place of a rate: then the class proves nothing."""
+or a quota of a time. certificate: one of TLS that nobody here trusts. answer: one that was given, and cut. other: a
+cause that its class is not for, such as a bill in place of a rate: then the class proves nothing."""
 
 PASSING = frozenset({408, 409, 425, 429})
 """Statuses of HTTP by which a request is refused for a moment alone."""

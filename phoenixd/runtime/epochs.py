@@ -40,7 +40,11 @@ class EpochKeeper:
     """Called once for each saved turn, between the commit and the first action."""
 
     def __init__(
-        self, files: Epochs, clock: Clock, tell: Sink, tell_shims: Callable[[int], None] = lambda number: None,
+        self,
+        files: Epochs,
+        clock: Clock,
+        tell: Sink,
+        tell_shims: Callable[[int], None] = lambda number: None,
         note: Callable[[int], None] = lambda number: None,
     ) -> None:
         """note: gets each epoch as it becomes durable. tell_shims: gets the newest of them a moment later."""

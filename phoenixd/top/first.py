@@ -100,7 +100,9 @@ def draw(begun: Begun, chosen: str, socket: str, *, coloured: bool) -> None:
     size = os.get_terminal_size(2)
     host = os.uname().nodename.partition(".")[0]
     clock = Clock(time.monotonic(), time.time())
-    world = World(begun.model, Face(filter=chosen, socket=socket), clock, size.columns, size.lines, host, begun.asked_at)
+    world = World(
+        begun.model, Face(filter=chosen, socket=socket), clock, size.columns, size.lines, host, begun.asked_at
+    )
     styles = COLOURED if coloured else ATTRIBUTES
     lines = (
         "".join(f"\x1b[{styles[span.style]}m{span.text}\x1b[m" if styles.get(span.style) else span.text for span in one)

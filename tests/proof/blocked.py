@@ -74,7 +74,9 @@ class Room:
 
 ROOMS = (
     Room(
-        "claude", (*AFAR, *THERE), flags=("--permission-mode", "default"),
+        "claude",
+        (*AFAR, *THERE),
+        flags=("--permission-mode", "default"),
         keys='answers = [{ dialog = "dialog", asks = "offer of its auto mode", answer = "deny" }]',
         is_offered_another=True,
     ),

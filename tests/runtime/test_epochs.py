@@ -103,7 +103,11 @@ async def test_shims_are_told_the_newest_of_several_epochs_once_and_after_whoeve
     told, clock = Told(), StandingClock()
     noted: list[int] = []
     keeper = EpochKeeper(
-        told, clock, lambda event: None, lambda number: told.order.append(f"shims {number}"), noted.append  # type: ignore[arg-type]
+        told,
+        clock,
+        lambda event: None,
+        lambda number: told.order.append(f"shims {number}"),
+        noted.append,  # type: ignore[arg-type]
     )
     async with anyio.create_task_group() as tasks:
         keeper.begin(tasks)

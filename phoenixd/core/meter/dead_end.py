@@ -53,7 +53,9 @@ class Full:
     answered: bool = False
 
 
-CUT = Full("its context is full: an answer was cut at the end of the window", "an answer was cut at the window's end", True)
+CUT = Full(
+    "its context is full: an answer was cut at the end of the window", "an answer was cut at the window's end", True
+)
 
 
 def hear(agent: Agent, event: TurnFailed, seen: Seen, now: Moment) -> Decision:

@@ -30,8 +30,9 @@ Screen: TypeAlias = Literal[
     "unknown",
 ]
 """permission and question: asked within a turn. settings: the file given by --settings is refused. renderer: it offers
-to draw otherwise. auto-mode: it offers to decide about permissions itself, from now on. away: a Left arrow moved the session into the CLI's own daemon, and what is typed here would begin
-another one. dialog: something else than the prompt has the keyboard. Text is pasted on `idle` and `working` alone."""
+to draw otherwise. auto-mode: it offers to decide about permissions itself, from now on. away: a Left arrow moved the
+session into the CLI's own daemon, and what is typed here would begin another one. dialog: something else than the
+prompt has the keyboard. Text is pasted on `idle` and `working` alone."""
 
 Signs: TypeAlias = tuple[tuple[Screen, str], ...]
 
