@@ -12,6 +12,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from phoenixd import log_file
 from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, local_doctor, second_daemon, wire
 from phoenixd.ctl.grammar import Command
@@ -135,7 +136,7 @@ def start(command: Command) -> int:
         return refuse(exits.FAILED, why, then(terminal.remedy, "phoenixctl up"))
     try:
         make_private(directories.state)
-        log_path = directories.state / "phoenixd.log"
+        log_path = directories.state / log_file.NAME
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
@@ -293,7 +294,9 @@ def _environment(command: Command) -> dict[str, str]:
 
 def _tail(log_path: str, began: int) -> str:
     with open(log_path, "rb") as log:
-        log.seek(max(began, os.fstat(log.fileno()).st_size - LOG_TAIL))
+        size = os.fstat(log.fileno()).st_size
+        # A log that grew too large is begun anew.
+        log.seek(max(began if began <= size else 0, size - LOG_TAIL))
         return log.read(LOG_TAIL).decode("utf-8", "replace").rstrip()
 
 
