@@ -107,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _configuration(directories: Directories) -> Configuration:
-    configuration = load_configuration(directories.configuration, directories.state, os.environ)
+    configuration = load_configuration(directories.configuration, directories.state, os.environ, begins=True)
     check_socket_paths(directories.runtime, configuration.agents)
     return configuration
 
