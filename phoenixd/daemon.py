@@ -12,7 +12,7 @@ import structlog
 from anyio import to_thread
 from anyio.abc import TaskGroup
 
-from phoenixd import __version__, logs, runs, signals
+from phoenixd import __version__, log_file, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
@@ -84,11 +84,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     daemon_table = configuration.settings.daemon
-    logs.configure(given.log_level or daemon_table.log_level, daemon_table.log_format)
+    lines = logs.configure(given.log_level or daemon_table.log_level, daemon_table.log_format)
     try:
         with own(directories.state, directories.runtime, LOCK_PATIENCE, _patience_of_a_service()) as owned:
             if owned.waited:
                 configuration = _configuration(directories)
+            if (file := log_file.written_by_us(directories.state / log_file.NAME)) is not None:
+                lines.tend = file.tend
             _point_to_places(directories, given.config is not None)
             share_one_arena()
             give_back()
@@ -105,7 +107,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _configuration(directories: Directories) -> Configuration:
-    configuration = load_configuration(directories.configuration, directories.state, os.environ)
+    configuration = load_configuration(directories.configuration, directories.state, os.environ, begins=True)
     check_socket_paths(directories.runtime, configuration.agents)
     return configuration
 

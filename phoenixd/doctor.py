@@ -22,7 +22,14 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.seat.finding import as_shown, of, shown
 from phoenixd.core.spec import WriterKind
-from phoenixd.doctor_agents import cli_findings, hearing_findings, marker_findings, size_finding, writer_finding
+from phoenixd.doctor_agents import (
+    cli_findings,
+    hearing_findings,
+    marker_findings,
+    moved_finding,
+    size_finding,
+    writer_finding,
+)
 from phoenixd.doctor_alerts import named_findings
 from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
@@ -71,6 +78,8 @@ class Doctor:
     stopped, where it is there and does not answer; else None. under_systemd: whether the terminal server is a unit of
     its own. hidepid: how /proc hides other users' processes, None where it does not. agents_cgroup: below which the
     runs' cgroups lie, as /proc spells it. alerts: whether what they are told by can be reached; it may block.
+    moved_from: the directory that an agent's shim was begun with and that was moved since, and where it is now, or
+    None; it may block.
     """
 
     now: Callable[[], Moment]
@@ -89,6 +98,7 @@ class Doctor:
     hidepid: Callable[[], str | None] = hidden.hidepid
     agents_cgroup: str | None = None
     alerts: Callable[[], Sequence[Finding]] = tuple
+    moved_from: Callable[[str], tuple[str, str] | None] = lambda agent: None
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
     """None of those by which the daemon works: looks at a file system that hangs may hold them all for seconds."""
 
@@ -255,6 +265,8 @@ class Doctor:
         is_told = is_missing and agent.spec.brief.writer is WriterKind.AUTO
         findings += [named] if writer.level != "ok" and not is_told else []
         findings += hearing_findings(row(agent, self.now()), self.now())
+        if agent.run is not None and (moved := await self._aside(lambda: self.moved_from(look.agent.name))):
+            findings.append(moved_finding(name, *moved))
         findings += marker_findings(agent)
         if agent.run is not None and (pid := agent.run.pid) is not None:
             held = await self._aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))

@@ -10,6 +10,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from shlex import quote
 from typing import assert_never
 
 from phoenixd.api.finding import Finding
@@ -21,6 +22,7 @@ from phoenixd.core.spec import WriterKind
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import HARNESSES, Harness
+from phoenixd.remedies import Command
 
 SMALLEST = (60, 15)
 """Columns and lines below which a CLI's input line and dialogs can no longer be told apart."""
@@ -132,6 +134,13 @@ def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:
         detail = "whoever has no token gets four places for a second each, and gives way to the agent"
         title = f"{name}: {shown.strangers} requests at its hooks bore no token of its, and were turned away"
         yield Finding("warning", title, detail, "see who connects: ss -tnp src 127.0.0.1")
+
+
+def moved_finding(name: str, before: str, now: str) -> Finding:
+    """An agent that lives, and whose directories were moved from where it was begun."""
+    detail = f"{before} is {now} now: what it and its hook program write there comes to nobody, until its next start"
+    remedy = Command(f"ln -s {quote(now)} {quote(before)}")
+    return Finding("problem", f"{name}: it was begun with a directory that was moved", detail, remedy)
 
 
 def size_finding(name: str, size: tuple[int, int] | None) -> Finding | None:

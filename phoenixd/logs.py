@@ -38,10 +38,10 @@ def configure(
     redact: Callable[[str], str] = redact_shapes,
     stream: TextIO | None = None,
     environ: Mapping[str, str] = os.environ,
-) -> None:
+) -> Lines:
     """Set up structlog and the standard library's logging to write to `stream`, which is stderr by default.
 
-    auto: text on a terminal, else JSON. redact: applied to every text in every value.
+    auto: text on a terminal, else JSON. redact: applied to every text in every value. Returns where lines go.
     """
     stream = stream or sys.stderr
     as_text = form == "text" or (form == "auto" and stream.isatty())
@@ -68,6 +68,7 @@ def configure(
     for name in TALKATIVE:
         logging.getLogger(name).setLevel(max(threshold, logging.WARNING))
     logging.captureWarnings(True)
+    return lines
 
 
 def is_systemd_journal(stream: TextIO, environ: Mapping[str, str]) -> bool:
@@ -103,6 +104,8 @@ class Lines:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.dropped = 0
+        self.tend: Callable[[], None] | None = None
+        """Called after each line: has the file that the stream leads to kept small."""
 
     def msg(self, line: str) -> None:
         try:
@@ -110,6 +113,8 @@ class Lines:
             self._stream.flush()
         except (OSError, ValueError):
             self.dropped += 1
+        if self.tend is not None:
+            self.tend()
 
     debug = info = warning = error = critical = exception = log = msg
 

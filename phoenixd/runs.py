@@ -118,6 +118,27 @@ def shim(pid: int) -> Surrounding | None:
     return Surrounding(agent, _two_above(state), _two_above(run))
 
 
+def begun_elsewhere(pid: int, state: str | os.PathLike[str], runtime: str | os.PathLike[str]) -> tuple[str, str] | None:
+    """The directory that a shim was begun with, and that of its daemon, where it was moved in between; else None.
+
+    What the shim and its run write to the old place comes to nobody. A link at that place leads to the new one.
+    """
+    found = shim(pid)
+    if found is None:
+        return None
+    for then, now in ((found.state, state), (found.runtime, runtime)):
+        if then is not None and not _is_same(then, now):
+            return then, os.fspath(now)
+    return None
+
+
+def _is_same(path: str | os.PathLike[str], other: str | os.PathLike[str]) -> bool:
+    try:
+        return os.path.samefile(path, other)
+    except OSError:
+        return False
+
+
 def _ancestors() -> Iterator[int]:
     pid = os.getpid()
     for _ in range(DEPTH):

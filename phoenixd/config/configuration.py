@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
-from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer
+from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer, unread_places
 from phoenixd.config.places import shared_projects, shared_work
 from phoenixd.config.problems import Problem, declared_twice, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
@@ -68,13 +68,18 @@ class Configuration:
         return plain
 
 
-def load_configuration(place: Path | None, state: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read all layers; raises ConfigurationError that lists every error. Warnings stay in `problems`."""
+def load_configuration(
+    place: Path | None, state: Path, environ: Mapping[str, str], *, begins: bool = False
+) -> Configuration:
+    """Read all layers; raises ConfigurationError that lists every error. Warnings stay in `problems`.
+
+    begins: for a daemon at its start, which ends nobody whom it finds declared nowhere: it does without what cannot be
+    looked through, and doctor tells.
+    """
     configuration = read_configuration(place, state, environ)
-    if configuration.errors:
-        raise ConfigurationError(
-            "\n".join(map(str, configuration.errors)), "fix it, then look again with: phoenixctl config check"
-        )
+    errors = [error for error in configuration.errors if not (begins and error.is_unread)]
+    if errors:
+        raise ConfigurationError("\n".join(map(str, errors)), "fix it, then look again with: phoenixctl config check")
     return configuration
 
 
@@ -84,14 +89,19 @@ def read_configuration(place: Path | None, state: Path, environ: Mapping[str, st
     files = tuple(configuration_files(place, declarations))
     written = [read_layer(path) for path in files if path.parent != declarations]
     declared = [read_layer(path) for path in files if path.parent == declarations]
-    return assemble([*written, *environment_layers(environ), *declared], state)
+    unread = unread_places(place, declarations)
+    return assemble([*unread, *written, *environment_layers(environ), *declared], state)
 
 
 def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
     """Lay the layers over each other, lowest first, and judge the sum."""
     layers = [spell_out(layer) for layer in layers]
     stack = lay_all(layers)
-    problems = [Problem(layer.error, file=layer.file, line=layer.error_line) for layer in layers if layer.error]
+    problems = [
+        Problem(layer.error, file=layer.file, line=layer.error_line, is_unread=layer.is_unread)
+        for layer in layers
+        if layer.error
+    ]
     settings, found = _validate(stack)
     problems += [*found, *declared_twice(layers, state / "agents.d")]
     for name, table in settings.agent.items():

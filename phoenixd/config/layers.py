@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shlex
 import stat
 import tomllib
 from collections.abc import Iterable, Iterator, Mapping
@@ -41,6 +42,8 @@ class Layer:
     lines: Mapping[KeyPath, int] = field(default_factory=dict)
     error: str | None = None
     error_line: int | None = None
+    is_unread: bool = False
+    """Nobody knows what it declares: it is there, and cannot be looked through, or it is gone."""
 
 
 @dataclass(slots=True)
@@ -80,13 +83,49 @@ class Stack:
 def configuration_files(place: Path | None, declarations: Path) -> Iterator[Path]:
     """Every file that counts, lowest layer first. `place` is a directory, or the main file itself."""
     if place is not None:
-        directory = place if place.is_dir() else place.parent
-        main = directory / "phoenixd.toml" if place.is_dir() else place
-        if main.exists():
+        is_directory = os.path.isdir(place)
+        directory = place if is_directory else place.parent
+        main = directory / "phoenixd.toml" if is_directory else place
+        if os.path.exists(main):
             yield main
         yield from _drop_ins(directory / "conf.d")
         yield from _drop_ins(directory / "agents.d")
     yield from _drop_ins(declarations)
+
+
+def unread_places(place: Path | None, declarations: Path) -> Iterator[Layer]:
+    """A layer that is wrong for each place of which nobody knows what it declares: it is no empty one.
+
+    Whoever takes an unmounted or unreadable directory for one without files ends all agents that it declares.
+    """
+    if place is not None:
+        if not os.path.lexists(place):
+            why = f"it is gone, and nobody knows what it declares: bring it back, or mkdir -p {shlex.quote(str(place))}"
+            yield Layer(str(place), error=why, is_unread=True)
+            return
+        if os.path.isfile(place):
+            place = place.parent
+        else:
+            yield from _unread(place)
+            yield from _leading_nowhere(place / "phoenixd.toml")
+        yield from _unread(place / "conf.d")
+        yield from _unread(place / "agents.d")
+    yield from _unread(declarations)
+
+
+def _unread(directory: Path) -> Iterator[Layer]:
+    try:
+        os.listdir(directory)
+        os.stat(directory / ".")
+    except FileNotFoundError:
+        yield from _leading_nowhere(directory)
+    except OSError as error:
+        yield Layer(str(directory), error=f"cannot be read: {error.strerror or error}", is_unread=True)
+
+
+def _leading_nowhere(path: Path) -> Iterator[Layer]:
+    if os.path.islink(path) and not os.path.exists(path):
+        yield Layer(str(path), error="cannot be read: it is a link that leads nowhere", is_unread=True)
 
 
 def read_layer(path: Path) -> Layer:

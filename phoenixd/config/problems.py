@@ -31,6 +31,8 @@ class Problem:
     """It is right by itself, and another declaration stands against it."""
     is_twice: bool = False
     """It is declared by `add` as well, which wins."""
+    is_unread: bool = False
+    """It is about a place of which nobody knows what it declares."""
     together: str = ""
     """The message in words that are the same of each agent that it concerns."""
 

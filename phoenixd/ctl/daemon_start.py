@@ -12,11 +12,12 @@ import time
 from pathlib import Path
 from typing import Any
 
+from phoenixd import log_file
 from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, local_doctor, second_daemon, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
-from phoenixd.directories import Directories, are_named, find_directories, make_private
+from phoenixd.directories import Directories, are_named, find_directories, make_private, start_again
 from phoenixd.drivers.files.ownership import ending, examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.remedies import then
@@ -135,7 +136,7 @@ def start(command: Command) -> int:
         return refuse(exits.FAILED, why, then(terminal.remedy, "phoenixctl up"))
     try:
         make_private(directories.state)
-        log_path = directories.state / "phoenixd.log"
+        log_path = directories.state / log_file.NAME
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
         return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
@@ -153,8 +154,25 @@ def start(command: Command) -> int:
         env=_environment(command),
     )
     os.close(log)
-    checked = ["phoenixctl", "config", "check", *(["--config", given["config"]] if given.get("config") else [])]
-    return _await_answer(process, directories, os.fspath(log_path), began, shlex.join(checked))
+    code, said = _await_answer(process, directories, os.fspath(log_path), began)
+    if not said:
+        return code
+    if code == exits.CONFLICT:
+        return refuse(code, said, "ask that one, or choose other directories: --state-dir, --runtime-dir")
+    if code == exits.FAILED:
+        return refuse(code, said, _remedy_of_an_end(command, directories))
+    return refuse(code, said, "phoenixctl status")
+
+
+def _remedy_of_an_end(command: Command, directories: Directories) -> str:
+    """What helps where a daemon ended at once: of what is wrong with the configuration alone its check knows more."""
+    from phoenixd.config import read_configuration
+
+    given, environ = command.given, _environment(command)
+    if read_configuration(directories.configuration, directories.state, environ).errors:
+        named = ["--config", given["config"]] if given.get("config") else []
+        return shlex.join(["phoenixctl", "config", "check", *named])
+    return f"what it says, then: {start_again(os.environ, directories)}"
 
 
 def _await_end(directories: Directories) -> None:
@@ -254,9 +272,9 @@ def _differences(command: Command, wanted: Directories, answer: wire.Answer) -> 
 
 
 def _await_answer(
-    process: subprocess.Popen[bytes], directories: Directories, log_path: str, began: int, check: str
-) -> int:
-    """check: the command that looks at the configuration that was named."""
+    process: subprocess.Popen[bytes], directories: Directories, log_path: str, began: int
+) -> tuple[int, str]:
+    """The exit code, and what is to be said of a daemon that does not answer."""
     place = [_socket(directories)]
     deadline = time.monotonic() + START_TIMEOUT
     died = os.pidfd_open(process.pid)
@@ -264,17 +282,14 @@ def _await_answer(
         while time.monotonic() < deadline:
             if _answers(place):
                 process.returncode = 0  # It lives on without us: nobody here is to wait for it.
-                return 0
+                return 0, ""
             if _ends(died, LOOK_EVERY):
                 code = process.wait()
                 why = f"phoenixd ended at once, exit code {code}; it said:\n{_tail(log_path, began)}"
-                if code == exits.CONFLICT:
-                    return refuse(code, why, "ask that one, or choose other directories: --state-dir, --runtime-dir")
-                return refuse(exits.FAILED, why, check)
+                return (code if code == exits.CONFLICT else exits.FAILED), why
     finally:
         os.close(died)
-    why = f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}"
-    return refuse(exits.TIMED_OUT, why, "phoenixctl status")
+    return exits.TIMED_OUT, f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}"
 
 
 def _answers(places: list[bytes]) -> bool:
@@ -293,7 +308,9 @@ def _environment(command: Command) -> dict[str, str]:
 
 def _tail(log_path: str, began: int) -> str:
     with open(log_path, "rb") as log:
-        log.seek(max(began, os.fstat(log.fileno()).st_size - LOG_TAIL))
+        size = os.fstat(log.fileno()).st_size
+        # A log that grew too large is begun anew.
+        log.seek(max(began if began <= size else 0, size - LOG_TAIL))
         return log.read(LOG_TAIL).decode("utf-8", "replace").rstrip()
 
 

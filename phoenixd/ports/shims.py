@@ -120,6 +120,10 @@ class Starter(Protocol):
 
     async def shim_command(self, agent: str) -> ShimCommand: ...
 
+    async def begun_elsewhere(self, shim: ProcessIdentity) -> str | None:
+        """The directory of ours that a living shim was begun with, and from which it was moved since; else None."""
+        ...
+
     async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
         """Write the order while the decision is being saved, as far as that does no harm if it is not; never fails."""
         ...

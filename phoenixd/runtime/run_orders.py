@@ -5,6 +5,8 @@ from __future__ import annotations
 import errno
 from collections.abc import Callable
 
+import structlog
+
 from phoenixd.core.actions import Arm, CleanUp, Fence, Release, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Starting
@@ -22,6 +24,8 @@ from phoenixd.runtime.leftovers import cleaned_up
 
 SHIM_TIMEOUT = 10.0
 """Seconds in which a new pane's shim has to listen."""
+
+log = structlog.get_logger()
 
 
 class RunOrders:
@@ -75,8 +79,17 @@ class RunOrders:
         return False
 
     async def _ready_shim(self, agent: str) -> ShimHello:
-        """Return the living shim's hello, in a new pane if there is none."""
+        """Return the living shim's hello, in a new pane if there is none.
+
+        One whose directories were moved since it began would start a run that nobody hears: another takes its place.
+        """
         hello = await self._outside.shims.connect(agent)
+        if hello is not None and hello.run is None:
+            moved = await self._outside.starter.begun_elsewhere(hello.shim)
+            if moved is not None:
+                log.warning("shim_replaced", agent=agent, reason=f"it was begun with {moved}, which was moved since")
+                await self._part(agent, hello)
+                hello = None
         if hello is not None:
             self._hearing.watch_shim(hello)
             return hello
@@ -145,9 +158,13 @@ class RunOrders:
         if hello is None:
             await self._outside.terminal.close_pane(action.agent)
             return
-        self._hearing.let_go(action.agent)
-        self._outside.shims.quit(action.agent)
-        await self._outside.terminal.close_pane(action.agent)
+        await self._part(action.agent, hello)
+
+    async def _part(self, agent: str, hello: ShimHello) -> None:
+        """Let a shim go with its pane; returns when it is gone, or after a while."""
+        self._hearing.let_go(agent)
+        self._outside.shims.quit(agent)
+        await self._outside.terminal.close_pane(agent)
         clock = self._outside.clock
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
         # What begins next would be ordered of a shim that is about to leave.

@@ -44,6 +44,7 @@ class Declarations:
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
+    _made: Path | None = None
     _declaring: anyio.Lock = field(default_factory=anyio.Lock)
     """Held from the look at the declarations to the fleet's answer, so that each sees what the one before it did."""
 
@@ -169,8 +170,11 @@ class Declarations:
         return answers
 
     def _place(self) -> Path | None:
-        """The configuration, also one that was made since the daemon began."""
-        return self.directories.configuration or find_configuration(self.environ)
+        """The configuration, also one that was made since the daemon began; that one may be gone by now."""
+        if self.directories.configuration is not None:
+            return self.directories.configuration
+        self._made = find_configuration(self.environ) or self._made
+        return self._made
 
     async def _read(self) -> config.Configuration:
         place, state = self._place(), self.directories.state

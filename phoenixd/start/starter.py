@@ -14,7 +14,7 @@ from pathlib import Path
 import structlog
 from anyio import to_thread
 
-from phoenixd import __version__
+from phoenixd import __version__, runs
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
@@ -35,6 +35,7 @@ from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.files import Files
 from phoenixd.memory.publication import Publication
 from phoenixd.ports import Clock
+from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.start.ahead import Ahead
 from phoenixd.start.coexistence import Coexistence
@@ -49,6 +50,9 @@ from phoenixd.start.trust import seed_trust
 from phoenixd.start.variables import Variables
 
 log = structlog.get_logger("phoenixd.start")
+
+REMEMBERED = 1024
+"""Shims of which is known that their directories are ours."""
 
 
 class Starter:
@@ -94,11 +98,25 @@ class Starter:
         self._key = _token_key(files, directories.state / "token.key")
         self._trust_lock = threading.Lock()
         self._ahead: dict[str, Ahead] = {}
+        self._in_place: set[ProcessIdentity] = set()
         self.coexistence = Coexistence(agents, tell, files, variables.session_files)
 
     async def shim_command(self, agent: str) -> ShimCommand:
         """The command of a new shim, which stands there to be run. Raises LaunchFailed."""
         return await to_thread.run_sync(self._stand_for, agent)
+
+    async def begun_elsewhere(self, shim: ProcessIdentity) -> str | None:
+        """The directory of ours that a living shim was begun with, and from which it was moved since; else None."""
+        # A start takes milliseconds, and is spared a look at what was in its place before.
+        if shim in self._in_place:
+            return None
+        places = self._directories.state, self._directories.runtime
+        found = await to_thread.run_sync(runs.begun_elsewhere, shim.pid, *places)
+        if found is None:
+            if len(self._in_place) >= REMEMBERED:
+                self._in_place.clear()
+            self._in_place.add(shim)
+        return found[0] if found is not None else None
 
     def _stand_for(self, agent: str) -> ShimCommand:
         state, runtime = self._directories.agent_state(agent), self._directories.agent_runtime(agent)

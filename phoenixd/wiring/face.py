@@ -10,7 +10,7 @@ from functools import partial
 import anyio
 from anyio.abc import TaskGroup
 
-from phoenixd import __version__
+from phoenixd import __version__, runs
 from phoenixd.api.values import Facts
 from phoenixd.config import read_configuration
 from phoenixd.config.problems import Problem
@@ -108,6 +108,11 @@ def _doctor(ground: Ground, world: World, house: House) -> Doctor:
         found = await anyio.to_thread.run_sync(read_configuration, place, directories.state, os.environ)
         return found.problems
 
+    def moved_from(agent: str) -> tuple[str, str] | None:
+        shim = world.shims.shim_of(agent)
+        places = directories.state, directories.runtime
+        return runs.begun_elsewhere(shim.pid, *places) if shim is not None else None
+
     return Doctor(
         now=ground.clock.now,
         degraded=lambda: supervisor.degraded,
@@ -124,4 +129,5 @@ def _doctor(ground: Ground, world: World, house: House) -> Doctor:
         under_systemd=ground.manager.is_present,
         agents_cgroup=cgroups.agents_path if cgroups else None,
         alerts=lambda: tuple(alert_findings(ground.configuration.settings.alerts, os.environ)),
+        moved_from=moved_from,
     )

@@ -6,6 +6,7 @@ from phoenixd.api.server import LOOK_EVERY
 from phoenixd.core.seat.finding import is_other
 from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.processes import heap
+from phoenixd.jobs import cleared
 from phoenixd.memory import breakers, phase_limits
 from phoenixd.memory.phase_limits import PhaseLimits
 from phoenixd.runtime.rounds import Look
@@ -33,6 +34,12 @@ def periodic_looks(ground: Ground, world: World, house: House) -> tuple[Look, ..
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
         # The allocator gives back by itself only what lies above all that is used.
         Look("pages that nothing uses", heap.INTERVAL, _give_back),
+        # A worker is removed with its task, and what it left of itself is of use for a while.
+        Look(
+            "directories of workers",
+            cleared.INTERVAL,
+            lambda: cleared.clear(ground.directories, lambda: supervisor.fleet),
+        ),
         # The kernel tells of no unlinked socket (F-TMUX).
         Look("the terminal server's socket", LOOK_EVERY, world.terminal.keep_named),
     )

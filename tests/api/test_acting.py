@@ -214,6 +214,21 @@ async def test_undo_declares_again_what_was_removed(live: Live, daemon: FakeDaem
     assert agent.session.session_id == session.session_id
 
 
+async def test_undo_of_a_removal_that_it_cannot_take_back_does_not_say_that_there_was_none(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """As where a table was taken out of phoenixd.toml, which is the way to have it back."""
+    fleet(daemon)
+    await live.ask("DELETE", "/v1/agents/docs")
+    daemon.state = replace(daemon.state, undoable=())
+
+    answer = await live.ask("POST", "/v1/undo", {"select": "docs"})
+
+    assert (answer.exit, answer.json["remedy"]) == (4, "phoenixctl events docs --all")
+    assert answer.json["detail"].startswith("docs was removed by a change of the configuration or")
+    assert "none was removed" in (await live.ask("POST", "/v1/undo", {"select": "nobody"})).text
+
+
 @pytest.mark.parametrize("is_last", [True, False])
 async def test_undo_of_an_act_that_was_taken_back_says_by_whom(
     live: Live, daemon: FakeDaemon, *, is_last: bool

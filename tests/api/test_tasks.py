@@ -218,7 +218,7 @@ async def test_what_people_read_fits_and_ends_with_the_next_command(live: Live, 
     one = (await live.ask("GET", "/v1/tasks/t2", text=True)).text
 
     assert max(map(len, (listed + one).splitlines())) <= 80
-    assert "1 of 2 workers run, 1 task wait" in listed
+    assert "1 of 2 workers run, 1 task waits." in listed
     assert "t2 is waiting: t1 writes in /srv/shop" in one
     assert one.splitlines()[-1] == "end it: phoenixctl task cancel t2"
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -439,3 +440,60 @@ def test_f_ph_1_lengths_that_do_not_hold_are_refused_with_file_and_key(
 
     assert expected in told
     assert "phoenixd.toml" in told
+
+
+def _taken_away(path: Path) -> None:
+    path.rename(path.with_name("aside"))
+
+
+def _a_file(path: Path) -> None:
+    _taken_away(path)
+    path.write_text("")
+
+
+def _a_link_to_nowhere(path: Path) -> None:
+    _taken_away(path)
+    path.symlink_to(path.with_name("nowhere"))
+
+
+@pytest.mark.parametrize(
+    ("which", "spoil", "why"),
+    [
+        ("etc", _taken_away, "it is gone, and nobody knows what it declares"),
+        ("etc", _a_link_to_nowhere, "it is a link that leads nowhere"),
+        ("etc/agents.d", _a_file, "Not a directory"),
+        ("etc/agents.d", _a_link_to_nowhere, "it is a link that leads nowhere"),
+        ("etc/conf.d", _a_file, "Not a directory"),
+        ("etc/phoenixd.toml", _a_link_to_nowhere, "it is a link that leads nowhere"),
+        ("state/agents.d", _a_file, "Not a directory"),
+    ],
+)
+def test_what_cannot_be_looked_through_is_no_empty_configuration(
+    place: Path, state: Path, which: str, spoil: Callable[[Path], None], why: str
+) -> None:
+    """Else apply ends all agents of a directory whose disk is not mounted just now."""
+    for directory in (place / "conf.d", place / "agents.d", state / "agents.d"):
+        directory.mkdir(parents=True)
+    write(place / "phoenixd.toml", AGENT)
+    assert set(load_configuration(place, state, {}).agents) == {"a"}
+    spoil(place.parent / which)
+    with pytest.raises(ConfigurationError, match=why) as refused:
+        load_configuration(place, state, {})
+    assert refused.value.message.startswith(f"{place.parent / which}: ")
+    load_configuration(place, state, {}, begins=True)
+
+
+@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
+@pytest.mark.parametrize("mode", [0o000, 0o400, 0o300])
+def test_a_configuration_that_may_not_be_read_is_no_empty_one(place: Path, state: Path, mode: int) -> None:
+    write(place / "agents.d" / "a.toml", AGENT)
+    for directory in (place, place / "agents.d"):
+        directory.chmod(mode)
+        with pytest.raises(ConfigurationError, match="cannot be read: Permission denied"):
+            load_configuration(place, state, {})
+        directory.chmod(0o700)
+
+
+def test_no_directory_of_drop_ins_is_needed(place: Path, state: Path) -> None:
+    assert load_configuration(place, state, {}).agents == {}
+    assert load_configuration(None, state, {}).agents == {}

@@ -9,14 +9,18 @@ import json
 import os
 import shlex
 import signal
+import sqlite3
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
 
 from phoenixd.drivers.files.lock import is_ending
+from phoenixd.drivers.journal.rows import sealed
+from phoenixd.drivers.journal.tables import SCHEMA_KEY, SCHEMA_VERSION
 from tests.ctl.conftest import Ran, environment, run_ctl
 from tests.ctl.forked import run_forked
 from tests.slow_disk import slow_syncs
@@ -345,6 +349,23 @@ async def test_up_shows_what_a_daemon_that_cannot_start_has_said(place: Place, h
     assert "fish" in ran.err
     assert ran.err.endswith(f"do: phoenixctl config check --config {bad}\n")
     assert oct((place.state / "phoenixd.log").stat().st_mode & 0o777) == "0o600"
+
+
+async def test_up_sends_nobody_to_a_configuration_that_is_in_order(place: Place, home: Path) -> None:
+    """The journal of a newer version ends the daemon as a wrong configuration does; its own remedy is what helps."""
+    assert (await place.ctl("up")).code == 0
+    assert (await place.ctl("down", "--agents")).code == 0
+    with closing(sqlite3.connect(place.state / "journal.sqlite3")) as connection, connection:
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
+        newer = sealed("meta", SCHEMA_KEY, str(SCHEMA_VERSION + 1))
+        connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", newer)
+
+    ran = await place.ctl("up")
+
+    assert (ran.code, ran.out) == (1, "")
+    assert f"this version of phoenixd knows {SCHEMA_VERSION}\n  run the newer version" in ran.err
+    assert ran.err.splitlines()[-1].startswith("do: what it says, then: phoenixctl up")
+    assert (await place.ctl("config", "check")).code == 0
 
 
 async def test_config_check_names_file_and_key(place: Place, home: Path) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 from pathlib import Path
 
 import pytest
@@ -27,6 +28,42 @@ def test_a_configuration_directory_that_is_made_later_is_found_by_plan_and_apply
     assert (change["agent"], change["action"]) == ("late", "add")
     stage.ask("apply")
     assert stage.row("late")["state"] == "stopped"
+
+
+@pytest.mark.parametrize("is_made_later", [False, True])
+def test_a_configuration_directory_that_vanishes_ends_no_agent(
+    stage: Stage, short_tmp: Path, *, is_made_later: bool
+) -> None:
+    """Its disk is not mounted, say, and somebody applies, or sends a SIGHUP."""
+    place, aside = short_tmp / "config" / "phoenixd", short_tmp / "aside"
+    if is_made_later:
+        stage.up()
+    os.makedirs(place)
+    (place / "phoenixd.toml").write_text(AGENT.replace("autostart = false\n", ""))
+    if is_made_later:
+        stage.ask("apply")
+    else:
+        stage.up()
+    pid = stage.until_running("late", 1)["pid"]
+
+    place.rename(aside)
+
+    for verb in ("plan", "apply"):
+        refused = stage.ctl(verb)
+        assert refused.returncode != 0, refused
+        assert f"{place}: it is gone" in refused.stderr
+    assert stage.process is not None
+    stage.process.send_signal(signal.SIGHUP)
+    stage.until("the log tells of the refusal", lambda: "reload_refused" in stage.log_tail(5))
+    assert stage.row("late")["pid"] == pid
+    aside.rename(place)
+    (change,) = json.loads(stage.ask("plan", "--json"))["changes"]
+    assert change["action"] == "keep"
+    aside.mkdir()
+    place.rename(short_tmp / "old")
+    aside.rename(place)
+    stage.ask("apply")
+    eventually_sync(lambda: "late" not in stage.rows(), what="an empty directory is a configuration")
 
 
 def test_settings_of_the_daemons_own_wait_for_its_restart_and_plan_and_apply_say_so(

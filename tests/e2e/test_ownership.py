@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
@@ -159,3 +160,44 @@ def test_promise_9_recover_take_hands_living_shims_over_and_they_obey_nobody_els
         assert {pid for pid in pids.values() if Path(f"/proc/{pid}").exists()} == set(pids.values())
     finally:
         stage.process = heir.process
+
+
+REPORTS = """
+import os, subprocess, sys
+def report(event):
+    subprocess.run([os.environ["PHOENIX_HOOK"], event], input=b"{}", check=True, stdout=subprocess.DEVNULL)
+report("session-start")
+for line in sys.stdin:
+    report("prompt-submit")
+    report("stop")
+"""
+
+
+def test_promise_9_an_agent_of_a_moved_state_directory_is_heard_again_from_its_next_start_on(stage: Stage) -> None:
+    """The runtime directory lies in the state directory by default, and moves with it: shims know the old path."""
+    stage.runtime.rmdir()
+    stage.runtime = stage.state / "run"
+    argv = [sys.executable, "-c", REPORTS]
+    stage.declare("a", f'[agent.a]\nargv = {json.dumps(argv)}\ncwd = "/"\n')
+    stage.up()
+    pid = running(stage, "a")["a"]
+    assert stage.ctl("send", "a", "before").returncode == 0
+    old = stage.state
+    stage.kill()
+    stage.state = old.rename(stage.root / "moved")
+    stage.runtime = stage.state / "run"
+    stage.up()
+    assert running(stage, "a")["a"] == pid, "it lives on"
+    (found,) = [one for one in json.loads(stage.ctl("doctor", "--json").stdout)["findings"] if "moved" in one["title"]]
+    assert found["remedy"] == f"ln -s {stage.state} {old}"
+    subprocess.run(["sh", "-c", found["remedy"]], check=True)
+    assert "moved" not in stage.ctl("doctor", "--json").stdout
+    assert stage.ctl("send", "a", "over the link").returncode == 0
+    old.unlink()
+    stage.ask("restart", "a")
+    running(stage, "a", incarnation=2)
+    sent = stage.ctl("send", "a", "after")
+    assert sent.returncode == 0, sent
+    assert not old.exists()
+    assert len(incarnations(stage.root, "a")) == 1
+    assert "moved" not in stage.ctl("doctor", "--json").stdout

@@ -101,6 +101,9 @@ class SimulatedLauncher:
     async def shim_command(self, agent: str) -> ShimCommand:
         return ShimCommand(("shim", agent))
 
+    async def begun_elsewhere(self, shim: ProcessIdentity) -> str | None:
+        return None
+
     async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
         """No order: a program that was made and never begun would be one more of which the host knows."""
 

@@ -25,7 +25,7 @@ from phoenixd.core.mutes.orders import MUTES
 from phoenixd.core.mutes.state import standing
 from phoenixd.core.nearest import nearest
 from phoenixd.core.projection import Row, project
-from phoenixd.core.seat.finding import is_gone, meant
+from phoenixd.core.seat.finding import is_gone, meant, was_removed
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import age, hindrance, telling
@@ -138,6 +138,9 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
         return
     if is_gone(ask.service.fleet(), nobody):
         raise problems.gone(nobody)
+    if was_removed(ask.service.fleet(), nobody):
+        why = f"{nobody} was removed by a change of the configuration or over 7 days ago: undo cannot bring it back"
+        raise Problem("not_found", why, f"phoenixctl events {nobody} --all")
     close = nearest(nobody, known)
     why = f"there is no agent {nobody}, and none was removed within 7 days"
     if close is None:

@@ -19,7 +19,7 @@ def tasks(found: Sequence[Task], at_once: int, here: Page) -> str:
         return page([here.reaching("No tasks. Hand one to a worker: phoenixctl task run PROMPT")])
     running = sum(one.state in BUSY for one in found)
     waiting = sum(one.state == "waiting" for one in found)
-    lines = [f"{running} of {at_once} workers run, {_count(waiting, 'task')} wait.", ""]
+    lines = [f"{running} of {at_once} workers run, {_count(waiting, 'task')} wait{'s' if waiting == 1 else ''}.", ""]
     for one in found:
         lead = f"{here.sign(SIGNS[one.state])} {pad(one.id, ID_COLUMNS)} {pad(one.state, STATE_COLUMNS)} "
         age = f"{ago(max(0.0, here.now - one.since_wall)):>6}  "

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 LONGEST = 32
 NOTICE = "phoenixd: task "
 """How a line begins that tells an agent of the end of a task."""
-_RESERVED = re.compile(r".*-t[0-9]+")
+_RESERVED = re.compile(r".*-t([0-9]+)")
 
 
 def worker_name(base: str, number: int) -> str:
@@ -19,6 +20,12 @@ def worker_name(base: str, number: int) -> str:
 def is_reserved(name: str) -> bool:
     """Whether only a worker may have this name."""
     return _RESERVED.fullmatch(name) is not None
+
+
+def beyond(names: Iterable[str], keep: int) -> list[str]:
+    """The names of workers whose tasks are not the newest so many of them, the oldest first."""
+    numbered = sorted((int(found[1]), name) for name in names if (found := _RESERVED.fullmatch(name)) is not None)
+    return [name for _, name in numbered[: max(0, len(numbered) - keep)]]
 
 
 def is_notice(prompt: str) -> bool:

@@ -267,10 +267,20 @@ def _refuse_the_future(connection: sqlite3.Connection) -> None:
     remedy = "run the newer version of phoenixd again, or choose another --state-dir; nothing was changed"
     kept = kept_aside(path, SCHEMA_VERSION)
     if kept.exists():
+        aside = _free_name(path.with_name("newer-journal")).name
         remedy += (
             f". To go back to the journal of before, without what happened since: cd {shlex.quote(str(path.parent))}"
-            f" && mkdir newer-journal && mv {path.name}* newer-journal/ && cp -p newer-journal/{kept.name} {path.name}"
+            f" && mkdir {aside} && mv {path.name}* {aside}/ && cp -p {aside}/{kept.name} {path.name}"
         )
     raise ConfigurationError(
         f"the journal {path} has schema {version}, and this version of phoenixd knows {SCHEMA_VERSION}", remedy
     )
+
+
+def _free_name(wanted: Path) -> Path:
+    """A name that nothing bears: who goes back a second time keeps what was put aside the first time."""
+    number, found = 1, wanted
+    while os.path.lexists(found):
+        number += 1
+        found = wanted.with_name(f"{wanted.name}-{number}")
+    return found

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import os
 import re
 import secrets
 from collections.abc import Callable, Sequence
@@ -61,6 +62,8 @@ class TmuxTerminal(Keyboard):
         self._under_systemd = under_systemd
         self._panes = Panes(self._ask, shim_pid)
         self._is_ended = False
+        self._named: tuple[int, int, int] | None = None
+        """The socket at which somebody listened when it was looked at last: device, inode and time of its change."""
         self._sizes: dict[str, tuple[int, int, float]] = {}
 
     async def observe(self) -> bool:
@@ -225,15 +228,28 @@ class TmuxTerminal(Keyboard):
 
     async def keep_named(self) -> None:
         """Have the server make its socket anew, where somebody took it away and the connection to it still stands."""
-        if self._control is None or not self._control.is_open or self.server.socket.exists():
+        if self._control is None or not self._control.is_open:
             return
         try:
+            if self._is_named():
+                return
             answer = await self._control.run(("display-message", "-p", "#{pid}"), timeout=self._timeout)
             pid = int(answer[0]) if answer and answer[0].isdigit() else 0
             if have_socket_made(pid):
                 log.warning("terminal_socket_gone", socket=str(self.server.socket), remedy="the server makes it anew")
         except (OSError, TerminalFailed) as failure:
             log.warning("terminal_socket_not_made", reason=str(failure))
+
+    def _is_named(self) -> bool:
+        """Whether somebody listens at the socket's path. One that came back there may be dead: each is tried once."""
+        try:
+            found = os.stat(self.server.socket, follow_symlinks=False)
+        except OSError:
+            return False
+        seen = (found.st_dev, found.st_ino, found.st_ctime_ns)
+        if seen != self._named and self.server.listens():
+            self._named = seen
+        return seen == self._named
 
     async def end(self) -> None:
         """End the server with all its panes, for good; one that is systemd's is left to systemd."""

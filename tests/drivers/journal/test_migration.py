@@ -257,22 +257,26 @@ def test_an_agent_in_an_unknown_form_refuses_the_migration_and_nothing_is_change
 
 
 def test_a_newer_journal_is_refused_with_its_file_both_versions_and_a_way_back_that_can_be_typed(path: Path) -> None:
+    """Also by who goes back and forth more than once: nothing that was put aside is in the way, or lost."""
     newer, older = SCHEMA_VERSION + 1, SCHEMA_VERSION
     SqliteJournal(path).close()
-    shutil.copy2(path, path.with_name(f"journal.sqlite3.version-{older}"))
-    with closing(sqlite3.connect(path)) as connection, connection:
-        connection.execute(f"PRAGMA user_version = {newer}")
-        connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", "#schema", str(newer)))
+    for times in (1, 2, 3):
+        shutil.copy2(path, path.with_name(f"journal.sqlite3.version-{older}"))
+        with closing(sqlite3.connect(path)) as connection, connection:
+            connection.execute(f"PRAGMA user_version = {newer}")
+            connection.execute("REPLACE INTO meta VALUES (?, ?, ?)", sealed("meta", "#schema", str(newer)))
 
-    with pytest.raises(ConfigurationError) as refusal:
-        SqliteJournal(path)
+        with pytest.raises(ConfigurationError) as refusal:
+            SqliteJournal(path)
 
-    assert f"the journal {path} has schema {newer}, and this version of phoenixd knows {older}" == refusal.value.message
-    (way_back,) = re.findall(r": (cd .+)$", refusal.value.remedy)
-    subprocess.run(["sh", "-c", way_back], check=True)
-    with SqliteJournal(path) as journal:
-        assert_nothing_is_forgotten(journal.load())
-        assert journal.migrated is None
+        told = f"the journal {path} has schema {newer}, and this version of phoenixd knows {older}"
+        assert told == refusal.value.message
+        (way_back,) = re.findall(r": (cd .+)$", refusal.value.remedy)
+        subprocess.run(["sh", "-c", way_back], check=True)
+        with SqliteJournal(path) as journal:
+            assert_nothing_is_forgotten(journal.load())
+            assert journal.migrated is None
+        assert len(list(path.parent.glob("newer-journal*/journal.sqlite3"))) == times
 
 
 def test_a_journal_of_today_taken_back_to_version_1_is_migrated_to_the_same(tmp_path: Path) -> None:

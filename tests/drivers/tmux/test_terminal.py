@@ -531,6 +531,32 @@ async def test_a_socket_that_somebody_took_away_is_made_again_by_the_living_serv
         assert await terminal.server_pid() == before
 
 
+async def test_a_dead_socket_in_the_servers_place_is_noticed_and_replaced_by_the_living_server(short_tmp: Path) -> None:
+    """A directory that vanished came back, with the socket of before: its server had made another one meanwhile."""
+    async with a_terminal(short_tmp) as terminal:
+        before, place = await terminal.server_pid(), terminal.server.socket
+        await terminal.keep_named()
+        place.rename(short_tmp / "aside")
+        await terminal.keep_named()
+        await eventually(terminal.server.listens)
+        await terminal.keep_named()
+        (short_tmp / "aside").replace(place)
+        assert not terminal.server.listens()
+        await terminal.keep_named()
+        await eventually(terminal.server.listens)
+        assert await terminal.server_pid() == before
+
+
+async def test_a_socket_that_stays_is_not_asked_again_and_again(
+    short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.keep_named()
+        monkeypatch.setattr(type(terminal.server), "listens", lambda _self: pytest.fail("the server is woken"))
+        await terminal.keep_named()
+        monkeypatch.undo()
+
+
 def test_f_tmux_10_what_scrolls_out_of_a_pane_is_bounded() -> None:
     limits = [int(command[-1]) for command in settings() if "history-limit" in command]
 
