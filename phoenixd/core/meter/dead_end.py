@@ -89,7 +89,8 @@ def hear_cut(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decisio
 
 def _judge(agent: Agent, state: Running, full: Full, now: Moment) -> Decision:
     """Begin a fresh session while that can help; call a person where the next one would be as full."""
-    achieved = _achieved(agent, full)
+    achieved = _achieved(agent)
+    achieved = "calls" if achieved == "nothing" and full.answered else achieved
     row = min(MOST, agent.dead_ends + 1) if achieved == "calls" else agent.dead_ends
     readings: Readings = (("achieved", achieved), ("sessions in a row", row), ("prompt bytes", state.run.prompt_bytes))
     if achieved == "nothing" or (achieved == "calls" and row >= MOST):
@@ -97,10 +98,10 @@ def _judge(agent: Agent, state: Running, full: Full, now: Moment) -> Decision:
     return replace(_end(replace(agent, dead_ends=row), full.why, now), readings=readings)
 
 
-def _achieved(agent: Agent, full: Full) -> Achieved:
-    """What was done in its session; tokens that were told are those of an answer, and so is what was cut."""
+def _achieved(agent: Agent) -> Achieved:
+    """What was done in its session; tokens that were told are those of an answer."""
     known = agent.session.achieved if agent.session is not None else "turn"
-    return "calls" if known == "nothing" and (full.answered or parts.of(agent).tokens) else known
+    return "calls" if known == "nothing" and parts.of(agent).tokens else known
 
 
 def _end(agent: Agent, why: str, now: Moment) -> Decision:
