@@ -221,6 +221,15 @@ def rearmed(known: Resonance) -> Resonance:
     return replace(known, restoration=None, restored=(), lost="", misses=0, state="not_applicable")
 
 
+def elsewhere(known: Resonance) -> Resonance:
+    """What is known once the agent goes back to another session: codes and losses are those of the one that it leaves.
+
+    The one that it goes back to is told new codes at a turn's end. To ask it for those of another would find a loss
+    where there is none.
+    """
+    return replace(rearmed(known), planting=None, due="")
+
+
 def _is_given_up(known: Resonance) -> bool:
     return bool(known.lost) and known.restoration is not None and known.restoration.step is Step.ESCALATE
 
