@@ -23,7 +23,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
-from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered
+from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, ShimLost
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Step as Found
@@ -809,6 +809,24 @@ def test_a_successor_of_the_last_try_that_cannot_be_ended_rolls_back() -> None:
     story.wait(301)
     assert story.step.value == "rollback"
     assert denied(story) == []
+    story.wait(301)
+    assert "handoff" in story.alerts()
+
+
+@pytest.mark.parametrize("step", ["spawn", "await_ack"])
+def test_f_ho_9_a_successor_that_is_being_ended_and_cannot_be_is_waited_for_no_longer_than_one_that_is_silent(
+    step: str,
+) -> None:
+    """Its shim is lost, and what is left of its run is never known gone."""
+    story = at(step)
+    story.tell(ShimLost("o-g2", run_of(story).incarnation))
+    assert isinstance(story.fleet.agents["o-g2"].state, Stopping)
+    assert story.step.value == step
+    story.wait(301)
+    assert (story.step.value, story.handoff.made) == ("spawn", False)
+    story.wait(301)
+    assert story.step.value == "rollback"
+    assert story.of(Deliver)[-1].message_id.endswith("-off"), "the predecessor goes on meanwhile"
     story.wait(301)
     assert "handoff" in story.alerts()
 
