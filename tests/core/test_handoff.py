@@ -401,6 +401,43 @@ def test_the_predecessors_death_before_the_fence_leads_on_from_files_and_it_is_n
     assert list(story.fleet.agents) == ["o-g2"]
 
 
+@pytest.mark.parametrize("step", ["drain", "spawn", "await_ack"])
+def test_f_ho_18_a_predecessor_that_ends_with_0_leaves_its_successor_one_that_is_to_run(step: str) -> None:
+    """Of an agent without a handoff that end means that it stays down."""
+    story = at(step)
+    story.pass_over(60)
+    story.exits("o", 0)
+    assert isinstance(story.fleet.agents["o"].state, Stopped)
+    if step != "await_ack":
+        story.started_of("o-g2")
+    assert story.ack() is None
+    assert (story.step, story.agent.name) == (Step.DONE, "o-g2")
+    assert story.agent.desired is Desired.RUNNING
+    story.exits("o-g2", None, 9)
+    story.respawned()
+    assert story.of(Spawn)[-1].agent == "o-g2"
+
+
+def test_a_predecessor_that_ended_with_0_goes_on_where_its_handoff_comes_to_nothing() -> None:
+    story = at("await_ack")
+    story.pass_over(60)
+    story.exits("o", 0)
+    for _ in range(2):
+        story.exits("o-g2", 1)
+    assert story.step is Step.ROLLED_BACK
+    assert isinstance(story.fleet.agents["o"].state, Starting)
+
+
+def test_promise_3_a_predecessor_that_was_to_stop_after_its_run_is_wanted_no_more() -> None:
+    story = HandoffStory()
+    story.works()
+    story.tell(StopRequested("o", after_iteration=True))
+    story.begins()
+    story.pass_over(60)
+    story.exits("o", 0)
+    assert story.agent.desired is Desired.STOPPED
+
+
 @pytest.mark.parametrize("step", ["spawn", "await_ack"])
 def test_the_successors_death_before_its_ack_uses_one_try(step: str) -> None:
     story = at(step)
