@@ -99,7 +99,7 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
     facts = _ended(handoff)
     if agent is not None:
-        if handoff.step is states.Step.DONE and handoff.lingers:
+        if handoff.is_over and handoff.lingers:
             agent = replace(agent, alerts=tuple(one for one in agent.alerts if one.kind != ALERT))
         decision = Decision(agent, actions, reason, _readings(handoff), facts=facts, weight="story")
         found = put(found, decision, now)
