@@ -11,9 +11,10 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Deliver, InterruptTurn, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopping
+from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
-from phoenixd.core.events.fleet import EpochBegun, Rebooted
+from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -436,6 +437,29 @@ def test_promise_3_a_predecessor_that_was_to_stop_after_its_run_is_wanted_no_mor
     story.pass_over(60)
     story.exits("o", 0)
     assert story.agent.desired is Desired.STOPPED
+
+
+@pytest.mark.parametrize("wish", [Wish("stopped", 21), None], ids=["stopped", "not known"])
+@pytest.mark.parametrize("step", ["freeze", "drain", "update", "snapshot"])
+def test_promise_9_an_old_journals_handoff_starts_nothing_of_a_seat_that_is_not_to_run(
+    step: str, wish: Wish | None
+) -> None:
+    """The journal was saved in the handoff. Since then the seat was stopped, or nobody knows whether it is to run."""
+    story = at(step)
+    run = run_of(story, "o")
+    last = SeenRun(run.incarnation + 3, "another", boot_id="boot")
+    trace = Trace("o", wish, "idle", None, last, last.incarnation)
+    story.decisions.clear()
+    story.tell(JournalBehind("it was put back", World("boot", 10, 25, (trace,)), (orchestrator(),)))
+    story.tell(EpochBegun(26))
+    story.files = "well"
+    story.wait(3600)
+
+    assert story.step is Step.ROLLED_BACK
+    assert (list(story.fleet.agents), story.agent.desired) == (["o"], Desired.STOPPED)
+    assert isinstance(story.agent.state, Stopped)
+    assert story.of(Spawn) == []
+    assert "handoff" not in story.alerts(), "nothing of it failed"
 
 
 @pytest.mark.parametrize("step", ["spawn", "await_ack"])
