@@ -41,6 +41,7 @@ from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
 from phoenixd.core.question.reply import is_reachable
+from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.taking import take
@@ -66,6 +67,9 @@ def _returned(agent: Agent, now: Moment) -> tuple[Agent, Agent]:
     if agent.returns_to is None:
         return agent, agent
     back = replace(agent, session=agent.returns_to, returns_to=None)
+    is_another = agent.session is None or agent.session.session_id != agent.returns_to.session_id
+    if is_another and agent.resonance is not None:
+        back = replace(back, resonance=restoring.elsewhere(agent.resonance))
     return back, replace(back, session=replace(agent.returns_to, active_wall=now.wall))
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import LostJobs
-from phoenixd.core.agent.run import Deaf, Disproved
+from phoenixd.core.agent.run import Deaf, Disproved, LastExit
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.alert_kinds import cures
@@ -39,6 +39,14 @@ def of_run(agent: Agent = WORKS, **changes: Any) -> Agent:
     return replace(agent, state=replace(agent.state, run=replace(agent.state.run, **changes)))
 
 
+def ended(incarnation: int, at: float, *, again: bool = False) -> Agent:
+    """Its newest end was that of this run. again: the next one works."""
+    end = LastExit(incarnation, None, 9, "exit", 60.0, at)
+    return replace(
+        of_run(incarnation=incarnation + 1) if again else RESTS, last_exit=end, incarnation=incarnation + again
+    )
+
+
 RESTS = replace(WORKS, state=Stopped())
 """Down, and wanted all the same: its next start is due."""
 GIVEN_UP = replace(WORKS, state=Quarantined("crashes"))
@@ -53,6 +61,11 @@ CASES: list[tuple[Cure, Agent, int, bool]] = [
     (cures.is_taken_up, GIVEN_UP, 1, False), (cures.is_taken_up, WORKS, 1, True),
     (cures.is_another_run, WORKS, 1, False), (cures.is_another_run, WORKS, 2, True),
     (cures.is_another_run, RESTS, 1, True),
+    (cures.has_run_its_course, WORKS, 1, False), (cures.has_run_its_course, WORKS, 2, True),
+    (cures.has_run_its_course, ended(1, at=6.0), 1, True), (cures.has_run_its_course, ended(1, at=5.0), 1, False),
+    (cures.has_run_its_course, ended(1, at=5.0, again=True), 1, False),
+    (cures.has_run_its_course, ended(2, at=5.0), 1, True),
+    (cures.has_run_its_course, down(ended(1, at=5.0)), 1, True),
     (cures.has_no_ports, PORTS, 1, False), (cures.has_no_ports, WORKS, 1, True),
     # A prompt that came after all; else a later run that works, or nobody who wants one.
     (cures.was_told, of_run(prompt_seen=False), 1, False), (cures.was_told, of_run(prompt_seen=True), 1, True),

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import Arm, Deliver, Spawn
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import Running, Stopped, Stopping
+from phoenixd.core.agent.state import Desired, Running, Stopped, Stopping
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.handoffs import PapersFailed
 from phoenixd.core.events.orders import StopRequested
@@ -217,6 +218,7 @@ def test_a_lost_predecessors_last_end_is_the_reason_and_without_one_that_it_does
     story.begins()
     down = Story(spec(restart=RestartRules(policy=RestartPolicy.NEVER))).lives(20, 3).agent
     assert down.last_exit is not None
+    down = replace(down, desired=Desired.RUNNING)
     for old, how in ((down, down.last_exit.text), (None, "it does not run")):
         move = predecessor_lost(story.handoff, old, None, story.now)
         assert move is not None

@@ -11,9 +11,10 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Deliver, InterruptTurn, Spawn, UpdatePapers, WritePackage
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopping
+from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
-from phoenixd.core.events.fleet import EpochBegun, Rebooted
+from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -23,7 +24,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
-from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, StartFailed
+from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, ShimLost, StartFailed
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Step as Found
@@ -410,6 +411,66 @@ def test_the_predecessors_death_before_the_fence_leads_on_from_files_and_it_is_n
     assert story.ack() is None
     assert story.step is Step.DONE
     assert list(story.fleet.agents) == ["o-g2"]
+
+
+@pytest.mark.parametrize("step", ["drain", "spawn", "await_ack"])
+def test_f_ho_18_a_predecessor_that_ends_with_0_leaves_its_successor_one_that_is_to_run(step: str) -> None:
+    """Of an agent without a handoff that end means that it stays down."""
+    story = at(step)
+    story.pass_over(60)
+    story.exits("o", 0)
+    assert isinstance(story.fleet.agents["o"].state, Stopped)
+    if step != "await_ack":
+        story.started_of("o-g2")
+    assert story.ack() is None
+    assert (story.step, story.agent.name) == (Step.DONE, "o-g2")
+    assert story.agent.desired is Desired.RUNNING
+    story.exits("o-g2", None, 9)
+    story.respawned()
+    assert story.of(Spawn)[-1].agent == "o-g2"
+
+
+def test_a_predecessor_that_ended_with_0_goes_on_where_its_handoff_comes_to_nothing() -> None:
+    story = at("await_ack")
+    story.pass_over(60)
+    story.exits("o", 0)
+    for _ in range(2):
+        story.exits("o-g2", 1)
+    assert story.step is Step.ROLLED_BACK
+    assert isinstance(story.fleet.agents["o"].state, Starting)
+
+
+def test_promise_3_a_predecessor_that_was_to_stop_after_its_run_is_wanted_no_more() -> None:
+    story = HandoffStory()
+    story.works()
+    story.tell(StopRequested("o", after_iteration=True))
+    story.begins()
+    story.pass_over(60)
+    story.exits("o", 0)
+    assert story.agent.desired is Desired.STOPPED
+
+
+@pytest.mark.parametrize("wish", [Wish("stopped", 21), None], ids=["stopped", "not known"])
+@pytest.mark.parametrize("step", ["freeze", "drain", "update", "snapshot"])
+def test_promise_9_an_old_journals_handoff_starts_nothing_of_a_seat_that_is_not_to_run(
+    step: str, wish: Wish | None
+) -> None:
+    """The journal was saved in the handoff. Since then the seat was stopped, or nobody knows whether it is to run."""
+    story = at(step)
+    run = run_of(story, "o")
+    last = SeenRun(run.incarnation + 3, "another", boot_id="boot")
+    trace = Trace("o", wish, "idle", None, last, last.incarnation)
+    story.decisions.clear()
+    story.tell(JournalBehind("it was put back", World("boot", 10, 25, (trace,)), (orchestrator(),)))
+    story.tell(EpochBegun(26))
+    story.files = "well"
+    story.wait(3600)
+
+    assert story.step is Step.ROLLED_BACK
+    assert (list(story.fleet.agents), story.agent.desired) == (["o"], Desired.STOPPED)
+    assert isinstance(story.agent.state, Stopped)
+    assert story.of(Spawn) == []
+    assert "handoff" not in story.alerts(), "nothing of it failed"
 
 
 @pytest.mark.parametrize("step", ["spawn", "await_ack"])
@@ -820,6 +881,24 @@ def test_a_successor_of_the_last_try_that_cannot_be_ended_rolls_back() -> None:
     story.wait(301)
     assert story.step.value == "rollback"
     assert denied(story) == []
+    story.wait(301)
+    assert "handoff" in story.alerts()
+
+
+@pytest.mark.parametrize("step", ["spawn", "await_ack"])
+def test_f_ho_9_a_successor_that_is_being_ended_and_cannot_be_is_waited_for_no_longer_than_one_that_is_silent(
+    step: str,
+) -> None:
+    """Its shim is lost, and what is left of its run is never known gone."""
+    story = at(step)
+    story.tell(ShimLost("o-g2", run_of(story).incarnation))
+    assert isinstance(story.fleet.agents["o-g2"].state, Stopping)
+    assert story.step.value == step
+    story.wait(301)
+    assert (story.step.value, story.handoff.made) == ("spawn", False)
+    story.wait(301)
+    assert story.step.value == "rollback"
+    assert story.of(Deliver)[-1].message_id.endswith("-off"), "the predecessor goes on meanwhile"
     story.wait(301)
     assert "handoff" in story.alerts()
 

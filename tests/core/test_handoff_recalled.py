@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.actions import Deliver, Reassure
+from phoenixd.core.actions import Alert, Deliver, Reassure
 from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.orders import RollbackRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import Delivered, NotDelivered
@@ -165,3 +165,42 @@ def test_e80_the_alert_of_a_rollback_is_over_when_the_next_handoff_begins() -> N
     assert [one.kind for one in story.of(Reassure)] == ["handoff"]
     (row,) = project(story.fleet, story.now)
     assert (row.group, row.step) == ("healing", "handoff: freeze")
+
+
+def lingering(story: HandoffStory) -> HandoffStory:
+    """It is being rolled back, and its successor cannot be ended."""
+    story.wait(301)
+    assert story.step is Step.ROLLBACK
+    (alert,) = story.agent.alerts
+    assert "cannot be ended" in alert.text
+    return story
+
+
+def test_f_ho_9_the_alert_that_a_successor_cannot_be_ended_is_over_once_it_is_gone() -> None:
+    story = HandoffStory().awaiting()
+    story.tell(RollbackRequested("o"))
+    lingering(story).exits("o-g2", None, 9)
+    assert story.step is Step.ROLLED_BACK
+    assert story.agent.alerts == ()
+    assert [one.kind for one in story.of(Reassure)] == ["lingering", "handoff"]
+
+
+def test_f_ho_9_that_a_handoff_came_to_nothing_is_told_though_its_successor_could_not_be_ended() -> None:
+    story = HandoffStory().awaiting()
+    story.wait(602)
+    lingering(story).exits("o-g2", None, 9)
+    (alert,) = story.agent.alerts
+    assert "was rolled back" in alert.text
+    assert [one.text for one in story.of(Alert) if one.kind == "handoff"][-1] == alert.text
+
+
+def test_e80_the_alert_of_a_rollback_stands_where_the_predecessor_was_down_and_is_started_again() -> None:
+    story = HandoffStory().awaiting()
+    story.exits("o", None, 9)
+    for _ in range(2):
+        story.exits("o-g2", 1)
+    assert story.step is Step.ROLLED_BACK
+    back_up(story)
+    assert [one.kind for one in story.agent.alerts] == ["handoff"], "the run that goes on has not ended"
+    story.exits("o", None, 9)
+    assert story.agent.alerts == ()

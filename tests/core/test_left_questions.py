@@ -19,6 +19,7 @@ from phoenixd.core.question import leftover
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.state import StateDocument
 from phoenixd.memory.brief.composition import first_words
+from tests.core.handing import HandoffStory
 from tests.core.story import Story, claude
 
 ASKED = {"questions": [{"question": "Which database?", "options": [{"label": "SQLite"}, {"label": "Postgres"}]}]}
@@ -70,7 +71,7 @@ def words(story: Story) -> str:
 
 
 def say(story: Story, *answer: str) -> str | None:
-    refusal = story.tell(AnswerRequested("a", number(story), words=answer))
+    refusal = story.tell(AnswerRequested(story.agent.name, number(story), words=answer))
     return refusal.message if refusal else None
 
 
@@ -320,3 +321,31 @@ def test_p14_an_answer_that_was_typed_while_the_daemon_died_is_known_by_the_agen
     story.hook("prompt-submit", text=order.text)
 
     assert story.agent.items == (), "it is not told a second time"
+
+
+@pytest.mark.parametrize("is_answered", [True, False])
+def test_p14_an_answer_that_waits_for_a_predecessor_which_is_not_started_again_goes_to_its_successor(
+    is_answered: bool,
+) -> None:
+    story = HandoffStory()
+    story.works()
+    asks(story)
+    assert story.begins() is None
+    story.pass_over(400)
+    story.exits("o", None, 9)
+    if is_answered:
+        assert say(story, "1") is None
+    story.started_of("o-g2")
+    assert story.ack() is None
+    assert story.agent.name == "o-g2"
+
+    told = [one for one in story.of(Deliver) if one.agent == "o-g2"]
+    if not is_answered:
+        assert told == [], "that it was asked stands in the package"
+        return
+    (text,) = told
+    assert text.text == f"{leftover.ASKED}Which database? The answer is: SQLite"
+    story.hook_of("o-g2", "prompt-submit", text=text.text)
+    story.tell(Delivered("o-g2", text.incarnation, text.message_id, "prompt"))
+    assert (story.handoff.letters, story.handoff.posted) == ((), None)
+    assert story.agent.last_prompt is None, "it is no task in hand"

@@ -10,10 +10,16 @@ import pytest
 from phoenixd.core import armed
 from phoenixd.core.actions import Alert, Arm, Deliver, Disarm, MeasureWork, PlantCodes, Spawn
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import Running, Stopped
+from phoenixd.core.agent.state import Running, Starting, Stopped
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision, Seen
-from phoenixd.core.events.orders import AgentDeclared, HandoffRequested, RollbackRequested
+from phoenixd.core.events.orders import (
+    AgentDeclared,
+    HandoffRequested,
+    RestartRequested,
+    RollbackRequested,
+    UndoRequested,
+)
 from phoenixd.core.events.resonance import CheckRequested, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed
 from phoenixd.core.events.runs import Delivered, RunAdopted
 from phoenixd.core.hooks import SessionStarted
@@ -162,6 +168,69 @@ def test_r18_x19_a_resumed_session_is_asked_at_boot_for_what_it_has_and_a_fresh_
     assert len(told.plantings) == 2
     assert told.plantings[1].marker != told.plantings[0].marker
     assert (told.known.state, told.known.due) == ("unverifiable", "")
+
+
+def in_two_sessions(**rules: Any) -> tuple[ResonanceStory, Planting]:
+    """An agent that a fresh start led away from its session, and what that one was told."""
+    told = story(**rules)
+    told.turn()
+    first = told.plantings[-1]
+    told.tell(RestartRequested("a", fresh=True, act="1"))
+    told.exited(signal=15)
+    return told.begins(), first
+
+
+def goes_back(told: ResonanceStory, memory: Planting) -> None:
+    assert told.tell(UndoRequested("a", "1")) is None
+    told.exited(signal=15)
+    told.up()
+    assert told.run.mode is Mode.RESUME
+    told.memory = memory
+
+
+def test_r43_x19_a_session_that_an_undo_gives_back_is_not_asked_for_the_codes_of_the_one_it_leaves() -> None:
+    told, first = in_two_sessions()
+    second = told.plantings[-1]
+    goes_back(told, first)
+
+    assert "take the place of" in until_asked(told), "it is told new ones at a turn's end"
+    assert told.plantings[-1] not in (first, second)
+    for _ in range(3):
+        until_asked(told)
+    assert set(told.verdicts) == {"intact"}
+    assert told.steps == []
+    assert "marker lost" not in told.alerts()
+
+
+def test_r38_what_the_session_lost_that_an_undo_leaves_is_not_lost_in_the_one_that_it_gives_back() -> None:
+    told, first = in_two_sessions(restore=False)
+    told.memory = None
+    until_asked(told)
+    until_asked(told)
+    assert told.known.lost
+    goes_back(told, first)
+
+    assert told.known.lost == ""
+    until_asked(told)
+    until_asked(told)
+    assert told.known.state == "intact"
+
+
+def test_no_fresh_start_is_taken_back_while_a_restoration_begins_its_session() -> None:
+    told, _ = in_two_sessions()
+    told.memory = None
+    until_asked(told)
+    until_asked(told)
+    told.exited(signal=15)
+    assert isinstance(told.state, Starting)
+    assert told.known.is_restoring
+
+    refused = told.tell(UndoRequested("a", "1"))
+    assert refused is not None
+    assert "is being restored" in refused.message
+    told.up()
+    told.turn()
+    assert told.steps[-1] == 6
 
 
 def test_r33_work_that_is_flagged_as_key_is_preceded_by_a_check() -> None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.actions import PlantCodes, ReadSeed, Spawn, Terminate
-from phoenixd.core.agent.state import Quarantined, Running, Stopped
+from phoenixd.core.agent.state import Quarantined, Running, Starting, Stopped
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, RestartRequested, StopRequested
 from phoenixd.core.events.resonance import CodesPlanted, RestorationRequested, SeedRead
@@ -17,7 +17,7 @@ from phoenixd.core.hooks import SessionStarted
 from phoenixd.core.projection import row
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step
-from phoenixd.core.spec import Kind, ResonanceRules, ResumeRules
+from phoenixd.core.spec import Kind, LimitRules, ResonanceRules, ResumeRules
 from phoenixd.core.treatment.outcome import TURNS
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
@@ -396,6 +396,24 @@ def test_a_limit_in_the_new_session_is_waited_out_before_its_codes_are_given_up(
     assert (told.known.lost, told.agent.parking is not None) == ("", True)
     told.wait(2000)
     assert told.steps[-1] == 7, "the limit is over"
+
+
+def test_r42_a_new_session_that_a_limit_keeps_down_has_its_whole_time_afterwards() -> None:
+    """Its run tells of the limit by how it ends, and the next one begins long after the codes were to be there."""
+    told = forgetful()
+    told.tell(AgentDeclared(replace(told.agent.spec, limits=LimitRules(exit_codes=(75,)))))
+    ended(told)
+    told.pass_over(5)
+    told.exited(75)
+    assert told.agent.parking is not None
+    told.wait(told.agent.parking.until_wall - told.wall + 1)
+    assert told.at > restoring.INJECT_WITHIN
+    assert isinstance(told.state, Starting), told.agent.reason
+
+    told.up()
+    told.hook("prompt-submit", text="continue")
+    told.ends_turn()
+    assert told.steps == [1, 2, 3, 4, 5, 6]
 
 
 def test_where_it_is_switched_off_a_loss_is_told_and_the_agent_is_left_alone() -> None:

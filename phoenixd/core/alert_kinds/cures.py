@@ -27,6 +27,15 @@ def is_another_run(standing: StandingAlert, agent: Agent) -> bool:
     return agent.run is None or agent.run.incarnation != standing.incarnation
 
 
+def has_run_its_course(standing: StandingAlert, agent: Agent) -> bool:
+    """The run of then has ended or, where none lived, the one after it; or nobody wants one any more."""
+    end = agent.last_exit
+    if end is None or end.incarnation < standing.incarnation:
+        return is_another_run(standing, agent)
+    is_ended_since = end.incarnation > standing.incarnation or end.at_wall > standing.raised_wall
+    return _is_down(agent) or is_ended_since
+
+
 def is_spared(standing: StandingAlert, agent: Agent) -> bool:
     """No turn has failed since one went well."""
     return agent.limits.setbacks == 0

@@ -68,6 +68,6 @@ KINDS: tuple[AlertKind, ...] = (
             "handoff did not arrive"
         ),
         "its run has ended, or the next handoff begins, or what could not be ended is gone",
-        cures.is_another_run,
+        cures.has_run_its_course,
     ),
 )

@@ -6,10 +6,10 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Action, Alert, RecordSessions
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running
+from phoenixd.core.agent.state import Desired, Running
 from phoenixd.core.decision import Decision
-from phoenixd.core.events import Event
-from phoenixd.core.events.fleet import Tick
+from phoenixd.core.events import Event, RunEvent
+from phoenixd.core.events.fleet import Rebooted, Tick
 from phoenixd.core.events.resonance import RestorationRequested
 from phoenixd.core.facts import Fact, HandoffEnded
 from phoenixd.core.fleet import Fleet, Step, put
@@ -45,8 +45,24 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
         is_idle = handoff is None or (handoff.is_over and not letters.texts(handoff))
         if is_idle and about not in (name, seat.holder) and not isinstance(event, Tick):
             continue  # Only its own events and deadlines begin one: the cost of others' does not grow with the seats.
-        found = _follow_one(found, name, event, now)
+        found = _follow_one(_still_wanted(before, found, handoff, event, now), name, event, now)
     return found
+
+
+def _still_wanted(before: Fleet, found: Step, handoff: Handoff | None, event: Event, now: Moment) -> Step:
+    """A predecessor whose run ended on purpose stays wanted: its seat goes on, and a rollback starts it again.
+
+    What an operator orders has called the handoff off before this is asked, and what is found of an old journal is no
+    end of a run.
+    """
+    if handoff is None or not handoff.is_before_fence or not isinstance(event, RunEvent | Rebooted):
+        return found
+    old = orders.old_of(found, handoff)
+    known = before.agents.get(old.name) if old is not None else None
+    if old is None or known is None or (known.desired, old.desired) != (Desired.RUNNING, Desired.STOPPED):
+        return found
+    why = "its seat passes on: it stays wanted"
+    return put(found, Decision(replace(old, desired=Desired.RUNNING), reason=why, weight="detail"), now)
 
 
 def begin(found: Step, seat: Seat, trigger: Trigger, why: str, by: str, now: Moment) -> Step:
@@ -83,7 +99,7 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
     facts = _ended(handoff)
     if agent is not None:
-        if handoff.step is states.Step.DONE and handoff.lingers:
+        if handoff.is_over and handoff.lingers:
             agent = replace(agent, alerts=tuple(one for one in agent.alerts if one.kind != ALERT))
         decision = Decision(agent, actions, reason, _readings(handoff), facts=facts, weight="story")
         found = put(found, decision, now)

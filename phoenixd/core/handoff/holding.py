@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import BackingOff, Parked
+from phoenixd.core.agent.state import BackingOff, Desired, Parked
 from phoenixd.core.handoff.generations import has_died
 from phoenixd.core.handoff.move import Move, back
 from phoenixd.core.handoff.state import Handoff, Step
@@ -17,6 +17,9 @@ def predecessor_lost(handoff: Handoff, old: Agent | None, new: Agent | None, now
     """The predecessor's end is no reason to restart it: the handoff goes on from files."""
     if old is not None and old.run is not None:
         return None
+    if old is not None and old.desired is Desired.STOPPED:
+        # As where the journal was old: somebody has stopped the seat since then, or has yet to say what is to run.
+        return back(handoff, "it is to be down", now, stays=True)
     if handoff.alone:
         is_due = old is not None and isinstance(old.state, BackingOff | Parked)
         return (

@@ -16,6 +16,7 @@ from phoenixd.core.fleet import Step, put
 from phoenixd.core.handoff.state import Handoff, Letter
 from phoenixd.core.handoff.words import CALLED_OFF
 from phoenixd.core.moment import Moment
+from phoenixd.core.question import leftover
 from phoenixd.core.seat.state import Seat
 
 ALERT = "handoff"
@@ -92,6 +93,16 @@ def owe(found: Step, seat: Seat, word: Letter, now: Moment) -> Step:
         return found
     found = _with(found, seat, replace(handoff, letters=(word, *handoff.letters)))
     return found if handoff.posted is not None else _post(found, found.fleet.seats[seat.name], holder, now)
+
+
+def hand_on(found: Step, seat: Seat, old: Agent) -> Step:
+    """Keep what a person has answered to questions that the predecessor left, and that no run of it was told."""
+    handoff = seat.handoff
+    given = [one for one in old.items if one.left and one.answer]
+    if handoff is None or not given:
+        return found
+    told = tuple(Letter(f"{_of(handoff)}answer-{one.id}", leftover.words_of(one)) for one in given)
+    return _with(found, seat, replace(handoff, letters=(*handoff.letters, *told)))
 
 
 def passed_on(last: Handoff) -> Handoff:

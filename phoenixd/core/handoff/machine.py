@@ -190,7 +190,7 @@ def _spawn(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue: bo
         return Move(waiting, f"generation {handoff.successor} runs: waiting for its acknowledgement")
     if new is None or has_died(handoff, new):
         return _try_failed(handoff, no_ack_of(handoff, new), rules, now)
-    if overdue and isinstance(new.state, BackingOff | Starting):
+    if overdue:
         return _try_failed(handoff, f"generation {handoff.successor} did not run within {COMING_UP:.0f} s", rules, now)
     return None
 
@@ -205,7 +205,8 @@ def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue
         )
     if not handoff.reminded and not overdue and not handoff.held and new.hooks_seen and is_resting(new):
         return Move(replace(handoff, reminded=True), "its successor's turn is over without an ack", ("remind",))
-    if overdue and not isinstance(new.state, Stopping):
+    if overdue:
+        # Also one that is being ended: its end may never be known, and the predecessor is denied its tools meanwhile.
         why = f"generation {handoff.successor} did not acknowledge within {in_words(rules.ack)}"
         return _try_failed(handoff, why, rules, now)
     return None

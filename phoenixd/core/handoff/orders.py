@@ -143,8 +143,10 @@ def _gone(found: Found, handoff: Handoff, generation: int, now: Moment) -> Found
 
 
 def _pass(found: Found, handoff: Handoff, now: Moment) -> Found:
+    old = old_of(found, handoff)
     fleet, decisions = succession.succeed(found.fleet, handoff.seat, now)
-    return replace(found, fleet=fleet, decisions=(*found.decisions, *decisions))
+    found = replace(found, fleet=fleet, decisions=(*found.decisions, *decisions))
+    return letters.hand_on(found, fleet.seats[handoff.seat], old) if old is not None else found
 
 
 def _resume(found: Found, handoff: Handoff, now: Moment) -> Found:

@@ -115,6 +115,11 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
         case Step.INJECT if known.planting is not None and isinstance(agent.state, Running):
             moved = _to(agent, replace(known, due="restoration"), replace(going, deadline=None), Step.VERIFY, now)
             return _told(moved, "a code of the new marker is asked for at its first turn's end")
+        case Step.INJECT if isinstance(agent.state, Parked) and going.deadline is not None:
+            # Its clock stands still while a limit or an outage keeps the agent down.
+            return _timed(agent, known, going, None)
+        case Step.INJECT if isinstance(agent.state, Starting | Running) and going.deadline is None:
+            return _timed(agent, known, going, now.at + INJECT_WITHIN)
         case Step.VERIFY if known.state == "intact":
             moved = _to(agent, known, going, Step.RESUME, now)
             return _told(moved, "verified: it goes on from the last checkpoint")
@@ -122,11 +127,13 @@ def advance(agent: Agent, now: Moment) -> Decision | None:
             return _escalated(agent, f"the new session cannot be asked: {armed.can(agent).why_not}", now)
         case Step.VERIFY if _rests(agent, now) != (going.deadline is not None):
             # Its clock runs only while it rests: any turn ends with its check.
-            at = now.at + VERIFY_WITHIN if going.deadline is None else None
-            timed = replace(known, restoration=replace(going, deadline=at))
-            return Decision(replace(agent, resonance=timed))
+            return _timed(agent, known, going, now.at + VERIFY_WITHIN if going.deadline is None else None)
         case _:
             return None
+
+
+def _timed(agent: Agent, known: Resonance, going: Restoration, at: Instant | None) -> Decision:
+    return Decision(replace(agent, resonance=replace(known, restoration=replace(going, deadline=at))))
 
 
 def deadline(agent: Agent) -> Instant | None:
@@ -219,6 +226,15 @@ def is_under_way(agent: Agent) -> bool:
 def rearmed(known: Resonance) -> Resonance:
     """What is known after an operator started the agent again: it begins with a new session and new codes."""
     return replace(known, restoration=None, restored=(), lost="", misses=0, state="not_applicable")
+
+
+def elsewhere(known: Resonance) -> Resonance:
+    """What is known once the agent goes back to another session: codes and losses are those of the one that it leaves.
+
+    The one that it goes back to is told new codes at a turn's end. To ask it for those of another would find a loss
+    where there is none.
+    """
+    return replace(rearmed(known), planting=None, due="")
 
 
 def _is_given_up(known: Resonance) -> bool:

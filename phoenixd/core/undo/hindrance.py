@@ -8,6 +8,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Quarantined
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.mutes.orders import MUTES
+from phoenixd.core.resonance import restoring
 from phoenixd.core.seat.finding import is_passing, meant
 from phoenixd.core.undo.state import Undoable
 
@@ -53,7 +54,7 @@ def of(fleet: Fleet, agent: Agent, act: Undoable) -> Hindrance | None:
         return Hindrance("another agent of this name has run since", f"phoenixctl status {name}")
     if agent.found is not None:
         return Hindrance("it has to be confirmed first what was found of it", "phoenixctl recover")
-    if agent.is_restoring:
+    if restoring.is_under_way(agent):
         return Hindrance("its context is being restored", f"phoenixctl resonance status {name}")
     if act.session is not None and act.harness and act.harness != agent.spec.harness:
         why = f"it was of the harness {act.harness}, and so is its session; since then it is {agent.spec.harness}"
