@@ -71,6 +71,8 @@ async def test_of_a_terminal_its_end_is_remembered_for_the_run_that_it_showed_an
 
     incidents._remember(incident(), "")
     assert (await incidents.pane_of("a", 1)).endswith("y"), "what the same run showed before says more than nothing"
+    incidents._remember(incident(), "newer")
+    assert await incidents.pane_of("a", 1) == "newer"
     incidents._remember(incident(incarnation=2), "")
     assert (await incidents.pane_of("a", 1), await incidents.pane_of("a", 2)) == ("", "")
 

@@ -449,3 +449,18 @@ async def test_a_row_of_which_it_is_not_known_whether_it_is_durable_has_no_numbe
             tasks.cancel_scope.cancel()
 
     assert heard == [(0, "mute_requested")]
+
+
+async def test_who_listens_is_told_of_each_turn_until_he_leaves() -> None:
+    heard: list[str] = []
+    supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
+    leave = supervisor.listen(lambda stored, changed: heard.extend(agent.name for agent in changed))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        for name in ("a", "b"):
+            supervisor.tell(AgentDeclared(AgentSpec(name, ("x",), "/")))
+            await supervisor.turn()
+            leave()
+            leave = lambda: None  # noqa: E731
+        tasks.cancel_scope.cancel()
+    assert heard == ["a"]
