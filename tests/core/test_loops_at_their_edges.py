@@ -1,4 +1,4 @@
-"""What iterations, commits and alerts come to at their edges, as it was last written down.
+"""What iterations, sequences, runs, commits and alerts come to at their edges, as it was last written down.
 
 As in tests/core/test_decisions_at_their_edges.py. `python -m tests.core.recorded` writes the tables anew.
 """
@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core import alerts, durability, progress
+from phoenixd.core import alerts, durability, productive, progress
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
@@ -20,17 +20,20 @@ from phoenixd.core.agent.state import Desired, Outage
 from phoenixd.core.breaker import HalfOpen, Open, Signals, Tally
 from phoenixd.core.decision import Decision
 from phoenixd.core.durability import Durability, Episode
-from phoenixd.core.events.work import MeasurementLost, WorkMeasured
-from phoenixd.core.iteration import Closing, Opening, Underway
+from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
+from phoenixd.core.iteration import Closing, Opening, Passing, Underway
+from phoenixd.core.merit import Merit, Record
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import BreakerRules, Kind, LoopRules
+from phoenixd.core.sequence import rules as sequence
+from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member, RestartPolicy, RestartRules
 from phoenixd.core.work import Survey
+from phoenixd.documents.hooks import hook_of
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import value
 from tests.core.story import EPOCH
 from tests.core.test_decisions_at_their_edges import Rule, Said, came, changed, rows
 from tests.core.test_edges import Edges, of
-from tests.core.test_rules_at_their_edges import STATES, WORKS
+from tests.core.test_rules_at_their_edges import RUN, STATES, WORKS
 
 NOW = Moment(10_000.0, EPOCH, 0.5)
 LOOP = replace(WORKS, spec=replace(WORKS.spec, kind=Kind.LOOP, harness="command"))
@@ -107,6 +110,75 @@ def settled(given: dict[str, Any]) -> Said:
     return (f"next: {number}", *map(value, actions), *changed(agent, after))
 
 
+# What a run has to show.
+
+RECORD = Record(unproductive=(9_000.0, 9_500.0), died=True, weighing=3, work="git:old", lives=(100.0, 101.0))
+MERITS = (
+    Merit(after_death=True), Merit(turned=True), Merit(turned=True, ended=True), Merit(proof="turn"),
+    Merit(after_death=True, asked=True), Merit(after_death=True, called=True),
+)  # fmt: skip
+OF_A_TURN: dict[str, Any] = {
+    "stop": hook_of("a", 1, "stop", text="Done."), "start": hook_of("a", 1, "tool-start", tool="Bash"),
+    "end": hook_of("a", 1, "tool-end", tool="Bash"), "failed": hook_of("a", 1, "stop-failure", error="request"),
+    "a subagent's": hook_of("a", 1, "tool-end", tool="Bash", sub=True),
+}  # fmt: skip
+
+
+def shows(given: dict[str, Any]) -> Said:
+    """What an end makes of the record, and what a hook and a measurement make of the run."""
+    spec = replace(WORKS.spec, **given.get("spec", {}))
+    agent = replace(WORKS, spec=spec, record=given["record"], hooks_seen=given["hooks_seen"], state=STATES[given["is"]])
+    run = replace(RUN, merit=given["merit"], evidence=given["evidence"])
+    end = of(LastExit, {"incarnation": 3, "code": 1, "signal": None, "cause": "exit", "lived": 60.0, "at_wall": EPOCH,
+                        **given})  # fmt: skip
+    after = productive.at_end(agent, run, end, given["deliberate"], given["turn_open"], NOW)
+    flags = (productive.is_exhausted(after), productive.has_just_counted(after, NOW), productive.is_weighed(after))
+    return (value(flags), *changed(replace(agent, last_exit=None), after))
+
+
+def proves(given: dict[str, Any]) -> Said:
+    merit, spec = given["merit"], replace(WORKS.spec, **given.get("spec", {}))
+    after = productive.hear(merit, OF_A_TURN[given["event"]], spec, NOW)
+    asked = productive.turn_begins(merit, given["asked"], given["was_open"])
+    return ("; ".join(("heard:", *changed(merit, after))), "; ".join(("begun:", *changed(merit, asked))))
+
+
+def weighs(given: dict[str, Any]) -> Said:
+    agent = replace(WORKS, record=given["record"], state=STATES[given["is"]], last_exit=given["last_exit"])
+    agent = replace(agent, spec=replace(agent.spec, **given.get("spec", {})))
+    event = WorkMeasured("a", given["number"], given["at_end"], given["after"], "")
+    return came(agent, productive.weigh(agent, event, NOW))
+
+
+# Sequences.
+
+SEQUENCE = (Member("b", when_exists="TODO"), Member("c", when_agent="d"), Member("e"))
+LEAD = replace(LOOP, state=STATES["backs off"], spec=replace(LOOP.spec, loop=LoopRules(sequence=SEQUENCE)))
+PASSING = Passing(3, "git:old", Signals(), "", turn=0, survey=Survey())
+ENDED = LastExit(4, 0, None, "exit", 60.0, EPOCH)
+
+
+def passes(given: dict[str, Any]) -> Said:
+    """The next step of a sequence, what an answer about a file makes of it, and what follows where none comes."""
+    passing = of(Passing, {**{field: getattr(PASSING, field) for field in Passing.__dataclass_fields__}, **given})
+    lead = replace(LEAD, iteration=passing)
+    others = {
+        name: replace(
+            WORKS, spec=replace(WORKS.spec, name=name, turn_of=given["turn_of"]), state=STATES[given["is"]],
+            last_exit=given["last_exit"], left_out=given["left_out"],
+        )
+        for name in given["there"]
+    }  # fmt: skip
+    moved = sequence._advance(lead, passing, {"a": lead, **others}, NOW)
+    looked = sequence.decide(lead, passing, FileLooked("a", 3, given["of_turn"], given["exists"]), NOW)
+    return (
+        "; ".join(("next:", *came(lead, moved))),
+        "; ".join(("file:", *came(lead, looked))),
+        "; ".join(("lost:", *came(lead, sequence.decide(lead, passing, MeasurementLost("a"), NOW)))),
+        "; ".join(("late:", *came(lead, sequence.overdue(lead, passing, NOW)))),
+    )
+
+
 TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
     "iterations-that-are-measured": (measured, {
         "is": "backs off", "iteration": CLOSING, "number": 3, "at_end": True, "after": "git:new", "done": False,
@@ -132,6 +204,47 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
         "iteration": (replace(CLOSING, asked=2), replace(CLOSING, asked=3), Opening(3, 9_990.0),
                       Opening(3, 9_990.0, asked=2), Opening(3, 9_990.0, asked=3)),
         "is": ("is down",), "desired": (Desired.STOPPED,),
+    }),
+    "runs-that-have-to-show": (shows, {
+        "is": "works", "record": RECORD, "merit": Merit(), "evidence": True, "hooks_seen": True, "deliberate": False,
+        "turn_open": True,
+    }, {
+        "record": (Record(), replace(RECORD, unproductive=(NOW.at - 86_400.0,)),
+                   replace(RECORD, unproductive=(NOW.at - 86_399.0,) * 8)),
+        "merit": MERITS, "evidence": (False,), "hooks_seen": (False,), "deliberate": (True,), "turn_open": (False,),
+        "code": (0, 125), "cause": ("overtime", "reboot"), "lived": (299.0, 300.0), "ran": (False,),
+        "spec": ({"turn_of": "b"}, {"kind": Kind.LOOP}, {"harness": "command"},
+                 {"restart": RestartRules(policy=RestartPolicy.ALWAYS)}),
+    }),
+    "hooks-that-prove": (proves, {"merit": Merit(), "event": "stop", "asked": False, "was_open": False}, {
+        "merit": MERITS, "event": tuple(OF_A_TURN), "asked": (True,), "was_open": (True,),
+        "spec": ({"harness": "codex"}, {"harness": "gemini"}),
+    }),
+    "work-that-proves": (weighs, {
+        "is": "backs off", "record": RECORD, "number": 3, "at_end": True, "after": "git:new", "last_exit": None,
+    }, {
+        "is": ("works",), "number": (4,), "at_end": (False,), "after": (None, "git:old", "tree:new"),
+        "record": (replace(RECORD, weighing=0), replace(RECORD, work=None),
+                   replace(RECORD, unproductive=(9_000.0,) * 8)),
+        "last_exit": (replace(ENDED, incarnation=3), ENDED),
+    }),
+    "turns-of-a-sequence": (passes, {
+        "turn": 0, "awaits": "nothing", "there": ("b", "c", "d", "e"), "is": "is down", "turn_of": "a",
+        "left_out": False, "last_exit": None, "of_turn": 0, "exists": True,
+    }, {
+        "turn": (1, 2, 3), "awaits": ("file", "condition", "member"), "since": (3, 4), "asked": (2,),
+        "there": ((),), "is": ("works", "is given up"), "turn_of": (None,), "left_out": (True,),
+        "last_exit": (ENDED, replace(ENDED, code=1)), "of_turn": (1,), "exists": (False, None),
+        "done": ("it said so",),
+    }),
+    "turns-that-are-awaited": (passes, {
+        "turn": 1, "awaits": "condition", "there": ("b", "c", "d", "e"), "is": "is down", "turn_of": "a",
+        "left_out": False, "last_exit": ENDED, "of_turn": 1, "exists": True, "since": 3,
+    }, {
+        "turn": (0, 2), "awaits": ("member",), "there": (("b", "c", "e"), ("d",)), "is": ("works", "is given up"),
+        "turn_of": (None, "z"), "left_out": (True,), "since": (-1, 4), "asked": (2,),
+        "last_exit": (None, replace(ENDED, code=1), replace(ENDED, code=130), replace(ENDED, code=None, signal=9)),
+        "heard": (Signals(excuse="a limit"),), "signals": (Signals(error="500"),),
     }),
     "commits": (disk, {"what": "landed", "since": 9_999.5, "ended": 9_990.0, "recent": (0.1, 0.2)}, {
         "what": ("failed", "missed", "passed", "room", "no room", "begun"),
