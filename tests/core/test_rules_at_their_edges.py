@@ -20,6 +20,7 @@ from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
     Desired,
+    Outage,
     Parked,
     Quarantined,
     Running,
@@ -37,8 +38,10 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.limits import accounts, parking
+from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
+from phoenixd.core.meter import dead_end
+from phoenixd.core.meter.reading import Meter
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import View
 from phoenixd.core.resonance import restoring
@@ -69,7 +72,8 @@ STATES: dict[str, State] = {
     "is ended for a start": replace(ENDING, then=Afterwards.RESTART),
     "backs off": BackingOff(10_005.0, Mode.RESUME, PromptKind.CONTINUE),
     "backs off fresh": BackingOff(10_005.0, Mode.FRESH, PromptKind.GOAL), "is parked": Parked(),
-    "is given up": Quarantined("crashes"), "is down": Stopped(),
+    "is given up": Quarantined("crashes"),
+    "is given up for that": Quarantined("8 runs", counted=True), "is down": Stopped(),
 }  # fmt: skip
 
 
@@ -141,6 +145,38 @@ def goes_on(given: dict[str, Any]) -> Said:
 def parks(given: dict[str, Any]) -> Said:
     agent = replace(agent_of(given), limits=Limits(given["parking"]))
     return came(agent, accounts._park(agent, EPOCH + 900, "b met the limit", NOW))
+
+
+def waits_out(given: dict[str, Any]) -> Said:
+    record = replace(WORKS.record, unproductive=given["unproductive"])
+    agent = replace(agent_of(given), limits=Limits(given["parking"]), record=record)
+    return came(agent, outage._wait_out(agent, Outage("harness claude", EPOCH, given["tries"]), NOW))
+
+
+# Contexts that are full.
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "too long": {"error": "invalid_request", "text": "Prompt is too long"},
+    "a request": {"error": "invalid_request", "text": "no reason"},
+    "json": {"error": "invalid_request", "text": '{"message": "prompt is too long: 9 tokens"}'},
+    "a limit": {"error": "rate_limit"},
+    "long": {"error": "invalid_request", "text": "Prompt is too long " * 9},
+}  # fmt: skip
+
+
+def refused(given: dict[str, Any]) -> Said:
+    spec = replace(WORKS.spec, **given.get("spec", {}))
+    meter = Meter(WORKS.incarnation, "s", given["tokens"], by_model=200_000)
+    session = replace(Session("s", EPOCH - 7200, EPOCH - 60), achieved=given["achieved"])
+    state = STATES[given["is"]]
+    if isinstance(state, Running):
+        state = replace(state, run=replace(state.run, prompt_bytes=given["bytes"]))
+    agent = replace(
+        WORKS, spec=spec, meter=meter, session=session, dead_ends=given["dead_ends"], state=state,
+        last_exit=given["last_exit"],
+    )  # fmt: skip
+    event = hook_of("a", 1, "stop-failure", **REFUSALS[given["why"]])
+    return came(agent, dead_end.hear(agent, event, Seen(agent, Decision(agent, reason="it failed")), NOW))
 
 
 # Acts that are taken back.
@@ -311,6 +347,22 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
         "is": tuple(STATES)[1:], "session": (None,), "hooks_seen": (False,),
         "parking": (PARKING, replace(PARKING, until_wall=EPOCH + 900), replace(PARKING, kind=ParkingKind.OUTAGE),
                     replace(PARKING, asked=9_990.0), replace(PARKING, fresh=True)),
+    }),
+    "agents-in-an-outage": (waits_out, {
+        "is": "backs off", "parking": None, "tries": 0, "unproductive": (8_199.0, 8_200.0, 8_201.0),
+        "crashes": (8_199.0, 8_200.0, 8_201.0),
+    }, {
+        "is": tuple(name for name in STATES if name != "backs off"), "tries": (1, 30, 31),
+        "parking": (PARKING, replace(PARKING, kind=ParkingKind.OUTAGE)), "unproductive": ((),), "crashes": ((),),
+    }),
+    "contexts-that-are-full": (refused, {
+        "is": "works", "why": "too long", "tokens": 100_000, "achieved": "turn", "dead_ends": 0, "bytes": 0,
+        "last_exit": None,
+    }, {
+        "is": ("is ended", "waits"), "why": tuple(REFUSALS)[1:], "tokens": (None, 169_999, 170_000),
+        "achieved": ("nothing", "calls"), "dead_ends": (1, 2, 3), "bytes": (12_345,),
+        "spec": ({"kind": Kind.EPHEMERAL}, {"kind": Kind.ORCHESTRATOR, "seat": "shop", "project": "shop"},
+                 {"seat": "shop", "generation": 2}),
     }),
     "acts-that-are-taken-back": (back, {"is": "is down", "desired": Desired.STOPPED}, ACTS),
     "agents-of-an-old-journal": (behind, {
