@@ -14,7 +14,7 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import Doubted
+from phoenixd.core.agent.activity import Doubted, Waiting
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision
 from phoenixd.core.dialogs import MENU, SCREEN_DIALOGS
@@ -29,17 +29,17 @@ UNSEEN_FOR, BETWEEN = 0.2, 0.4
 """Seconds after a key in which a screen without a dialog closes nothing: no unseen question, and none of several."""
 
 
-def begin(agent: Agent, state: Running, now: Moment) -> Decision | None:
+def begin(agent: Agent, state: Running, waiting: Waiting, now: Moment) -> Decision | None:
     """Close the question that a key may have answered; None while it is too soon.
 
     Where an answer from afar is on its way, only a key closes it: of the answer its shim tells.
     """
-    activity, waiting = state.activity, state.activity.waiting
+    activity = state.activity
     item = next((one for one in agent.items if one.kind in ASKED_BY_A_RUN and not one.left), None)
-    touched = None if waiting is None or item is None else waiting.keyed if item.answering else waiting.touched
-    if waiting is None or touched is None or item is None:
+    if item is None:
         return None
-    if now.at - touched < (BETWEEN if activity.also_asked else UNSEEN_FOR):
+    touched = waiting.keyed if item.answering else waiting.touched
+    if touched is None or now.at - touched < (BETWEEN if activity.also_asked else UNSEEN_FOR):
         return None
     alert = next((one for one in agent.alerts if one.id == item.id), None)
     doubted = Doubted(waiting, item, touched, now.at, activity.also_asked, alert)

@@ -113,7 +113,7 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     asked = max(waiting.since, activity.evidence_at, waiting.touched or 0.0)
     if event.verdict == "idle" and not waiting.seen and now.at - asked < SOON_FOR:
         # While its hook runs, a CLI may show neither its work nor the dialog that comes after that.
-        return doubt.begin(agent, state, now) or Decision(agent)
+        return doubt.begin(agent, state, waiting, now) or Decision(agent)
     if event.verdict == "idle":
         over = replace(answered, turn_open=False, leases=())
         why = "no longer waits: its screen is idle, the turn ended without a hook"
@@ -121,7 +121,7 @@ def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) 
     if event.verdict != "working":
         return Decision(agent)
     is_between = bool(activity.also_asked) and waiting.touched is not None and now.at - waiting.touched < SOON_FOR
-    if (is_between or not waiting.seen) and (doubted := doubt.begin(agent, state, now)) is not None:
+    if (is_between or not waiting.seen) and (doubted := doubt.begin(agent, state, waiting, now)) is not None:
         return doubted
     if (waiting.seen and not is_between) or _was_drawn(waiting, now):
         why = "no longer waits: the dialog has left its screen"

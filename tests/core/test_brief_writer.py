@@ -17,11 +17,13 @@ from phoenixd.core.briefing import (
     Calendar,
     Cause,
     Seen,
+    _scheduled,
     begin,
     choose_writer,
     finish,
     held_back,
     next_run,
+    slot_before,
     tokens_of_a_run,
     writer_name,
 )
@@ -130,3 +132,34 @@ def test_a_limit_of_the_account_holds_everybody_back_that_shares_it() -> None:
 
     assert held_back(mine, [mine, others, parked]) == "met-it, which shares its account, is parked"
     assert held_back(others, [mine, others, parked]) == ""
+
+
+def test_the_hour_of_briefs_is_the_newest_that_has_come_and_each_agent_has_its_own() -> None:
+    """At that very instant it has come; a zone's offset moves it, and the stagger spreads it over names."""
+    calendar = Calendar(hour=4 * 3600.0, stagger=0.0, offset=3600.0)
+    due = NOW + 3 * 3600.0
+    assert slot_before(calendar, "a", due) == due
+    assert slot_before(calendar, "a", due - 1) == due - DAY
+    assert slot_before(calendar, "a", due + DAY - 1) == due
+    spread = replace(calendar, stagger=1800.0)
+    found = [slot_before(spread, f"a{number}", due + 1800.0) - due for number in range(50)]
+    assert all(0 <= later <= 1800.0 for later in found)
+    assert max(found) - min(found) > 900.0
+
+
+@pytest.mark.parametrize(
+    ("last_run", "since", "at", "due", "reason"),
+    [
+        (-1.0, -1.0, 0.0, 0.0, "the daily run"), (-1.0, -1.0, 3599.0, 3599.0, "the daily run"),
+        (-1.0, -1.0, 3600.0, 3600.0, "the daily run, 1 h late"),
+        (0.0, -1.0, 1800.0, DAY, "the daily run"), (-1.0, 0.0, 1800.0, DAY, "the daily run"),
+        (5 * DAY, -1.0, 1800.0, DAY, "the daily run"),
+    ],
+)  # fmt: skip
+def test_the_daily_run_is_due_once_and_as_late_as_it_is(
+    last_run: float, since: float, at: float, due: float, reason: str
+) -> None:
+    """Times from the slot on. What began at the slot has nothing of the day before; a clock that was set back tells."""
+    ledger = BriefLedger(since=NOW + since, last_run=NOW + last_run)
+    found = _scheduled(ledger, Calendar(hour=0.0, stagger=0.0, offset=0.0), "a", NOW + at)
+    assert (found.at - NOW, found.reason, found.cause) == (due, reason, Cause.SCHEDULE)

@@ -186,6 +186,7 @@ HOOKS: dict[str, dict[str, Any]] = {
 }  # fmt: skip
 PARKED = replace(RESONANT.limits, parking=Parking(ParkingKind.LIMIT, EPOCH + 60, 9_900.0, "its limit"))
 OFF = ResonanceRules(enabled="off")
+COMPACTS = ResonanceRules(enabled="on", overflow="compaction")
 UNKNOWN: Edges = {"unknown": (True,), "ordered": (None,)}
 
 TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
@@ -220,6 +221,20 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
             "due": ("footer",),
             "planting": (None,),
             "rules": (OFF, ResonanceRules(overflow="compaction")),
+            "restoration": (GOES_ON,),
+        },
+    ),
+    "checks-in-which-it-worked": (
+        judged,
+        {"answer": "The lint is well now.", "was": "intact", "number": 2, "calls": ("Bash",), "rules": COMPACTS},
+        {
+            "answer": ("aaaaa2", " "),
+            "shown": (True,),
+            "disturbed": (True,),
+            "proven": (False,),
+            "compacted": (True,),
+            "misses": (1,),
+            "due": ("footer",),
             "restoration": (GOES_ON,),
         },
     ),

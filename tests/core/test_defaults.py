@@ -9,8 +9,10 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from pathlib import Path
 
+import pytest
+
 import phoenixd.core
-from phoenixd.config import read_configuration
+from phoenixd.config import Configuration, read_configuration
 from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.tasks.state import JobRules
 from phoenixd.core.treatment.authority import Caps
@@ -18,16 +20,23 @@ from phoenixd.core.treatment.authority import Caps
 SHIPPED = Path(__file__).resolve().parents[2] / "config" / "phoenixd.toml"
 
 
-def test_the_defaults_of_the_core_are_those_of_the_shipped_configuration(tmp_path: Path) -> None:
-    """Both are written by hand, so that a slip in one is seen in the other."""
-    place = tmp_path / "phoenixd.toml"
+@pytest.fixture(scope="module")
+def shipped(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
+    """The shipped configuration with one agent, of which nothing is said that has a default."""
+    room = tmp_path_factory.mktemp("shipped")
+    place = room / "phoenixd.toml"
     place.write_text(f'{SHIPPED.read_text()}\n[agent.a]\nargv = ["x"]\ncwd = "/"\n')
+    return read_configuration(place, room, {})
 
-    read = read_configuration(place, tmp_path, {})
 
-    assert read.problems == ()
-    assert replace(read.agents["a"], source="") == AgentSpec("a", ("x",), "/")
-    assert (read.limits, read.jobs, read.clinic) == (FleetLimits(), JobRules(), Caps())
+def test_the_shipped_configuration_has_no_problems(shipped: Configuration) -> None:
+    assert shipped.problems == ()
+
+
+def test_the_defaults_of_the_core_are_those_of_the_shipped_configuration(shipped: Configuration) -> None:
+    """Both are written by hand, so that a slip in one is seen in the other."""
+    assert replace(shipped.agents["a"], source="") == AgentSpec("a", ("x",), "/")
+    assert (shipped.limits, shipped.jobs, shipped.clinic) == (FleetLimits(), JobRules(), Caps())
 
 
 BEGIN_AT_ONE = frozenset({
@@ -51,7 +60,12 @@ OTHERWISE: dict[str, float] = {
 }  # fmt: skip
 
 
-def numbers() -> Iterator[tuple[str, float]]:
+@pytest.fixture(scope="module")
+def numbers() -> list[tuple[str, float]]:
+    return list(of_the_core())
+
+
+def of_the_core() -> Iterator[tuple[str, float]]:
     """Every field of the core that is a number or a flag where nobody says otherwise, but for what is configured."""
     for info in pkgutil.walk_packages(phoenixd.core.__path__, "phoenixd.core."):
         for kind in vars(importlib.import_module(info.name)).values():
@@ -64,10 +78,15 @@ def numbers() -> Iterator[tuple[str, float]]:
                 )  # fmt: skip
 
 
-def test_a_number_that_nobody_told_is_nothing_and_a_flag_is_down_but_for_these() -> None:
+def test_what_is_named_here_is_a_number_or_a_flag_of_the_core(numbers: list[tuple[str, float]]) -> None:
+    assert {*BEGIN_AT_ONE, *TRUE_UNLESS_SAID, *OTHERWISE} <= {name for name, _ in numbers}
+
+
+def test_a_number_that_nobody_told_is_nothing_and_a_flag_is_down_but_for_these(
+    numbers: list[tuple[str, float]],
+) -> None:
     """So is what an older journal does not hold, or an older shim does not say."""
-    for name, default in numbers():
+    for name, default in numbers:
         expected = OTHERWISE.get(name, name in BEGIN_AT_ONE | TRUE_UNLESS_SAID)
         assert (name, default) == (name, expected)
         assert isinstance(default, bool) or name not in TRUE_UNLESS_SAID
-    assert {*BEGIN_AT_ONE, *TRUE_UNLESS_SAID, *OTHERWISE} <= {name for name, _ in numbers()}

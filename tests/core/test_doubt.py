@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core.actions import Alert, LookAtScreen, Reassure, ReleaseHold
 from phoenixd.core.agent.activity import Doubted
 from phoenixd.core.agent.state import Running
 from phoenixd.core.condition import activity_word
+from phoenixd.core.doubt import begin
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import AlertAcknowledged
@@ -420,3 +423,18 @@ def test_the_story_tells_the_end_and_that_it_was_none_and_no_look_between() -> N
         "waits for a person after all: the dialog of #1 is drawn only now",
     ]
     assert 15 <= len(story.of(LookAtScreen)) <= 40
+
+
+def test_a_question_of_which_no_item_stands_is_not_doubted() -> None:
+    story = asking(screen="working")
+    keys(story)
+    story.pass_over(0.3)
+    state = story.state
+    assert isinstance(state, Running)
+    waiting = state.activity.waiting
+    assert waiting is not None
+
+    assert begin(story.agent, state, waiting, story.now) is not None
+    assert begin(replace(story.agent, items=()), state, waiting, story.now) is None
+    left = tuple(replace(one, left=True) for one in story.agent.items)
+    assert begin(replace(story.agent, items=left), state, waiting, story.now) is None, "it is of an earlier run"

@@ -14,12 +14,13 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.facts import Treating
+from phoenixd.core.fleet import Step
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.case import Case, Cases
 from phoenixd.core.treatment.examined import DAY, GRACE, Examinations, FailureRead, Opinion, ReaderRules
-from phoenixd.core.treatment.examining import why_not_asked
+from phoenixd.core.treatment.examining import _advise, why_not_asked
 from phoenixd.core.treatment.words import PrescribedAction, RootCause
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.last_failure import last_failure
@@ -470,3 +471,22 @@ def test_in_a_storm_no_answer_begins_or_ends_a_run(seed: int) -> None:
         ordered.append([(type(one), one.incarnation) for one in done])
         assert bool(storm.story.of(ExamineCase)) == bool(reader.name)
     assert ordered[0] == ordered[1]
+
+
+def test_what_is_told_of_an_answer_about_an_earlier_failure_has_none_of_that_ones_facts(story: Story) -> None:
+    """The next run is told how the newest one failed."""
+    waits(story)
+    (asked,) = story.fleet.cases.examinations.pending
+    patient = story.fleet.cases.patient("a")
+    assert patient is not None
+
+    def advised(incarnation: int) -> dict[str, str]:
+        cases = story.fleet.cases.with_patient(replace(patient, incarnation=incarnation))
+        found = Step(replace(story.fleet, cases=cases))
+        after = _advise(found, story.agent, case(story), asked, story.now)
+        advice = after.fleet.agents["a"].advice
+        assert advice is not None
+        return dict(advice.facts)
+
+    assert advised(asked.incarnation)["code"] == "1"
+    assert "code" not in advised(asked.incarnation + 1)

@@ -18,9 +18,11 @@ from phoenixd.core.events.handoffs import PapersFailed
 from phoenixd.core.events.orders import SendRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, RunAdopted
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
+from phoenixd.core.fleet import Step as Found
 from phoenixd.core.handoff import checks
 from phoenixd.core.handoff.checks import Check
-from phoenixd.core.handoff.move import ENDING, ESCAPING, WORK_LIMIT
+from phoenixd.core.handoff.move import ENDING, ESCAPING, WORK_LIMIT, Order
+from phoenixd.core.handoff.orders import carry_out
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.seat import finding
 from phoenixd.core.spec import ContextRules
@@ -281,3 +283,21 @@ def test_e75_of_a_handoff_that_was_taken_back_no_package_is_loaded_or_written_an
         story.tell(PapersFailed("o", story.handoff.id, "the planner failed"))
     assert story.step is Step.ROLLED_BACK
     assert wells() == [False, False]
+
+
+OF_THE_OLD: tuple[Order, ...] = (
+    "freeze", "silence", "renew", "unfreeze", "leave", "escape", "cut", "update", "write", "resume",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("order", [*OF_THE_OLD, "remind"])
+def test_what_a_handoff_orders_of_a_generation_that_is_gone_changes_nothing(order: Order) -> None:
+    """Somebody removed it meanwhile, or an agent of an older version has its name and is none of the seat."""
+    story = HandoffStory().drained()
+    handoff = replace(story.handoff, said="armed")
+    name = "o-g2" if order == "remind" else "o"
+    stranger = replace(story.fleet.agents[name], spec=replace(story.fleet.agents[name].spec, seat=""))
+
+    for agents in (story.fleet.roster.without(name), story.fleet.roster.taking(stranger)):
+        found = Found(replace(story.fleet, agents=agents))
+        assert carry_out(found, handoff, order, story.now) == found

@@ -6,10 +6,14 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core import armed
+from phoenixd.core.agent.state import Running
 from phoenixd.core.events.orders import RollbackRequested, StartRequested, StopRequested
 from phoenixd.core.events.resonance import RestorationRequested
-from phoenixd.core.handoff import checks
+from phoenixd.core.handoff import checks, freezing
+from phoenixd.core.handoff.dues import next_due
 from phoenixd.core.handoff.state import Step
+from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import ContextRules
 from tests.core.handing import HandoffStory, orchestrator
@@ -125,3 +129,38 @@ def test_f_ho_17_the_alert_of_a_lost_context_says_until_when_its_handoff_waits()
     assert story.handoff.id == first
     (alert,) = [one for one in story.agent.alerts if one.kind == "marker lost"]
     assert "two checks were missed; its handoff waits 8 min from now" in alert.text
+
+
+def test_a_tick_is_needed_once_the_spacing_is_over_and_not_for_what_waits_for_something_else() -> None:
+    story = handed_over()
+    ended = story.at
+    seats, agents = story.fleet.seats, story.fleet.agents
+    assert next_due(seats, agents, story.now) is None, "nothing waits"
+    story.pass_over(240)
+    story.uses(180_000)
+    agents = story.fleet.agents
+    due = next_due(seats, agents, story.now)
+    assert due == ended + 600.0
+
+    assert next_due(seats, {}, story.now) is None, "its holder is gone"
+    assert next_due(seats, agents, Moment(due - 0.5, story.wall)) == due
+    assert next_due(seats, agents, Moment(due, story.wall)) is None, "what is past waits for something else"
+    assert next_due({"o": replace(story.seat, handoff=None)}, agents, story.now) is None
+
+
+def test_a_tick_is_needed_for_what_a_predecessor_is_denied_before_it_fades() -> None:
+    story = HandoffStory().drained()
+    state = story.fleet.agents["o"].state
+    assert isinstance(state, Running)
+    old = replace(story.fleet.agents["o"], state=replace(state, run=replace(state.run, link=armed.LINK)))
+    silent = freezing.silence(old, story.handoff, story.now).agent
+    assert silent is not None
+    agents, fades = {"o": silent}, freezing.fades(silent, story.handoff)
+    assert fades is not None
+    late = {"o": replace(story.seat, handoff=replace(story.handoff, deadline=fades + 100.0))}
+
+    assert next_due(late, agents, story.now) == fades
+    assert next_due(late, agents, Moment(fades, story.wall)) == fades + 100.0, "it could not be armed again"
+    assert next_due(late, {}, story.now) == fades + 100.0
+    held = {"o": replace(story.seat, handoff=replace(story.handoff, held="a limit"))}
+    assert next_due(held, {}, story.now) is None

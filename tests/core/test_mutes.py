@@ -257,3 +257,15 @@ def test_an_unmute_of_who_is_not_muted_is_no_order_that_counts() -> None:
 
     counted = [fact for decision in story.decisions for fact in decision.facts if getattr(fact, "verb", "") == "unmute"]
     assert len(counted) == 1
+
+
+def test_the_end_of_a_mute_leaves_what_else_can_be_taken_back() -> None:
+    """Other acts on that agent, and mutes of others."""
+    story = Story(claude(), claude("b")).runs()
+    mute(story, MINUTE, act="1")
+    story.tell(MuteRequested("b", 60 * MINUTE, "ada", "2"))
+    story.stop(act="3")
+    story.wait(2 * MINUTE)
+
+    assert set(story.fleet.mutes) == {"b"}
+    assert [(one.agent, one.verb) for one in story.fleet.undoable] == [("b", "mute"), ("a", "stop")]

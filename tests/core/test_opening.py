@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from phoenixd.core import opening
 from phoenixd.core.actions import Alert, Deliver
+from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.state import Running
+from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
+from phoenixd.core.moment import Moment
 from phoenixd.core.typing.orphans import NO_TRACE
-from tests.core.story import Story, spec
+from tests.core.story import Story, claude, spec
 
 
 def typed(story: Story) -> list[Deliver]:
@@ -71,3 +77,30 @@ def test_p36_who_is_told_by_argument_or_not_at_all_is_not_typed_to() -> None:
         story.tell(StartRequested("a"))
         story.started()
         assert typed(story) == []
+
+
+@pytest.mark.parametrize(
+    ("session_seen", "prompt", "evidence", "alerts"),
+    [
+        (True, PromptKind.GOAL, False, ["prompt"]),
+        (False, PromptKind.GOAL, False, []), (True, PromptKind.NONE, False, []), (False, PromptKind.NONE, False, []),
+        (True, PromptKind.GOAL, True, []),
+    ],
+)  # fmt: skip
+def test_p36_an_idle_screen_calls_a_person_where_a_session_was_told_something_and_shows_nothing_of_it(
+    session_seen: bool, prompt: PromptKind, evidence: bool, alerts: list[str]
+) -> None:
+    story = Story(claude()).works()
+    state = story.state
+    assert isinstance(state, Running)
+    run = replace(state.run, session_seen=session_seen, prompt=prompt, evidence=evidence)
+    window = story.agent.spec.resume.window
+
+    found = opening.seen_idle(story.agent, replace(state, run=run), Moment(story.at + window, story.wall))
+
+    assert [one.kind for one in found.actions if isinstance(one, Alert)] == alerts
+    assert found.agent is not None
+    assert isinstance(found.agent.state, Running)
+    assert not found.agent.state.activity.turn_open
+    early = Moment(story.at + window - 0.1, story.wall)
+    assert opening.seen_idle(story.agent, replace(state, run=run), early) == Decision(story.agent)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -15,11 +16,14 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Running, Starting, Stopped
 from phoenixd.core.deadlines import next_deadline
+from phoenixd.core.decision import Decision
 from phoenixd.core.events.evidence import ScreenSeen
+from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, SendRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
-from phoenixd.core.limits import waits
-from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.fleet import Step
+from phoenixd.core.limits import accounts, parking, waits
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules, RestartPolicy, RestartRules
@@ -525,3 +529,16 @@ def test_a_screen_that_nobody_asked_for_changes_nothing() -> None:
     story.meets_limit("a")
     story.tell(ScreenSeen("a", 1, "working"))
     assert story.agent.state_name == "parked"
+
+
+def test_one_that_was_told_to_go_on_is_asked_about_once_its_answer_is_late_and_not_before() -> None:
+    waits = Parking(ParkingKind.LIMIT, EPOCH, 0.0, "a limit", owes=True, asked=100.0, message_id="m")
+    works = Story(claude()).works()
+    fleet = replace(works.fleet, agents=works.fleet.roster.taking(replace(works.agent, limits=Limits(waits))))
+
+    def released(at: float) -> list[Decision]:
+        return list(accounts.release(fleet, Step(fleet), Tick(), Moment(at, EPOCH + at)).decisions)
+
+    assert released(100.0 + parking.ANSWER_TIME - 0.5) == []
+    (late,) = released(100.0 + parking.ANSWER_TIME)
+    assert "nothing came of telling it" in late.reason

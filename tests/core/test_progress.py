@@ -2,21 +2,25 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import Alert, MeasureWork, Spawn
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Desired, Parked, Quarantined, Stopped
+from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
 from phoenixd.core.events.runs import RunMissing, StartFailed
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.iteration import Closing, Opening, Underway
+from phoenixd.core.progress import close
 from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
 from phoenixd.core.work import Place, Survey
-from tests.core.story import Story, claude, spec
+from tests.core.story import EPOCH, Story, claude, spec
 
 
 class LoopStory(Story):
@@ -384,6 +388,32 @@ def test_an_open_breaker_written_into_the_file_during_an_iteration_outlives_its_
 
     assert isinstance(story.state, Quarantined)
     assert "set by hand" in story.agent.reason
+
+
+def test_an_open_breaker_written_into_the_file_during_an_iteration_that_nobody_can_judge_is_told_with_that() -> None:
+    story = LoopStory().iterates()
+    story.started()
+    story.tell(BreakerEdited("a", "OPEN", 9))
+    story.pass_over(400)
+    story.work = None
+    story.exited(0)
+
+    assert isinstance(story.state, Quarantined)
+    assert [alert.kind for alert in story.of(Alert)] == ["breaker", "quarantined"]
+    assert "no judgement: nobody can tell what it changed (git is slow)" in story.of(Alert)[0].text
+
+
+def test_a_loop_whose_iteration_nobody_opened_and_one_that_is_removed_are_not_measured_at_their_end() -> None:
+    """As where it was declared another kind while it ran."""
+    story = LoopStory()
+    story.runs()
+    end = LastExit(1, 0, None, "exit", 100.0, EPOCH)
+    waits = Decision(story.agent, reason="it ended")
+
+    assert close(story.agent, waits, end, story.now) != waits
+    assert close(replace(story.agent, iteration=None), waits, end, story.now) is waits
+    for over in (Decision(None, reason="it ended"), replace(waits, removed=True)):
+        assert close(story.agent, over, end, story.now) is over
 
 
 def test_an_open_breaker_written_into_the_file_stops_a_loop_that_waits_for_a_limit() -> None:

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from phoenixd.core import alert_kinds, armed, cleanup, durations, hooks, unproven, workplaces
+from phoenixd.core import alert_kinds, armed, cleanup, durations, glance, hooks, unproven, weights, workplaces
 from phoenixd.core import waiting as waits
 from phoenixd.core.actions import Disarm, PlantCodes, Spawn
 from phoenixd.core.agent import Agent
@@ -23,12 +23,15 @@ from phoenixd.core.breaker import Signals
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.fleet import Step
+from phoenixd.core.handoff import following, triggers
+from phoenixd.core.handoff.move import Move
 from phoenixd.core.iteration import Passing, Turn
 from phoenixd.core.limits import groups, outage
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import codes, restoring
 from phoenixd.core.resonance.state import Resonance, Restoration
 from phoenixd.core.resonance.state import Step as RestoringStep
+from phoenixd.core.seat import finding
 from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
 from phoenixd.core.spec import ResonanceRules
@@ -38,7 +41,10 @@ from phoenixd.core.treatment import effects
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.turn import calls
 from phoenixd.core.turn.liveness import settled
+from phoenixd.core.typing import answering as answers
+from phoenixd.core.typing.answering import HeldLetGo
 from phoenixd.documents.hooks import hook_of
+from tests.core.handing import HandoffStory
 from tests.core.story import EPOCH, Story, claude
 from tests.core.workers import Works
 
@@ -364,3 +370,58 @@ def test_codes_are_ordered_with_a_spawn_and_with_nothing_else() -> None:
     assert [type(action) for action in begun.actions] == [PlantCodes, Spawn]
     other = Decision(Story(claude()).works().agent, (spawn,))
     assert codes.begin(other, NOW) is other, "it bears no marker"
+
+
+@pytest.mark.parametrize(
+    ("changes", "word"),
+    [
+        ({}, None), ({"pid": None, "state": "stopped"}, "stopped"), ({"pid": None, "state": "starting"}, "starting"),
+        ({"pid": None, "state": "running"}, None), ({"pid": None, "group": "healing", "state": "stopped"}, None),
+        ({"pid": None, "group": "unknown", "state": "starting"}, None),
+        ({"pid": None, "state": "parked", "parked_until": EPOCH}, "parked by a limit"),
+        ({"pid": None, "state": "quarantined"}, "quarantined"),
+    ],
+)  # fmt: skip
+def test_one_without_a_process_is_what_its_group_does_not_say(changes: dict[str, Any], word: str | None) -> None:
+    one = glance.Glance("a", "healthy", "running", "running", None, 100, EPOCH, None, None)
+    assert glance._down(one._replace(**changes)) == word
+
+
+def test_what_happens_to_a_handoff_whose_holder_is_gone_is_told_of_nobody() -> None:
+    story = HandoffStory().drained()
+    gone = replace(story.fleet, agents={name: one for name, one in story.fleet.agents.items() if name != "o"})
+    after = following.taken(Step(gone), Move(story.handoff, "its holder is gone"), story.now)
+    (told,) = after.decisions
+    assert (told.agent, told.weight) == (None, "story")
+    assert "its holder is gone" in told.reason
+
+
+def test_an_alert_of_an_old_journal_that_an_older_version_raised_stays_as_it_is() -> None:
+    older = StandingAlert(3, plan.BEHIND, "it is old", EPOCH, gist="old")
+    again = plan.renewed(older, {})
+    assert again is not None
+    assert (again.kind, again.text, again.watched, again.gist) == (plan.BEHIND, "it is old", True, "old")
+
+
+def test_of_a_seat_that_is_not_there_nobody_is_the_holder() -> None:
+    story = HandoffStory().works()
+    assert finding.holder(story.fleet, "o") is story.agent
+    with pytest.raises(KeyError):
+        finding.holder(story.fleet, "nobody")
+
+
+def test_where_no_handoff_was_before_a_full_context_waits_for_no_spacing() -> None:
+    holder = HandoffStory().works().agent
+    assert triggers._is_urgent("meter", holder, None)
+    assert triggers._is_urgent("full", holder, None)
+
+
+def test_what_was_seen_and_not_asked_for_is_a_fault_of_ours() -> None:
+    answering, _, _ = answers.begin(NOW, allow=True, shows=True, was_seen=False)
+    with pytest.raises(ValueError, match="HeldLetGo was not asked for"):
+        answers.hear(answering, HeldLetGo(), NOW)
+
+
+def test_a_decision_about_no_agent_is_of_the_story_unless_it_says_otherwise() -> None:
+    assert weights.weighed(None, Decision(None, reason="x")).weight == "story"
+    assert weights.weighed(None, Decision(None, reason="x", weight="detail")).weight == "detail"

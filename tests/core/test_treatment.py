@@ -13,10 +13,11 @@ from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.facts import Treating
+from phoenixd.core.fleet import Step
 from phoenixd.core.inbox import inbox
 from phoenixd.core.question.reply import is_reachable, limits
 from phoenixd.core.spec import FleetLimits
-from phoenixd.core.treatment import choosing
+from phoenixd.core.treatment import acting, choosing
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.case import Case, Cases, Prescribed
 from phoenixd.core.treatment.evidence import Evidence
@@ -308,6 +309,18 @@ def test_of_two_cases_that_race_for_one_run_the_older_one_owns_it(story: Story) 
 
     assert choosing.rival(Cases(cases=(older,)), noticed) is older
     assert choosing.rival(Cases(cases=(older,)), replace(noticed, case="c1")) is None
+    assert choosing.rival(Cases(cases=(replace(older, closed=2.0),)), noticed) is None
+    other = (replace(treated, agent="b"), replace(treated, incarnation=2), replace(treated, by="restart"))
+    for one in (*other, replace(treated, outcome="held")):
+        assert choosing.rival(Cases(cases=(replace(older, treated=(one,)),)), noticed) is None
+
+    newer = replace(older, id="c2", treated=())
+    ended = Step(replace(story.fleet, cases=Cases(cases=(older, newer))))
+    after = acting.prescribe(ended, story.agent, ended.fleet.cases, newer, noticed, "advise", story.now)
+    (dropped,) = after.decisions
+    assert dropped.facts == ()
+    assert "is dropped: Case c1, which is older, treats this run" in dropped.reason
+    assert dropped.weight == "detail"
 
 
 def test_a_word_that_is_not_listed_is_observed() -> None:

@@ -12,7 +12,16 @@ from hypothesis import strategies as st
 from phoenixd.core.moment import Moment
 from phoenixd.core.typing.before import hear_drawing
 from phoenixd.core.typing.clearing import TAKEN_OUT, TAKEN_OUT_LATER
-from phoenixd.core.typing.delivery import DRAWN_WITHIN, LONGEST, Delivery, Drawing, Freeing, begin, begin_again
+from phoenixd.core.typing.delivery import (
+    DRAWN_WITHIN,
+    FREE_WITHIN,
+    LONGEST,
+    Delivery,
+    Drawing,
+    Freeing,
+    begin,
+    begin_again,
+)
 from phoenixd.core.typing.lines import can_show, which
 from phoenixd.core.typing.machine import HEARS, hear
 from phoenixd.core.typing.orders import ClearLine, Done, Look, Paste, PressEnter
@@ -330,3 +339,11 @@ def test_f_tmux_9_a_text_is_typed_step_by_step_as_it_was(fate: str, given: str) 
     deliver(begin(TEXT, 0.0, **GIVEN[given]), terminal)
 
     assert not terminal.is_seen or terminal.approved == terminal.sent_of_a_person == terminal.cleared_of_a_person == 0
+
+
+def test_what_is_not_said_of_a_text_is_that_its_run_has_hooks_and_an_input_line_that_is_seen() -> None:
+    """It is no command, no prompt of a run that begins, never too late, and nothing was left in the line before it."""
+    assert begin("go on", 5.0) == Delivery("go on", 5.0, 5.0 + LONGEST, Freeing(5.0 + FREE_WITHIN))
+    assert begin("go on", 5.0, is_opening=True).step == Drawing(5.0 + DRAWN_WITHIN)
+    said = begin("/clear", 5.0, is_command=True, is_seen=False, has_hooks=False, too_late=9.0, left=("x",))
+    assert said == Delivery("/clear", 5.0, 5.0 + LONGEST, said.step, True, False, False, 9.0, ("x",))

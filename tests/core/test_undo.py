@@ -754,3 +754,16 @@ def test_after_a_journal_was_lost_nothing_of_before_can_be_taken_back() -> None:
     gone(story)
     story.tell(JournalBehind("it is old", World("b", 4, 5)))
     assert story.fleet.undoable == ()
+
+
+def test_a_mute_of_who_cannot_be_brought_back_can_be_taken_back_all_the_same() -> None:
+    """It says nothing of a run, so nothing that became of one stands in its way."""
+    story = Story(claude()).works()
+    stopped = Undoable("1", "stop", "a", story.wall, "ada", cannot="its session is lost")
+    alone = Fleet(undoable=(stopped,))
+
+    for fleet in (story.fleet, alone):
+        assert hindrance.ahead(fleet, stopped)
+        for verb in ("mute", "unmute"):
+            assert hindrance.ahead(fleet, replace(stopped, verb=verb)) == ""
+    assert hindrance.ahead(alone, replace(stopped, cannot="")) == ""

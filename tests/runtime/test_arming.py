@@ -24,7 +24,7 @@ from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.shims.wire import MOST_ARMED, Malformed, parse_uses
 from phoenixd.harness import HARNESSES
 from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
-from phoenixd.runtime.arming import order
+from phoenixd.runtime.arming import order, uses_in
 from phoenixd.runtime.hearing import Hearing
 from tests.core.story import Story, claude, spec
 from tests.drivers.processes.processes import identity
@@ -227,3 +227,23 @@ def test_an_end_that_is_heard_at_the_greeting_says_first_what_was_used(ear: Ear)
 
     assert [type(event) for event in ear.told] == [ArmedUsed, AgentExited]
     assert ear.told[0].uses == 1  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("told", "uses"),
+    [
+        (None, []), ([], []), ([{"id": "f-1", "uses": 2}, {"id": "f-2", "uses": 0}], [("f-1", 2)]),
+        ([{"id": "x" * 64, "uses": 1}], [("x" * 64, 1)]), ([{"id": "f", "uses": 1}] * 64, [("f", 1)] * 64),
+        ([{"id": "x" * 65, "uses": 1}], TypeError), ([{"id": "f", "uses": 1}] * 65, TypeError), ({}, TypeError),
+        ([{"id": 7, "uses": 1}], TypeError), ([{"id": "f", "uses": True}], TypeError),
+        ([{"id": "f", "uses": "1"}], TypeError),
+    ],
+)  # fmt: skip
+def test_uses_of_answers_are_believed_in_the_form_in_which_a_shim_of_ours_tells_them(
+    told: object, uses: list[tuple[str, int]] | type[Exception]
+) -> None:
+    if isinstance(uses, list):
+        assert list(uses_in(told)) == uses
+        return
+    with pytest.raises(uses):
+        list(uses_in(told))

@@ -11,6 +11,7 @@ import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
 from phoenixd.core.agent.state import Desired
+from phoenixd.core.behind.epochs import wish_of
 from phoenixd.core.behind.verdicts import judge_all, lag
 from phoenixd.core.behind.world import Trace, Wish, Word, World
 from phoenixd.core.events import Event
@@ -24,6 +25,8 @@ from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Batch
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.supervisor import Supervisor
+from tests.agents import an_agent
+from tests.core.story import spec
 from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
 
@@ -317,3 +320,24 @@ async def test_a_keeper_that_has_nothing_left_to_write_writes_nothing() -> None:
             await anyio.lowlevel.checkpoint()
         assert told.heard() == ["epoch 4"]
         tasks.cancel_scope.cancel()
+
+
+async def test_what_is_to_be_kept_before_anything_is_written_is_written_in_its_order_once_it_is() -> None:
+    """As what a daemon decides before its tasks run."""
+    told = Told()
+    keeper = EpochKeeper(told, FastClock(), lambda event: None)  # type: ignore[arg-type]
+    agent = an_agent(spec=spec("a"))
+    first = keeper.keep(Batch(0.0, 0.0, changed=(agent,), epoch=3), True, True)
+    second = keeper.keep(Batch(0.0, 0.0, removed=(("b", 2),), epoch=4), True, True)
+    assert first is not None
+    assert second is not None
+    assert told.heard() == []
+    assert keeper.keep(Batch(0.0, 0.0, epoch=4), False, True) is None, "nothing has to be kept"
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            keeper.begin(tasks)
+            await first.wait()
+            await second.wait()
+    assert set(told.heard()) == {"epoch 3", "epoch 4", f"wish {wish_of(agent, 3).word} 3", "wish removed 4"}
+    assert (keeper.committed, keeper.durable) == (4, 4)

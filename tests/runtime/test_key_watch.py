@@ -205,3 +205,42 @@ async def test_a_terminal_that_cannot_be_watched_is_tried_again_with_the_next_wo
             await eventually(lambda: not watch._asking, what="it is given up until then")
         tasks.cancel_scope.cancel()
     terminals.close()
+
+
+class Kernel(NoReads):
+    """The kernel tells of reads at any path."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.forgotten: list[str] = []
+
+    def watch(self, path: str) -> bool:
+        self.asked.append(path)
+        return True
+
+    def forget(self, path: str) -> None:
+        self.forgotten.append(path)
+
+
+async def test_a_question_that_is_over_while_its_terminal_is_asked_for_is_not_watched_and_the_others_are() -> None:
+    over, reads = Story(claude("a")).works().agent, Kernel()
+
+    class Panes:
+        async def tty(self, agent: str) -> str:
+            if agent == "a":
+                watch.hear([over])
+            if agent == "c":
+                raise TerminalFailed("c has no pane")
+            return f"/dev/{agent}"
+
+    watch = KeyWatch(Panes(), reads, SupervisedClock(), lambda event: None)  # type: ignore[arg-type]
+    watch.hear([asks(name).agent for name in "abcd"])
+    await watch._follow()
+    assert reads.asked == ["/dev/b", "/dev/d"]
+
+    watch.hear([asks("e").agent])
+    await watch._follow()
+    assert reads.asked == ["/dev/b", "/dev/d", "/dev/e"], "each terminal is asked for once"
+    watch.hear([Story(claude(name)).works().agent for name in "bd"])
+    await watch._follow()
+    assert reads.forgotten == ["/dev/b", "/dev/d"]

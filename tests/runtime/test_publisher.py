@@ -22,6 +22,7 @@ from phoenixd.runtime import publisher
 from phoenixd.runtime.publisher import Publisher
 from tests.agents import an_agent
 from tests.runtime.test_messages import FastClock
+from tests.start.places import HandClock
 from tests.waiting import eventually
 
 
@@ -394,3 +395,33 @@ async def test_documents_of_one_agent_are_never_written_twice_at_once_and_the_ne
     await asyncio.gather(task, return_exceptions=True)
 
     assert written == [1, 3]
+
+
+def test_of_what_waits_to_be_written_the_newest_200_rows_are_kept_and_mere_signs_of_life_wait_for_news() -> None:
+    made = Publisher(FullDisk(0), Nobody(), FastClock())  # type: ignore[arg-type]
+    agent = an_agent("a")
+    made.hear([row(publisher.EVIDENCE), row("decided", "b")], [agent])
+    assert (list(made._pending), list(made._waiting)) == ([], ["a"])
+    made.hear([row("decided"), row("of nobody else", "b")], [agent])
+    assert [entry.event for entry in made._pending["a"][1]] == [publisher.EVIDENCE, "decided"]
+    assert made._waiting == {}
+
+    for _ in range(3):
+        made.hear([row(publisher.EVIDENCE) for _ in range(100)], [agent])
+    assert len(made._pending["a"][1]) == 200
+    assert {entry.event for entry in made._pending["a"][1]} == {publisher.EVIDENCE}
+    other = an_agent("b")
+    made.hear([], [other])
+    assert made._pending["b"] == (other, []), "what changed without a row is written too"
+
+
+def test_a_hundred_documents_are_written_at_once_and_twenty_a_second_and_those_of_runs_at_any_time() -> None:
+    clock = HandClock(0.0)
+    made = Publisher(FullDisk(0), Nobody(), clock)  # type: ignore[arg-type]
+    assert [made._may_write("a") for _ in range(101)] == [True] * 100 + [False]
+    made._urgent.add("b")
+    assert made._may_write("b")
+    clock.wall += 0.1
+    assert [made._may_write("a") for _ in range(3)] == [True, True, False]
+    clock.wall += 3600.0
+    assert sum(made._may_write("a") for _ in range(200)) == 100

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -19,6 +19,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.iteration import Opening, Turn
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.errors import ShimFailed
 from phoenixd.ports.journal import Entry, Saved, StoredEntry
 from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.recovery import BOOT_KEY, TABLE_KEY, recover, restore, unfinished_texts
@@ -146,3 +147,19 @@ def test_texts_of_which_an_earlier_daemon_did_not_say_what_became_are_those_of_e
     assert found == {
         "a": (Unfinished("a", 2, "m2", "Build."),), "b": (Unfinished("b", 2, "m4", "Read."),),
     }  # fmt: skip
+
+
+async def test_a_shim_that_does_not_answer_at_the_start_is_taken_up_and_its_run_is_not_missing() -> None:
+    taken: list[tuple[str, str]] = []
+    supervisor: Any = Supervisor(running("a"), running("b"))
+
+    async def connect(agent: str) -> None:
+        if agent == "a":
+            raise ShimFailed("it does not answer")
+
+    shims = SimpleNamespace(connect=connect, take_up=lambda agent, why: taken.append((agent, why)))
+    outside: Any = SimpleNamespace(journal=Kept(OF_NOW), shims=shims, processes=SimpleNamespace(boot=lambda: NOW))
+    await recover(supervisor, outside, cast(Any, SimpleNamespace(recorded_end=lambda *run: None)), (), None)
+
+    assert taken == [("a", "it does not answer")]
+    assert [one.agent for one in supervisor.of(RunMissing)] == ["b"]

@@ -110,6 +110,19 @@ async def test_an_order_that_ends_something_is_saved_on_the_space_held_back_and_
     assert (told.held[0], told.held[-1], told.held.count("")) == ("the disk is full", "", 1)
 
 
+async def test_room_is_seen_again_though_nothing_is_there_to_be_saved(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else starts would wait for ever: they are what would be saved next."""
+    monkeypatch.setattr(saving, "RETRY", 0.01)
+    disk, told = SmallDisk(room=0, held_back=1), Told()
+    async with running(disk, told) as saver:
+        assert (await saver.save(batch(1))).seqs is None
+        assert (await saver.save(batch(2), is_order=True)).seqs == (2,)
+        await eventually(lambda: saver.known.withholds == "nearly full")
+        disk.room = 100
+        await eventually(lambda: not saver.known.withholds)
+        assert disk.room == 100
+
+
 async def test_a_journal_that_fails_for_days_fills_no_memory(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(saving, "MOST_ENTRIES", 500)
     disk, told = SmallDisk(room=0), Told()

@@ -12,7 +12,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.ports.processes import EndedRun, Fenced
-from phoenixd.runtime.strays import GATHER, LOOK_AGAIN, Strays
+from phoenixd.runtime.strays import GATHER, LOOK_AGAIN, Strays, _ended
 from tests.core.story import Story
 from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
@@ -143,3 +143,15 @@ async def test_what_is_none_of_a_shims_words_is_left_out(told: object) -> None:
     yard.strays.hear("a", told)
     await yard.strays.sweep()
     assert yard.sweeper.passes == []
+
+
+def test_of_what_a_shim_says_32_runs_are_believed_each_with_a_name_of_64_characters_at_most() -> None:
+    told = [{"incarnation": number, "run_id": f"run-{number}"} for number in range(33)]
+    assert _ended(told) == [(number, f"run-{number}") for number in range(32)]
+    for run_id, is_one in (("x" * 64, True), ("x" * 65, False), ("", False), (7, False), (None, False)):
+        assert _ended([{"incarnation": 3, "run_id": run_id}]) == ([(3, run_id)] if is_one else [])
+    for incarnation in (True, "3", None):
+        assert _ended([{"incarnation": incarnation, "run_id": "run-3"}]) == []
+    assert _ended(["run-3", *told[3:4]]) == [(3, "run-3")]
+    for nothing in (None, {"incarnation": 3}, "run-3"):
+        assert _ended(nothing) == []

@@ -6,25 +6,27 @@ import anyio
 import pytest
 from anyio.lowlevel import checkpoint
 
-from phoenixd.core.actions import Action, Spawn
+from phoenixd.core.actions import Action, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.fleet import EpochBegun
+from phoenixd.core.events.fleet import EpochBegun, Tick
 from phoenixd.core.events.orders import AgentDeclared, MuteRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
-from phoenixd.core.fleet import Fleet
+from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hooks import ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
+from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Batch
 from phoenixd.runtime.arrivals import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Waiting
 from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.turn import Turn
 from tests.agents import an_agent
+from tests.core.story import Story, claude
 from tests.runtime.test_messages import FastClock
 
 AGENTS = 20
@@ -336,6 +338,9 @@ async def test_in_a_flood_hooks_come_together_until_anything_else_does(monkeypat
                 await checkpoint()
             assert turned == [2], "the first are stepped at once, and what comes then waits for more"
             supervisor.tell(hook)
+            for _ in range(50):
+                await checkpoint()
+            assert turned == [2], "one more hook ends no wait"
             supervisor.tell(AgentExited("a", 1, "r", 0, None))
     assert turned == [2, 3], "an end waits for nothing, nor does what came before it"
 
@@ -411,3 +416,51 @@ async def test_a_daemon_that_ends_while_an_operator_is_answered_waits_for_no_flo
 
 def is_new(agent: Agent) -> bool:
     return isinstance(agent.state, Starting) and agent.run is not None and agent.run.pid is None
+
+
+def test_a_failure_that_a_case_keeps_is_a_row_of_the_turn_and_its_copy_is_ordered_first() -> None:
+    story = Story(claude()).works()
+    story.exited(1)
+    turn, tick = Turn(), Tick()
+    found = Step(story.fleet, story.decisions[-1:], kept=tuple(story.kept))  # type: ignore[arg-type]
+
+    turn.take(Waiting(tick), tick, found, story.fleet.epoch, story.now, lambda agent, text: text)
+
+    assert [(one.agent, one.incarnation, one.case_id) for one in turn.incidents] == [("a", 1, "c1")]
+    assert {one.case_id for one in turn.treatments} == {"c1"}
+    assert isinstance(turn.actions[0], RecordIncident)
+    assert turn.is_to_be_saved
+
+
+async def test_a_row_of_which_it_is_not_known_whether_it_is_durable_has_no_number() -> None:
+    heard: list[tuple[int, str]] = []
+
+    class Full(Told):
+        async def commit(self, batch: Batch) -> tuple[int, ...]:
+            raise JournalFailed("the disk is full")
+
+    supervisor = Supervisor(Fleet(), StillClock(), Full())  # type: ignore[arg-type]
+    supervisor.listen(lambda stored, changed: heard.extend((one.seq, one.entry.event) for one in stored))
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            supervisor.tell(MuteRequested("b", 60.0))
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    assert heard == [(0, "mute_requested")]
+
+
+async def test_who_listens_is_told_of_each_turn_until_he_leaves() -> None:
+    heard: list[str] = []
+    supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
+    leave = supervisor.listen(lambda stored, changed: heard.extend(agent.name for agent in changed))
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        for name in ("a", "b"):
+            supervisor.tell(AgentDeclared(AgentSpec(name, ("x",), "/")))
+            await supervisor.turn()
+            leave()
+            leave = lambda: None  # noqa: E731
+        tasks.cancel_scope.cancel()
+    assert heard == ["a"]

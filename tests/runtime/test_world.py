@@ -11,6 +11,7 @@ from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.behind.world import SeenRun, Wish, World
 from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.fleet import Fleet
+from phoenixd.errors import ShimFailed
 from phoenixd.ports import Outside
 from phoenixd.ports.journal import Epochs, RunFiles
 from phoenixd.ports.processes import ProcessIdentity
@@ -161,3 +162,14 @@ async def test_of_an_agent_that_nobody_declares_only_a_living_run_matters() -> N
     assert world is not None
     assert (world.boot_id, world.journal, world.epoch) == ("boot", 0, 7)
     assert [trace.incarnation for trace in world.traces] == [4]
+
+
+async def test_a_shim_that_does_not_answer_is_silent_and_what_its_files_say_counts() -> None:
+    class Silent(Seen):
+        async def connect(self, agent: str) -> ShimHello | None:
+            raise ShimFailed("it does not answer")
+
+    (trace,) = (await world(Silent(None, RunFiles(last=OLD, incarnation=4)))).traces
+    assert (trace.shim, trace.last, trace.incarnation, trace.living) == ("silent", OLD, 4, None)
+    (trace,) = (await world(Seen(None, RunFiles(last=OLD, incarnation=4)))).traces
+    assert (trace.shim, trace.last, trace.incarnation, trace.living) == ("none", OLD, 4, None)

@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from types import SimpleNamespace
 
 import pytest
 
@@ -54,3 +55,20 @@ def test_a_process_of_the_run_is_ended_and_remembered(process: subprocess.Popen[
     assert tree._kill(process.pid, lambda _: True, remembered.append)
     assert remembered == [process.pid]
     assert process.wait(60) == -signal.SIGKILL
+
+
+def test_a_process_that_is_gone_and_one_that_is_dead_live_no_more(
+    process: subprocess.Popen[bytes], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One that /proc hides lives: hidden is not gone."""
+    assert tree._lives(process.pid)
+    monkeypatch.setattr(tree.procfs, "status", lambda pid: None)
+    for is_hidden in (False, True):
+        monkeypatch.setattr(tree.procfs, "is_hidden", lambda pid, told=is_hidden: told)
+        assert tree._lives(process.pid) is is_hidden
+    for state in "RSDTtI":
+        monkeypatch.setattr(tree.procfs, "status", lambda pid, told=state: SimpleNamespace(state=told))
+        assert tree._lives(process.pid)
+    for state in "ZX":
+        monkeypatch.setattr(tree.procfs, "status", lambda pid, told=state: SimpleNamespace(state=told))
+        assert not tree._lives(process.pid)

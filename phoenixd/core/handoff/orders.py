@@ -70,8 +70,7 @@ def _of_the_old(
     found: Found, handoff: Handoff, rule: Callable[[Agent, Handoff, Moment], Decision], now: Moment
 ) -> Found:
     old = old_of(found, handoff)
-    decision = rule(old, handoff, now) if old is not None else None
-    return put(found, decision, now) if decision is not None and decision.is_worth_keeping else found
+    return put(found, rule(old, handoff, now), now) if old is not None else found
 
 
 def _leave(found: Found, handoff: Handoff, now: Moment) -> Found:
@@ -129,8 +128,7 @@ def _dismiss(found: Found, handoff: Handoff, now: Moment) -> Found:
 
 def _remind(found: Found, handoff: Handoff, now: Moment) -> Found:
     new = new_of(found, handoff)
-    decision = freezing.remind(new, handoff, now) if new is not None else None
-    return put(found, decision, now) if decision is not None and decision.is_worth_keeping else found
+    return put(found, freezing.remind(new, handoff, now), now) if new is not None else found
 
 
 def _retire(found: Found, handoff: Handoff, now: Moment) -> Found:

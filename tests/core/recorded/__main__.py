@@ -11,7 +11,8 @@ from tests.core.recorded.keeping import AGAIN, PLACE, dump, load
 
 BESIDE = (
     "tests/core/test_edges.py", "tests/core/test_handoff_edges.py", "tests/core/test_rules_of_agents.py",
-    "tests/core/test_decisions_at_their_edges.py", "tests/core/test_events_in_situations.py",
+    "tests/core/test_decisions_at_their_edges.py", "tests/core/test_rules_at_their_edges.py",
+    "tests/core/test_loops_at_their_edges.py",    "tests/core/test_events_in_situations.py",
     "tests/runtime/test_recorded_hearing.py", "tests/runtime/test_recorded_orders.py",
     "tests/simulate/test_recorded.py",
 )  # fmt: skip

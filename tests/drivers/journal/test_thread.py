@@ -90,3 +90,13 @@ async def test_what_nobody_expected_ends_the_thread_loudly_and_fails_all_that_wa
     assert loud == [why]
     with pytest.raises(JournalFailed, match="thread died"):
         await thread.ask(9)
+
+
+def test_the_end_waits_for_the_group_before_it_and_ends_the_next_one() -> None:
+    thread = DatabaseThread[int, int]("of-a-test", lambda questions: questions, largest_group=3)
+    thread.close()
+    asked = [object(), object()]
+    for one in (*asked, None):
+        thread._queue.put(one)  # type: ignore[arg-type]
+    assert thread._next_group() == asked
+    assert thread._next_group() == []
