@@ -544,6 +544,18 @@ def test_f_sy_1_a_living_run_is_adopted_and_nothing_is_started() -> None:
     assert len(story.of(Spawn)) == 1
 
 
+@pytest.mark.parametrize("unwatched", [45.0, 0.0])
+def test_p53_exit_zero_is_an_end_on_purpose_where_the_run_lived_on_while_no_daemon_did(unwatched: float) -> None:
+    """Supervised time stands still meanwhile: by it the run would be one that failed at its start."""
+    story = Story().runs()
+    story.pass_over(3)
+    story.wall += unwatched
+    story.tell(RunAdopted("a", 1, 100, 1000))
+    story.pass_over(5)
+    story.exited(0)
+    assert isinstance(story.state, Stopped) == (unwatched > 0), story.agent.reason
+
+
 @pytest.mark.parametrize("moment", ["in flight", "before its first hook"])
 def test_f_sy_1_a_starting_run_is_adopted(moment: str) -> None:
     story = Story(claude())

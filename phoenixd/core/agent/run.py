@@ -94,6 +94,8 @@ class Run:
     """The protocol that its shim's link speaks; 0: not told."""
     giving: tuple[Giving, ...] = ()
     """The operators' answers that are on their way to it."""
+    unwatched: bool = False
+    """For a while nobody watched it, and time stood still for the supervisor: by its own it lived longer."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,6 +80,8 @@ def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: M
     if isinstance(event, AgentStarted) and agent.run is not None and agent.run.run_id != event.run_id:
         return Decision(agent)
     word = "adopted" if isinstance(event, RunAdopted) else "its program began"
+    if isinstance(event, RunAdopted) and event.unwatched:
+        agent = _unwatched(agent)
     match agent.state:
         case Starting() as state:
             first_time = state.run.pid is None
@@ -125,6 +127,13 @@ def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: M
             return Decision(agent)
         case _:
             assert_never(agent.state)
+
+
+def _unwatched(agent: Agent) -> Agent:
+    state = agent.state
+    if not isinstance(state, Starting | Running | Stopping) or state.run.unwatched:
+        return agent
+    return replace(agent, state=replace(state, run=replace(state.run, unwatched=True)))
 
 
 def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment) -> Decision:

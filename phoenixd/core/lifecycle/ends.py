@@ -87,10 +87,10 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     if run is None or run.run_id != event.run_id:
         return Decision(agent)
     lived = now.at - (run.exec_at if run.exec_at is not None else run.began)
-    at_wall = now.wall
-    if event.at_wall is not None:
+    at_wall = event.at_wall if event.at_wall is not None else now.wall
+    if event.at_wall is not None or run.unwatched:
         # Supervised time stood still while nobody watched, but the run lived on.
-        at_wall, lived = event.at_wall, max(lived, event.at_wall - run.began_wall)
+        lived = max(lived, at_wall - run.began_wall)
     code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
