@@ -46,6 +46,8 @@ WARMS_FOR = 0.1
 """The share of the time in which memory comes to its height: what is kept of deaths is bounded, and is full only after
 some hundreds of them; what many agents need that start in one moment stays with the process."""
 SETTLES_IN = 180.0
+DOWN, AGAIN = 0.2, 0.25
+"""The share of the agents that is down, and that of the orders which change nothing."""
 RULES = """[agent.{name}.restart]
 max_crashes = 100
 max_unproductive = 0
@@ -150,8 +152,18 @@ class Soak:
             self.stage.ctl("restart", name)
 
     def stop_or_start(self) -> None:
-        name = self._someone()
-        verb, state = self.dice.choice((("stop", "stopped"), ("start", "running")))
+        """An order that changes something, or one for what is wanted already.
+
+        As many are down as a moment ago, or one more or less: what follows how many run would seem to grow with them.
+        """
+        down = [name for name, state in sorted(self.wanted.items()) if state == "stopped"]
+        state = "stopped" if len(down) < len(self.wanted) * DOWN else "running"
+        if self.dice.random() < AGAIN:
+            name = self._someone()
+            state = self.wanted[name]
+        else:
+            name = self.dice.choice(down if state == "running" else sorted(self.wanted.keys() - down))
+        verb = "stop" if state == "stopped" else "start"
         done = self.stage.ctl(verb, name)
         if done.returncode == 0:
             self.wanted[name] = state
