@@ -61,7 +61,8 @@ def hear(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decision:
     )
     if event.went_on or event.how == "window" or agent.spec.kind is Kind.EPHEMERAL:
         return noted
-    if agent.parking is not None and isinstance(state, Running) and not state.activity.turn_open:
+    is_there = isinstance(state, Running) and state.exit_due is None and not state.activity.turn_open
+    if is_there and agent.parking is not None:
         return _wait_with_it(noted, agent, told, now)
     if (why_not := _why_not(agent)) or not isinstance(state, Running):
         return replace(noted, reason=f"{told}; it is not told to go on: {why_not}")

@@ -27,7 +27,7 @@ from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, Sta
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Step as Found
-from phoenixd.core.handoff import machine, orders, verdict
+from phoenixd.core.handoff import letters, machine, orders, verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.meter.reading import WORDING
@@ -924,6 +924,23 @@ def test_a_text_that_did_not_arrive_is_tried_again_when_the_holder_rests_and_is_
             story.hook_of("o-g2", "stop")
     assert typed(story) == ["m1", "m1", "m1", "m2"]
     assert any("did not arrive" in one.text for one in story.of(Alert))
+
+
+def test_a_text_that_did_not_arrive_at_one_who_tells_of_no_turns_is_tried_again_in_time_and_then_told() -> None:
+    story = HandoffStory(spec("o", kind=Kind.ORCHESTRATOR))
+    story.runs()
+    story.begins()
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    story.tell(RollbackRequested("o", "operator"))
+    story.exits("o-g2", None, 15)
+    assert story.step is Step.ROLLED_BACK
+    for tries in (1, 2, 3):
+        assert typed(story) == ["m1"] * tries
+        story.tell(NotDelivered("o", 1, "m1", "the terminal is busy"))
+        story.wait(letters.AGAIN)
+    story.wait(3600)
+    assert typed(story) == ["m1"] * 3
+    assert "did not arrive in 3 tries" in story.of(Alert)[-1].text
 
 
 def test_a_text_whose_daemon_was_killed_while_it_was_typed_is_not_lost() -> None:
