@@ -16,7 +16,9 @@ from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import (
+    AgentDeclared,
     AgentWithdrawn,
+    OperatorEvent,
     RestartRequested,
     RollbackRequested,
     SendRequested,
@@ -483,6 +485,31 @@ def test_promise_3_a_removal_removes_both_generations_and_the_seat(step: str) ->
             story.exits(name, None, 15)
     assert not story.fleet.agents
     assert not story.fleet.seats
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        StartRequested("o"),
+        RestartRequested("o"),
+        SendRequested("o", "m1", "mind the tests"),
+        AgentDeclared(orchestrator("o", prompt="Mind the tests.")),
+        AgentDeclared(orchestrator("o")),
+    ],
+    ids=["start", "restart", "send", "changed", "declared"],
+)
+def test_promise_3_a_seat_that_is_being_removed_takes_no_order_that_would_be_lost_with_it(
+    step: str, order: OperatorEvent
+) -> None:
+    story = at(step)
+    assert story.tell(AgentWithdrawn("o")) is None
+    assert story.agent.removing
+    seats, agents = story.fleet.seats, dict(story.fleet.agents)
+    refusal = story.tell(order)
+    assert refusal is not None
+    assert refusal.code == "conflict"
+    assert (story.fleet.seats, dict(story.fleet.agents)) == (seats, agents)
 
 
 @pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
