@@ -970,6 +970,27 @@ def test_a_text_that_did_not_arrive_at_one_who_tells_of_no_turns_is_tried_again_
     assert "did not arrive in 3 tries" in story.of(Alert)[-1].text
 
 
+def test_a_text_that_is_given_up_is_told_beside_the_rollback_and_each_text_by_itself() -> None:
+    story = at("await_ack")
+    for name in ("m1", "m2"):
+        story.tell(SendRequested("o", name, f"text {name}"))
+    for _ in range(3):
+        if story.find("o-g2") is not None and story.fleet.agents["o-g2"].run is not None:
+            story.exits("o-g2", 1)
+        story.wait(600)
+    assert story.step is Step.ROLLED_BACK
+    assert ["was rolled back" in one.text for one in story.agent.alerts] == [True]
+    story.tell(Delivered("o", 1, story.of(Deliver)[-1].message_id, "prompt"))
+    for order in ("m1", "m1", "m1", "m2", "m2", "m2"):
+        assert typed(story)[-1] == order
+        story.tell(NotDelivered("o", run_of(story, "o").incarnation, order, "the terminal is busy"))
+        story.wait(letters.AGAIN)
+    assert [one.kind for one in story.of(Alert) if "did not arrive" in one.text] == ["handoff"] * 2
+    assert [one.kind for one in story.agent.alerts] == ["handoff"] * 3
+    story.begins()
+    assert story.agent.alerts == ()
+
+
 def test_a_text_whose_daemon_was_killed_while_it_was_typed_is_not_lost() -> None:
     story = letters_under_way()
     story.tell(EpochBegun(5))

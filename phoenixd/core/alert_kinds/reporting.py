@@ -69,5 +69,6 @@ KINDS: tuple[AlertKind, ...] = (
         ),
         "its run has ended, or the next handoff begins, or what could not be ended is gone",
         cures.is_another_run,
+        is_each=True,
     ),
 )

@@ -57,7 +57,8 @@ def arrived(found: Step, seat: Seat, event: Delivered | NotDelivered, now: Momen
         f"a text from {missed.by} that was kept over handoff {handoff.id} did not arrive in {MOST_MISSES} tries: "
         f"{event.reason}. Send it again: phoenixctl send {seat.name} TEXT"
     )
-    return put(found, Decision(holder, (Alert(holder.name, ALERT, text),), text, weight="story"), now)
+    alert = Alert(holder.name, ALERT, text, about=(missed.message_id,))
+    return put(found, Decision(holder, (alert,), text, weight="story"), now)
 
 
 def put_back(found: Step, seat: Seat, why: str, now: Moment) -> Step:
