@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import pytest
 
-from phoenixd.core.actions import Spawn
+from phoenixd.core.actions import Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
@@ -428,3 +428,15 @@ def test_promise_9_what_is_collected_when_the_journal_is_put_back_is_not_begun_a
     works.tell(RecoveryConfirmed())
     works.wait(600)
     assert begun(works) == ["shop-t1"]
+
+
+def test_promise_2_a_later_run_of_a_task_that_an_old_journal_collects_is_not_ended_by_what_is_collected() -> None:
+    works = Works()
+    works.ask()
+    works.ends("t1", 1)
+    put_back(works, Trace("shop-t1", Wish("running", 18, 3), "runs", NEW, NEW, 3))
+    works.tell(TaskCollected("t1", 1, DONE))
+    works.wait(600)
+    assert (works.states(), works.of(Terminate)) == ({"t1": "running"}, [])
+    works.finishes("t1")
+    assert works.states() == {"t1": "done"}

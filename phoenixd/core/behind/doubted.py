@@ -53,14 +53,14 @@ def _face(found: Step, task: Task, now: Moment) -> Step:
         spared = task.spared + (task.state == "running")
         waits = replace(task, state="waiting", due=None, left=None, cut=None, sealing=0, spared=spared)
         return _doubt(found, waits, now)
-    if worker is not None and is_ours and task.state == "waiting" and not isinstance(worker.state, Stopped):
+    if worker is not None and is_ours and task.state != "running" and not isinstance(worker.state, Stopped):
         why = f"{worker.name} works on it, and the journal did not know that"
         goes_on = replace(
             task, state="running", due=now.at + task.timeout, left=task.timeout, runs=task.runs + 1,
             since_wall=now.wall, why=why,
         )  # fmt: skip
         return noted(taken(found, goes_on), f"task {task.id} goes on, run {goes_on.runs}: {why}")
-    # What runs is looked at as ever; only what follows of its end has to wait where that end is not news.
+    # What runs is looked at as ever, for the journal knows its run and the world says nothing else of it.
     return found if task.state == "running" else _doubt(found, task, now)
 
 
