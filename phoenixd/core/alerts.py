@@ -104,7 +104,7 @@ def fold(
             continue
         item = next((one for one in reversed(items) if (one.kind, one.text) == (action.kind, action.text)), None)
         text = (title(item) if item is not None else action.text)[:MAX_TEXT]
-        known = next((one for one in standing if _is_same(one, action.kind, text, item)), None)
+        known = next((one for one in standing if _is_same(one, action, text, item)), None)
         held = muted and not alert_kinds.of(action.kind).is_ours
         reached = item is not None and is_reachable(item)
         if known is not None:
@@ -157,8 +157,10 @@ def is_over(standing: StandingAlert, agent: Agent) -> bool:
     return not standing.watched and cure is not None and cure(standing, agent)
 
 
-def _is_same(standing: StandingAlert, kind: str, text: str, item: InboxItem | None) -> bool:
-    is_question = alert_kinds.of(kind).is_question
-    if item is not None and is_question:
+def _is_same(standing: StandingAlert, raised: Alert, text: str, item: InboxItem | None) -> bool:
+    kind = alert_kinds.of(raised.kind)
+    if item is not None and kind.is_question:
         return standing.id == item.id
-    return standing.kind == kind and (not is_question or standing.text == text)
+    if standing.kind != raised.kind or (kind.is_each and standing.about != raised.about):
+        return False
+    return not kind.is_question or standing.text == text

@@ -61,6 +61,9 @@ def hear(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decision:
     )
     if event.went_on or event.how == "window" or agent.spec.kind is Kind.EPHEMERAL:
         return noted
+    is_there = isinstance(state, Running) and state.exit_due is None and not state.activity.turn_open
+    if is_there and agent.parking is not None:
+        return _wait_with_it(noted, agent, told, now)
     if (why_not := _why_not(agent)) or not isinstance(state, Running):
         return replace(noted, reason=f"{told}; it is not told to go on: {why_not}")
     if before is not None and before.taken:
@@ -134,12 +137,22 @@ def _why_not(agent: Agent) -> str:
     state = agent.state
     if not isinstance(state, Running) or state.exit_due is not None:
         return "its run is over"
-    if agent.parking is not None:
-        return f"it is parked, {agent.parking.kind.value}, and is told when that is over"
     if state.activity.turn_open:
         return "another turn has begun"
     waiting = state.activity.waiting
     return f"it waits for a person: {waiting.kind}" if waiting is not None and waiting.kind != FAILED_TURN else ""
+
+
+def _wait_with_it(noted: Decision, agent: Agent, told: str, now: Moment) -> Decision:
+    """The end of its wait tells a parked agent to go on, also one that idled as another of its account met a limit."""
+    parking = agent.parking
+    assert parking is not None
+    assert noted.agent is not None
+    if not agent.spec.is_reprompted and not parking.owes:
+        return _ask(noted, f"{told}; it is parked, and nothing tells it to go on afterwards", now)
+    owing = replace(noted.agent, limits=replace(agent.limits, parking=replace(parking, owes=True)))
+    why_not = f"it is parked, {parking.kind.value}, and is told when that is over"
+    return replace(noted, agent=owing, reason=f"{told}; it is not told to go on: {why_not}")
 
 
 def _ask(noted: Decision, text: str, now: Moment) -> Decision:

@@ -330,7 +330,7 @@ TABLE: dict[type[Any], Row] = {
     AddendumWritten: (late.hear_written, *SHARED),
     # Tasks.
     TaskRequested: (requested.request, *SHARED),
-    TaskCancelRequested: (requested.cancel, *SHARED),
+    TaskCancelRequested: (requested.cancel, recovery.renew_plan, *SHARED),
     TaskCollected: (steps.collected, *SHARED),
     # The work.
     WorkMeasured: ((turns.hear_work, progress.hear_work), *SHARED),

@@ -14,11 +14,12 @@ from phoenixd.core.agent.state import Running, Stopping
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
 from phoenixd.core.facts import AnswerFellShort
-from phoenixd.core.spec import Kind
+from phoenixd.core.spec import Kind, LimitRules
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.cut_answers import cut_sentence
 from phoenixd.documents.hooks import hook_event
 from tests.core.story import Story, claude
+from tests.core.test_parking import Account
 
 
 def told(story: Story, how: Any = "output_limit", **more: Any) -> None:
@@ -144,6 +145,24 @@ def test_one_that_waits_out_a_limit_is_told_by_that() -> None:
 
     assert story.agent.parking is not None
     assert story.of(Deliver) == []
+
+
+@pytest.mark.parametrize("reprompt", [True, False])
+def test_f_proc_26_one_that_idles_as_a_peer_meets_a_limit_is_told_too_or_a_person_is_asked(reprompt: bool) -> None:
+    story = Account(
+        claude(account="team", limits=LimitRules(reprompt=reprompt)), claude("b", account="team")
+    ).all_work()
+    ended(story)
+    story.meets_limit("b")
+    assert story.agent.parking is not None
+    told(story, "stream")
+    story.wait(2 * 3600.0 + 90)
+
+    texts = [order for order in story.of(Deliver) if order.agent == "a"]
+    assert (len(texts), asked(story)) == ((1, []) if reprompt else (0, ["answer cut"]))
+    if reprompt:
+        story.obeys("a")
+        assert (story.agent.state_name, story.agent.cut) == ("running", None)
 
 
 def test_a_failed_turn_asks_already_and_its_question_is_closed_by_going_on() -> None:

@@ -17,7 +17,9 @@ from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import (
+    AgentDeclared,
     AgentWithdrawn,
+    OperatorEvent,
     RestartRequested,
     RollbackRequested,
     SendRequested,
@@ -28,7 +30,7 @@ from phoenixd.core.events.runs import AgentStarted, Delivered, NotDelivered, Shi
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Step as Found
-from phoenixd.core.handoff import machine, orders, verdict
+from phoenixd.core.handoff import letters, machine, orders, verdict
 from phoenixd.core.handoff.move import ESCAPING
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.meter.reading import WORDING
@@ -547,6 +549,31 @@ def test_promise_3_a_removal_removes_both_generations_and_the_seat(step: str) ->
 
 
 @pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+@pytest.mark.parametrize(
+    "order",
+    [
+        StartRequested("o"),
+        RestartRequested("o"),
+        SendRequested("o", "m1", "mind the tests"),
+        AgentDeclared(orchestrator("o", prompt="Mind the tests.")),
+        AgentDeclared(orchestrator("o")),
+    ],
+    ids=["start", "restart", "send", "changed", "declared"],
+)
+def test_promise_3_a_seat_that_is_being_removed_takes_no_order_that_would_be_lost_with_it(
+    step: str, order: OperatorEvent
+) -> None:
+    story = at(step)
+    assert story.tell(AgentWithdrawn("o")) is None
+    assert story.agent.removing
+    seats, agents = story.fleet.seats, dict(story.fleet.agents)
+    refusal = story.tell(order)
+    assert refusal is not None
+    assert refusal.code == "conflict"
+    assert (story.fleet.seats, dict(story.fleet.agents)) == (seats, agents)
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
 def test_what_is_sent_meanwhile_waits_for_the_holder_of_afterwards(step: str) -> None:
     story = at(step)
     assert story.tell(SendRequested("o", "m1", "mind the tests")) is None
@@ -1003,6 +1030,44 @@ def test_a_text_that_did_not_arrive_is_tried_again_when_the_holder_rests_and_is_
             story.hook_of("o-g2", "stop")
     assert typed(story) == ["m1", "m1", "m1", "m2"]
     assert any("did not arrive" in one.text for one in story.of(Alert))
+
+
+def test_a_text_that_did_not_arrive_at_one_who_tells_of_no_turns_is_tried_again_in_time_and_then_told() -> None:
+    story = HandoffStory(spec("o", kind=Kind.ORCHESTRATOR))
+    story.runs()
+    story.begins()
+    story.tell(SendRequested("o", "m1", "mind the tests"))
+    story.tell(RollbackRequested("o", "operator"))
+    story.exits("o-g2", None, 15)
+    assert story.step is Step.ROLLED_BACK
+    for tries in (1, 2, 3):
+        assert typed(story) == ["m1"] * tries
+        story.tell(NotDelivered("o", 1, "m1", "the terminal is busy"))
+        story.wait(letters.AGAIN)
+    story.wait(3600)
+    assert typed(story) == ["m1"] * 3
+    assert "did not arrive in 3 tries" in story.of(Alert)[-1].text
+
+
+def test_a_text_that_is_given_up_is_told_beside_the_rollback_and_each_text_by_itself() -> None:
+    story = at("await_ack")
+    for name in ("m1", "m2"):
+        story.tell(SendRequested("o", name, f"text {name}"))
+    for _ in range(3):
+        if story.find("o-g2") is not None and story.fleet.agents["o-g2"].run is not None:
+            story.exits("o-g2", 1)
+        story.wait(600)
+    assert story.step is Step.ROLLED_BACK
+    assert ["was rolled back" in one.text for one in story.agent.alerts] == [True]
+    story.tell(Delivered("o", 1, story.of(Deliver)[-1].message_id, "prompt"))
+    for order in ("m1", "m1", "m1", "m2", "m2", "m2"):
+        assert typed(story)[-1] == order
+        story.tell(NotDelivered("o", run_of(story, "o").incarnation, order, "the terminal is busy"))
+        story.wait(letters.AGAIN)
+    assert [one.kind for one in story.of(Alert) if "did not arrive" in one.text] == ["handoff"] * 2
+    assert [one.kind for one in story.agent.alerts] == ["handoff"] * 3
+    story.begins()
+    assert story.agent.alerts == ()
 
 
 def test_a_text_whose_daemon_was_killed_while_it_was_typed_is_not_lost() -> None:

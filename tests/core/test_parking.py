@@ -306,6 +306,25 @@ def test_one_that_cannot_be_told_is_tried_again_and_shown_to_people(problem: str
     assert (story.agent.item, story.agent.state_name) == (None, "running")
 
 
+def test_one_that_asks_a_person_at_its_fifth_miss_is_shown_after_a_later_one() -> None:
+    story = Account(claude()).all_work()
+    story.meets_limit("a")
+    seen, missed = 0, {0}
+    for _ in range(600):
+        assert story.agent.parking is not None
+        missed.add(story.agent.parking.misses)
+        story.screen = "permission" if story.agent.parking.misses in (3, 4) else "idle"
+        story.wait(60)
+        orders = story.of(Deliver)
+        if len(orders) > seen:
+            seen = len(orders)
+            story.tell(
+                NotDelivered("a", orders[-1].incarnation, orders[-1].message_id, "something unsent stands there")
+            )
+    assert missed >= {4, 5, 6, 7}
+    assert story.alerts() == ["dialog", "cannot go on"]
+
+
 def test_an_order_to_go_on_that_was_lost_is_given_again() -> None:
     story = Account(claude()).all_work()
     story.meets_limit("a")

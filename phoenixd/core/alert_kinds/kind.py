@@ -19,6 +19,7 @@ class AlertKind:
     needs_person: somebody has to do something; else it heals by itself, and is told all the same. is_question: each
     text is an alert of its own, because another question is news. is_told: it is sent and logged; else it stands in
     `status` and `inbox` only. is_ours: it tells that phoenixd itself cannot do its work, so no mute holds it back.
+    is_each: whatever it is about is an alert of its own.
     """
 
     name: str
@@ -30,3 +31,4 @@ class AlertKind:
     about: Literal["agent", "fleet"] = "agent"
     is_told: bool = True
     is_ours: bool = False
+    is_each: bool = False

@@ -69,5 +69,6 @@ KINDS: tuple[AlertKind, ...] = (
         ),
         "its run has ended, or the next handoff begins, or what could not be ended is gone",
         cures.has_run_its_course,
+        is_each=True,
     ),
 )

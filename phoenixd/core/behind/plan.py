@@ -16,6 +16,7 @@ from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent, StartRequested
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
+from phoenixd.core.tasks.state import Task, Tasks
 from phoenixd.core.transitions import RECOVER
 
 BEHIND = "journal behind"
@@ -81,7 +82,7 @@ def left_alone(agents: Mapping[str, Agent], event: JournalBehind, now: Moment) -
     return [judged.name for judged in found if judged.finding.verdict == "leave"]
 
 
-def summary(why: str, agents: Iterable[Agent], left: Iterable[str]) -> str:
+def summary(why: str, agents: Iterable[Agent], left: Iterable[str], tasks: Iterable[str] = ()) -> str:
     """The plan in a sentence: why, how many became what, and who waits."""
     found = [(agent.name, agent.found.verdict) for agent in agents if agent.found is not None]
     told = [
@@ -94,6 +95,8 @@ def summary(why: str, agents: Iterable[Agent], left: Iterable[str]) -> str:
     ]  # fmt: skip
     if waiting := [name for name, verdict in found if verdict == "wait"]:
         told.append(f"waiting for you: {_named(waiting)}")
+    if doubted := list(tasks):
+        told.append(f"tasks that wait for you: {_named(doubted)}")
     if strangers := list(left):
         told.append(f"alive, and declared by nobody: {_named(strangers)}")
     return f"the journal is older than the world ({why}): {', '.join(told) or 'no agent'}"
@@ -104,11 +107,16 @@ def is_waiting(agent: Agent) -> bool:
     return any(item.kind == RECOVER for item in agent.items)
 
 
-def alert(why: str, agents: Iterable[Agent], left: Iterable[str]) -> Alert:
+def alert(why: str, agents: Iterable[Agent], left: Iterable[str], tasks: Tasks) -> Alert:
     """The one alert of it."""
     names = tuple(sorted(left))
-    gist = summary(why, agents, names)
+    gist = summary(why, agents, names, [task.id for task in doubted(tasks)])
     return Alert(None, BEHIND, f"{gist}{DO}", watched=True, about=(why, *names), gist=gist)
+
+
+def doubted(tasks: Tasks) -> list[Task]:
+    """The tasks that a person has to confirm."""
+    return [task for task in tasks.open if task.doubted and not task.has_ended]
 
 
 def first_row_after(epoch: int) -> int:
@@ -133,8 +141,8 @@ def settled(agent: Agent) -> Agent:
     return replace(agent, found=None, items=rest)
 
 
-def renewed(standing: StandingAlert, agents: Mapping[str, Agent]) -> Alert | None:
-    """The alert as it is after an order; None where every agent was settled by hand, so that it is over.
+def renewed(standing: StandingAlert, agents: Mapping[str, Agent], tasks: Tasks) -> Alert | None:
+    """The alert as it is after an order; None where every agent and task was settled by hand, so that it is over.
 
     One that an older version raised does not tell what it was made of, and stays as it is.
     """
@@ -142,9 +150,9 @@ def renewed(standing: StandingAlert, agents: Mapping[str, Agent]) -> Alert | Non
         return Alert(None, BEHIND, standing.text, watched=True, gist=standing.gist)
     why, *left = standing.about
     alone = [name for name in left if name not in agents]
-    if not alone and all(agent.found is None for agent in agents.values()):
+    if not alone and not doubted(tasks) and all(agent.found is None for agent in agents.values()):
         return None
-    return alert(why, agents.values(), alone)
+    return alert(why, agents.values(), alone, tasks)
 
 
 def confirmed(agents: Iterable[Agent], by: str, now: Moment) -> Iterator[Decision]:

@@ -155,7 +155,7 @@ class _Case:
                 return Judged(self.trace.agent, self.finding("forget", "it was removed"), base, forgotten=True)
             case "stopped" | "ending" | "removed":
                 return self._down(base, "it was stopped")
-            case "running" if self.spec is None:
+            case "running" if self.spec is None and not (self.agent is not None and self.agent.spec.task):
                 return self._waiting(base, "nobody declares it any more")
             case "running":
                 return self._wanted(base)

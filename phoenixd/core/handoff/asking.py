@@ -44,7 +44,7 @@ def at_the_door(before: Fleet, event: Event, now: Moment) -> Step | None:
         return None
     seat = finding.ordered(before, event.agent)
     holder = before.agents.get(seat.holder) if seat is not None else None
-    if seat is None or holder is None or seat.handoff is None or seat.handoff.is_over:
+    if seat is None or holder is None or holder.removing or seat.handoff is None or seat.handoff.is_over:
         return None
     handoff = seat.handoff
     if isinstance(event, SendRequested) and any(one.message_id == event.message_id for one in letters.texts(handoff)):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.handoff import freezing, machine, triggers
+from phoenixd.core.handoff import freezing, letters, machine, triggers
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.seat.names import generation_name
@@ -27,6 +27,9 @@ def next_due(seats: Mapping[str, Seat], agents: Mapping[str, Agent], now: Moment
             due = triggers.due(holder, handoff) if holder is not None else None
             # What is past and has not begun waits for something else than time.
             due = due if due is not None and due > now.at else None
+        later = letters.due(handoff, now)
+        if later is not None:
+            found.append(later)
         if due is not None:
             found.append(due)
     return min(found, default=None)

@@ -100,7 +100,8 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
     facts = _ended(handoff)
     if agent is not None:
         if handoff.is_over and handoff.lingers:
-            agent = replace(agent, alerts=tuple(one for one in agent.alerts if one.kind != ALERT))
+            # What could not be ended is gone; a text that did not arrive is still one.
+            agent = replace(agent, alerts=tuple(one for one in agent.alerts if one.kind != ALERT or one.about))
         decision = Decision(agent, actions, reason, _readings(handoff), facts=facts, weight="story")
         found = put(found, decision, now)
     else:
@@ -181,7 +182,7 @@ def name_taken(found: Step, seat: Seat) -> str | None:
 
 
 def _told_of_stranger(found: Step, holder: Agent, stranger: str, now: Moment) -> Step:
-    if any(one.kind == ALERT for one in holder.alerts):
+    if any(one.kind == ALERT and not one.about for one in holder.alerts):
         return found
     text = (
         f"a handoff is due and cannot begin: its next generation would be called {stranger}, and another agent is. "

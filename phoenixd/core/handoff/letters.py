@@ -15,7 +15,7 @@ from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Step, put
 from phoenixd.core.handoff.state import Handoff, Letter
 from phoenixd.core.handoff.words import CALLED_OFF
-from phoenixd.core.moment import Moment
+from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.seat.state import Seat
 
@@ -24,6 +24,9 @@ ALERT = "handoff"
 
 MOST_MISSES = 3
 """How often a text that was kept over a handoff may fail to arrive before it is given up, with an alert."""
+
+AGAIN = 60.0
+"""Seconds after which a text that did not arrive is tried again, where no turn's end is waited for."""
 
 TYPED_WITHIN = 60.0
 """Seconds within which a word of phoenixd's own has to be begun, before it is tried again."""
@@ -43,7 +46,7 @@ def arrived(found: Step, seat: Seat, event: Delivered | NotDelivered, now: Momen
         return _with(found, seat, replace(handoff, posted=None))
     if _is_past(handoff, handoff.posted):
         return _with(found, seat, replace(handoff, posted=None))
-    missed = replace(handoff.posted, misses=handoff.posted.misses + 1)
+    missed = replace(handoff.posted, misses=handoff.posted.misses + 1, due=now.at + AGAIN)
     if missed.misses < MOST_MISSES:
         seat = replace(seat, handoff=replace(handoff, posted=missed))
         return put_back(found, seat, f"a text that was kept over the handoff did not arrive: {event.reason}", now)
@@ -55,7 +58,8 @@ def arrived(found: Step, seat: Seat, event: Delivered | NotDelivered, now: Momen
         f"a text from {missed.by} that was kept over handoff {handoff.id} did not arrive in {MOST_MISSES} tries: "
         f"{event.reason}. Send it again: phoenixctl send {seat.name} TEXT"
     )
-    return put(found, Decision(holder, (Alert(holder.name, ALERT, text),), text, weight="story"), now)
+    alert = Alert(holder.name, ALERT, text, about=(missed.message_id,))
+    return put(found, Decision(holder, (alert,), text, weight="story"), now)
 
 
 def put_back(found: Step, seat: Seat, why: str, now: Moment) -> Step:
@@ -81,9 +85,15 @@ def deliver(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
         return deliver(found, found.fleet.seats[seat.name], event, now)
     if not isinstance(holder.state, Running):
         return found
-    if handoff.letters[0].misses and (isinstance(event, NotDelivered) or holder.state.activity.turn_open):
+    if _waits(handoff.letters[0], holder.spec.has_hooks or holder.hooks_seen, holder.state, event, now):
         return found
     return _post(found, seat, holder, now)
+
+
+def due(handoff: Handoff, now: Moment) -> Instant | None:
+    """When a text that did not arrive is tried again; None where that waits for no time."""
+    at = handoff.letters[0].due if handoff.letters and handoff.posted is None else None
+    return at if at is not None and at > now.at else None
 
 
 def owe(found: Step, seat: Seat, word: Letter, now: Moment) -> Step:
@@ -126,6 +136,16 @@ def _is_past(handoff: Handoff, letter: Letter) -> bool:
 def _of(handoff: Handoff) -> str:
     """How the ids of this handoff's own words begin."""
     return f"handoff-{handoff.id}-"
+
+
+def _waits(letter: Letter, tells_turns: bool, state: Running, event: Event, now: Moment) -> bool:
+    """Whether a text that did not arrive is not tried now: the end of a turn counts where one is told of, else time."""
+    if not letter.misses:
+        return False
+    is_due = letter.due is None or letter.due <= now.at
+    if not tells_turns:
+        return not is_due
+    return state.activity.turn_open or (isinstance(event, NotDelivered) and not is_due)
 
 
 def _post(found: Step, seat: Seat, holder: Agent, now: Moment) -> Step:

@@ -50,12 +50,16 @@ class StepTime:
 
 @dataclass(frozen=True, slots=True)
 class Letter:
-    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it. misses: vain tries so far."""
+    """A text that was sent to the seat meanwhile; who holds the seat afterwards gets it.
+
+    misses: vain tries so far. due: when the next one may begin.
+    """
 
     message_id: str
     text: str = field(repr=False)
     by: str = "operator"
     misses: int = 0
+    due: Instant | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -26,7 +26,8 @@ from phoenixd.core.spec import LimitRules
 ANSWER_TIME = 60.0
 """Seconds in which it is known whether the agent was told to go on; the messenger gives up long before."""
 TROUBLE = 5
-"""An overload, or a word to go on that does not arrive: the so-manieth in a row is told to people, once."""
+"""An overload, or a word to go on that does not arrive: the so-manieth in a row is told to people, once. Where a person
+is asked something just then, a later one is."""
 
 CONTINUE = {
     ParkingKind.LIMIT: "The rate limit that ended your turn is over. Go on where you stopped.",
@@ -159,8 +160,9 @@ def _missed(limits: Limits, parking: Parking, problem: str, seen: View, now: Mom
     pause = min(max(rules.overload_wait, rules.wait_max), rules.overload_wait * 2.0 ** min(misses - 1, 30))
     again = replace(parking, asked=None, message_id=None, misses=misses, until_wall=now.wall + pause)
     reason = f"it could not be told to go on ({problem}); again in {in_words(pause)}"
-    if misses != TROUBLE or seen.asks:
+    if misses < TROUBLE or parking.told or seen.asks:
         return Heard(replace(limits, parking=again), reason=reason)
+    again = replace(again, told=True)
     text = f"a limit is over, and it could not be told to go on: {problem}"
     alert = Alert(seen.spec.name, "cannot go on", text)
     return Heard(replace(limits, parking=again), (CannotGoOn(text),), (alert,), reason)

@@ -35,6 +35,8 @@ class Parking:
     """The text that tells it to go on."""
     misses: int = 0
     """How often it could not be told to go on."""
+    told: bool = False
+    """People were told that it cannot go on."""
     fresh: bool = False
     """It is down, and the start that is put off was to be a fresh one."""
 

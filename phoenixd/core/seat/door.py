@@ -36,7 +36,7 @@ def addressed(before: Fleet, event: Event, now: Moment) -> Event | Step:
         return event
     if named is not meant and name != seat.name:
         return _refused(before, named, _no_order(seat, named), now)
-    if isinstance(event, RestartRequested) and finding.is_passing(before, seat):
+    if isinstance(event, RestartRequested) and _waits(before, seat, meant):
         return _held(before, replace(seat, restart=HeldRestart(event.by, event.fresh)), meant, "it is restarted", now)
     return event if name == meant.name else replace(event, agent=meant.name)
 
@@ -66,12 +66,17 @@ def _declared(before: Fleet, event: AgentDeclared, now: Moment) -> Event | Step:
     seat = seat or seat_of(spec)
     meant = as_generation(spec, seat, seat.generation)
     holder: Agent | None = before.agents.get(seat.holder)
-    if holder is not None and finding.is_passing(before, seat):
+    if holder is not None and _waits(before, seat, holder):
         if meant == (seat.declared or holder.spec):
             return replace(event, spec=holder.spec)
         waiting = None if meant == holder.spec else meant
         return _held(before, replace(seat, declared=waiting), holder, "its configuration is taken over", now)
     return replace(event, spec=meant)
+
+
+def _waits(fleet: Fleet, seat: Seat, holder: Agent) -> bool:
+    """Whether an order waits until the seat has passed; one that is being removed has no afterwards."""
+    return finding.is_passing(fleet, seat) and not holder.removing
 
 
 def _is_plain(fleet: Fleet, seat: Seat) -> bool:

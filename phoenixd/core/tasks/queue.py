@@ -8,6 +8,9 @@ from dataclasses import dataclass
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.tasks.state import BUSY, JobRules, Task, Tasks
 
+DOUBTED = "the journal is old, and it may have ended since: it begins once it is confirmed by: phoenixctl recover"
+"""Why a task waits that an old journal has."""
+
 
 @dataclass(frozen=True, slots=True)
 class Held:
@@ -37,6 +40,8 @@ def others(tasks: Tasks, jobs: JobRules) -> Others:
 
 def held(task: Task, among: Others, now: Moment) -> Held | None:
     """Why this task does not begin now; None where it may."""
+    if task.doubted:
+        return Held(DOUBTED)
     for name in task.after:
         earlier = among.known.get(name)
         if earlier is None:

@@ -133,6 +133,8 @@ class Task:
     outcome: Outcome | None = None
     sealing: int = 0
     """The incarnation whose answer came without its seal, while its session is asked for that alone; 0: it is not."""
+    doubted: bool = False
+    """The journal was older than the world, and it may have ended since: no worker begins before a person says so."""
     told: Told = ""
     message: str = ""
     """The message that tells of its end, while it is typed."""
