@@ -398,7 +398,7 @@ def test_what_happens_to_a_handoff_whose_holder_is_gone_is_told_of_nobody() -> N
 
 def test_an_alert_of_an_old_journal_that_an_older_version_raised_stays_as_it_is() -> None:
     older = StandingAlert(3, plan.BEHIND, "it is old", EPOCH, gist="old")
-    again = plan.renewed(older, {})
+    again = plan.renewed(older, {}, Tasks())
     assert again is not None
     assert (again.kind, again.text, again.watched, again.gist) == (plan.BEHIND, "it is old", True, "old")
 
