@@ -123,7 +123,7 @@ def test_the_newer_one_starts_asks_is_resumed_and_stops(newer: ClaudeStage) -> N
     newer.asked(after=first.number)
     assert (newer.workspace / "made.txt").exists()
     # After the first permission it offers its auto mode in a list without numbers, and Enter would take it.
-    until_asked(newer, ("dialog", "dialog"))
+    until_asked(newer, ("dialog", AUTO_MODE))
     newer.type("Escape")
     until_asked(newer)
 

@@ -32,7 +32,7 @@ NO_SUCH_MODEL = frozenset({"model_not_found"})
 """What a harness calls a model that does not exist, compared whole."""
 ANSWERED_ELSEWHERE = frozenset({"Task", "Agent", "AskUserQuestion", "ExitPlanMode", "google_web_search", "ask_user"})
 """Tools that a subagent, a network or a person answers; beside them those of servers (mcp) and the web."""
-SET_UP = frozenset({"trust", "api-key", "hooks", "bypass-warning", "settings", "renderer", "auto-mode"})
+SET_UP = frozenset({"trust", "api-key", "hooks", "bypass-warning", "settings", "renderer"})
 """Dialogs of a start that a person has to settle once."""
 
 When = Callable[[Evidence], bool]
