@@ -36,8 +36,8 @@ class Eyes:
         small = await self._terminal.make_room(name) if order.room else None
         # The screen comes last: Enter may follow, and on a dialog it would be an answer.
         screen = await self._screen(agent, text) if order.screen else None
-        asks, is_over = self._state(agent.name, incarnation)
-        return Sight(screen, typed, asks, is_over, queued, unread, small or "")
+        asks, parked, is_over = self._state(agent.name, incarnation)
+        return Sight(screen, typed, asks, is_over, queued, unread, small or "", parked)
 
     async def _screen(self, agent: Agent, text: str) -> Screen:
         shown = await self._terminal.capture(agent.name)
@@ -45,11 +45,14 @@ class Eyes:
         verdict = self._screens.classify(agent, shown) if line is None else ""
         return Screen(line, verdict, self._screens.holds(agent, shown, text), shown)
 
-    def _state(self, name: str, incarnation: int) -> tuple[str, bool]:
-        """What the hooks say that it asks, and whether the run is over: its pane may be another run's by now."""
+    def _state(self, name: str, incarnation: int) -> tuple[str, str, bool]:
+        """What the hooks say that it asks, what it waits out, and whether the run is over: its pane may be another
+        run's by now."""
         known = self._find(name)
         state = known.state if known is not None else None
         if not isinstance(state, Running) or state.run.incarnation != incarnation:
-            return "", True
+            return "", "", True
         waiting = state.activity.waiting
-        return (waiting.kind if waiting is not None and stands_on_screen(waiting) else ""), False
+        parking = known.parking if known is not None else None
+        parked = parking.why if parking is not None and parking.asked is None else ""
+        return (waiting.kind if waiting is not None and stands_on_screen(waiting) else ""), parked, False

@@ -194,6 +194,17 @@ def test_a_person_who_types_in_a_small_window_is_waited_for() -> None:
     assert order == Done("not delivered", "its window is too small")
 
 
+def test_a_text_is_not_typed_to_one_that_met_a_limit_since_it_was_sent() -> None:
+    """It would be lost to the same limit."""
+    delivery, _, _ = hear(begin(TEXT, 0.0), Begun(), Moment(0.0, EPOCH))
+    free = Sight(Screen(""), parked="until the reset time that was named")
+
+    _, order, _ = hear(delivery, free, Moment(0.1, EPOCH + 0.1))
+    assert order == Done("not delivered", "it was parked meanwhile: until the reset time that was named")
+    _, order, _ = hear(delivery, replace(free, parked=""), Moment(0.1, EPOCH + 0.1))
+    assert isinstance(order, Paste)
+
+
 def test_a_text_that_is_taken_is_delivered_with_one_enter() -> None:
     terminal, delivery, done = played(Fate())
 

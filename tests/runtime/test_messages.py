@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from hashlib import sha256
 from typing import Any
 
@@ -14,6 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
+from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.typing.after import ENTER_AGAIN
 from phoenixd.core.typing.clearing import TAKEN_OUT_LATER
@@ -175,6 +176,23 @@ async def test_f_tmux_9_nothing_is_typed_at_a_dialog(post: Post) -> None:
 
     assert isinstance(await post.send("go on"), NotDelivered)
     assert post.pane.typed == []
+
+
+@pytest.mark.parametrize("asked", [None, 3.0], ids=["its limit stands", "it is told to go on"])
+async def test_nothing_is_typed_to_one_that_met_a_limit_meanwhile_but_the_word_to_go_on(
+    post: Post, asked: float | None
+) -> None:
+    parking = Parking(ParkingKind.LIMIT, 9e9, 0.0, "until the reset time that was named", owes=True, asked=asked)
+    post.agent = replace(post.agent, limits=Limits(parking))
+    post.pane.on_enter = lambda: post.hook("prompt-submit", "hello")
+
+    told = await post.send("hello")
+
+    if asked is None:
+        assert told == NotDelivered("a", 1, "m", "it was parked meanwhile: until the reset time that was named", False)
+        assert post.pane.typed == []
+    else:
+        assert isinstance(told, Delivered)
 
 
 async def test_f_tmux_9_a_question_that_a_hook_told_of_is_believed_where_no_screen_can_be_read() -> None:

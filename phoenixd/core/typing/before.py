@@ -60,6 +60,8 @@ def hear_freeing(delivery: Delivery, step: Freeing, sight: Sight, now: Moment) -
         return not_delivered(delivery, RUN_OVER)
     if sight.asks:
         return not_delivered(delivery, f"it asks: {sight.asks}")
+    if sight.parked:
+        return not_delivered(delivery, f"it was parked meanwhile: {sight.parked}")
     if delivery.is_seen and sight.small and not is_typing(sight.typed, now.wall):
         return not_delivered(delivery, sight.small)
     if step.dialog_since is not None and now.at - step.dialog_since >= LOOK_INTERVAL:

@@ -43,7 +43,8 @@ class Sight:
     typed: when a person last pressed a key in the pane (wall, whole seconds); None where nobody who can type is
     attached. asks: what the hooks say stands on the screen. is_over: the run that the text is meant for has ended.
     queued: the transcript says that the CLI has put the text off. unread: bytes that were typed and that the program
-    has not read; None where that cannot be told. small: why the screen is too small to be read.
+    has not read; None where that cannot be told. small: why the screen is too small to be read. parked: what it waits
+    out, so that a text would be lost to the same limit; empty where it waits for nothing, or was told to go on.
     """
 
     screen: Screen | None = None
@@ -53,6 +54,7 @@ class Sight:
     queued: bool = False
     unread: int | None = None
     small: str = ""
+    parked: str = ""
 
 
 @dataclass(frozen=True, slots=True)
