@@ -88,7 +88,8 @@ class Restored:
             (agent.work / "NEVER").touch()
         stage.wanted.write_text(f"{STEPS.index(step) + 1}:{instant}")
         asked = stage.ctl("resonance", "restore", "a")
-        self._until_dead(is_prodded=step is Step.ESCALATE)
+        # Its first turn may be over before it can be asked at its end; by itself it is given another after a minute.
+        self._until_dead(is_prodded=step in (Step.RESUME, Step.ESCALATE))
         stage.up()
         if asked.returncode != 0 and stage.row("a")["incarnation"] == base and self._is_at_rest():
             # Its answer was never given, and so nothing was promised.
@@ -104,7 +105,7 @@ class Restored:
         process = self.stage.process
         assert process is not None
         if is_prodded:
-            # Two misses are a loss: each needs the end of a turn.
+            # A check needs the end of a turn, and two misses are a loss.
             self.stage.until("the daemon is dead", lambda: self._prod() or process.poll() is not None, PATIENCE)
         status = process.wait(PATIENCE)
         if status != -signal.SIGKILL:
