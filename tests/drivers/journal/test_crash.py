@@ -100,7 +100,8 @@ def traced(directory: Path, *options: str, begun: bool) -> tuple[Path, subproces
         path.name + suffix for suffix in ("", "-wal", "-shm", ".part", ".part-wal", ".part-shm", ".new", ".reserve")
     ]
     watched = [word for name in names for word in ("-P", str(path.parent / name))]
-    strace = ["strace", "-f", "-qq", "-y", "-P", str(path.parent), *watched, *options]
+    # Only the calls that are asked for stop the process (--seccomp-bpf): a run takes a third of the time.
+    strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-y", "-P", str(path.parent), *watched, *options]
     finished = subprocess.run(
         [*strace, *command(path, COUNT)], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False
     )
