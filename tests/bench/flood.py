@@ -25,6 +25,7 @@ from tests.bench.heard import DECIDES, lost, waited
 from tests.bench.marked.starting import mark
 from tests.bench.orders import Asked, asking, heard, print_orders, read_marks
 from tests.bench.scale import Scale
+from tests.bench.weights import join, weighed
 
 AGENTS, RATE, SECONDS = 100, 4000, 10.0
 CALM = 4
@@ -93,6 +94,13 @@ def _report(scale: Scale) -> bool:
             one.connect()
         _flood(stage, posters, quiet, rate, seconds)
         _flood(stage, posters, quiet, rate // CALM, seconds / 2)
+        assert stage.process is not None
+        with weighed("phx-bench-flood", [stage.process.pid], _of(stage)) as operator:
+            if operator is None:
+                print("\nnot measured with the service's CPUWeight=1000: this host lets no group be made")
+            else:
+                print("\nand with the service's CPUWeight=1000:")
+                _flood(stage, posters, quiet, rate, seconds, operator)
         missing = lost(stage, {one.name: sum(one.sent[kind] for kind in DECIDES) for one in posters})
     sent, answered = sum(one.asked for one in posters), sum(one.answered for one in posters)
     refused = sum(one.refused for one in posters)
@@ -101,11 +109,20 @@ def _report(scale: Scale) -> bool:
     return refused == 0 and missing == 0 and answered == sent
 
 
-def _flood(stage: Stage, posters: list[Poster], quiet: dict[str, Asked], rate: int, seconds: float) -> None:
-    """Print what came of one, and who had the processors meanwhile."""
+def _flood(
+    stage: Stage,
+    posters: list[Poster],
+    quiet: dict[str, Asked],
+    rate: int,
+    seconds: float,
+    operator: Path | None = None,
+) -> None:
+    """Print what came of one, and who had the processors meanwhile; operator: the group of who orders."""
     assert stage.process is not None
     daemon, shims = stage.process.pid, _of(stage)
     client = asking(stage, seconds)
+    if operator is not None:
+        join(operator, [client.pid])
     parties = {"daemon": [daemon], "shims": shims, "generator": [os.getpid()], "orders": [client.pid]}
     before = {name: cpu_seconds(pids) for name, pids in parties.items()}
     began, starved, asked = time.monotonic(), waited(daemon), sum(one.asked for one in posters)

@@ -22,32 +22,48 @@ from tests.bench.heard import lost, waited
 from tests.bench.marked.starting import mark
 from tests.bench.orders import asking, heard, print_orders, read_marks
 from tests.bench.scale import Scale
+from tests.bench.weights import join, weighed
 
 AGENTS, RATE, SECONDS = 100, 20_000, 10.0
 
 
 def report(scale: Scale) -> bool:
-    """Print what came of it."""
+    """Print what came of it: as any session's daemon, and with the share that the service has."""
+    return all([_report(scale, as_service=False), _report(scale, as_service=True)])
+
+
+def _report(scale: Scale, *, as_service: bool) -> bool:
     agents, rate, seconds = (4, 400, 2.0) if scale.quick else (AGENTS, RATE, SECONDS)
     with tempfile.TemporaryDirectory(prefix="phx-bench-") as directory:
-        with talking(Path(directory), agents, rate, seconds) as (stage, talkers):
+        with (
+            talking(Path(directory), agents, rate, seconds) as (stage, talkers),
+            contextlib.ExitStack() as meanwhile,
+        ):
             assert stage.process is not None
             assert talkers.stdin is not None
             assert talkers.stdout is not None
+            weights = weighed("phx-bench-links", [stage.process.pid], [talkers.pid])
+            operator = meanwhile.enter_context(weights) if as_service else None
+            if as_service and operator is None:
+                print("\nnot measured with the service's CPUWeight=1000: this host lets no group be made")
+                return True
             quiet = heard(asking(stage, 2.0 if scale.quick else 4.0))
             parties = {"daemon": [stage.process.pid], "shims": [talkers.pid]}
             before = {name: cpu_seconds(pids) for name, pids in parties.items()}
             began, starved = time.monotonic(), waited(stage.process.pid)
             client = asking(stage, seconds)
+            if operator is not None:
+                join(operator, [client.pid])
             print("go", file=talkers.stdin, flush=True)
             told = json.loads(talkers.stdout.readline())
             took, starved = time.monotonic() - began, waited(stage.process.pid) - starved
             cpu = {name: cpu_seconds(pids) - before[name] for name, pids in parties.items()}
             orders = heard(client)
-            missing = lost(stage, told["deciding"]) + told["unsent"]
+            missing: int = lost(stage, told["deciding"]) + told["unsent"]
             marks = read_marks(stage.root / "marks")
     events = told["events"]
-    print(f"\n{rate} events a second at the daemon's links from {agents} shims for {seconds:.0f} s")
+    share = ", with the service's CPUWeight=1000" if as_service else ""
+    print(f"\n{rate} events a second at the daemon's links from {agents} shims for {seconds:.0f} s{share}")
     print(
         f"sent {events / took:.0f} a second in {told['packets'] / took:.0f} packets; the shims merged {told['merged']}"
     )
