@@ -9,6 +9,7 @@ import pytest
 
 from phoenixd.core.actions import LookAtCall, Terminate
 from phoenixd.core.agent.activity import OpenCall, WorkWatch
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import CallWorkSeen, EvidenceSeen
 from phoenixd.core.events.fleet import Tick
@@ -16,6 +17,7 @@ from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import HungInCall
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import LivenessRules
+from phoenixd.core.treatment import gather
 from phoenixd.core.turn import call_work
 from phoenixd.core.turn.calls import MAX_COMMAND
 from phoenixd.documents.codec import dump_agent, load_agent
@@ -180,6 +182,18 @@ def test_an_end_in_a_call_says_which_and_what_to_do_about_it() -> None:
     assert HungInCall(1, "Bash", call.command, 900.0) in story.decisions[-1].facts
     readings = dict(story.decisions[-1].readings)
     assert (readings["call_cpu"], readings["call_processes"], readings["call_unreadable"]) == (0, 2, 0)
+
+
+@pytest.mark.parametrize(("tool", "known"), [("Bash", "Bash"), ("m" * 70, "m" * 64), ("", "a tool")])
+def test_a_hang_in_a_call_is_judged_by_the_name_of_its_tool(tool: str, known: str) -> None:
+    story = in_a_call()
+    story.wait(15 * MINUTE)
+    incident = story.agent.incident
+    assert incident is not None
+    assert incident.call is not None
+    agent = replace(story.agent, incident=replace(incident, call=replace(incident.call, tool=tool)))
+    end = LastExit(1, None, 9, "terminated", 900.0, 0.0)
+    assert gather.of_end(agent, agent, end, None).call == known
 
 
 def test_an_end_outside_of_any_call_names_none() -> None:

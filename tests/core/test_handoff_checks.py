@@ -64,3 +64,11 @@ def test_e75_what_a_successor_did_is_found_after_its_handoff_was_rolled_back() -
     plain = replace(story.agent, spec=replace(story.agent.spec, name="o-g2", seat=""))
     story.fleet = replace(story.fleet, agents={**story.fleet.agents, "o-g2": plain})
     assert finding.written_by(story.fleet, "o") == "o", "an agent of that name is none of the seat"
+
+
+def test_e76_until_a_handoff_is_done_its_predecessor_stands_with_what_it_does() -> None:
+    story = HandoffStory().awaiting()
+    seen = check(story, "predecessor down")
+    assert (seen.well, seen.what) == (None, f"o is {story.fleet.agents['o'].state_words}")
+    story.fleet = replace(story.fleet, agents={name: one for name, one in story.fleet.agents.items() if name != "o"})
+    assert check(story, "predecessor down").what == "o is gone"

@@ -161,6 +161,14 @@ def test_p15_what_hides_is_shown_by_its_number_and_what_deceives_is_flagged_and_
     assert "imitate" in render(item("Bash", {"command": "echo '<U+202E>'"})).flags[0]
 
 
+def test_p15_of_characters_that_hide_eight_are_named() -> None:
+    shown = render(
+        item("Bash", {"command": "".join(chr(0x2060 + number) for number in range(5)) + "\u200b\u200c\u200d\ufeff"})
+    )
+    (flag,) = shown.flags
+    assert flag.count("U+") == 8
+
+
 def test_p15_a_command_that_looks_like_an_input_is_not_taken_for_one() -> None:
     """documents.hooks keeps such a command as JSON, so the text says which it is."""
     assert lines("Bash", {"command": '{"command": "ls"}'})[1] == '  {"command": "ls"}'

@@ -141,7 +141,9 @@ async def test_a_run_is_adopted_only_with_a_process_below_its_shim(ear: Ear, chi
     assert [type(event) for event in ear.told] == [RunMissing, RunAdopted]
 
 
-@pytest.mark.parametrize(("ticks", "known"), [(4711, 4711), (None, None), ("4711", None), (True, None), (-1, None)])
+@pytest.mark.parametrize(
+    ("ticks", "known"), [(4711, 4711), (0, 0), (None, None), ("4711", None), (True, None), (-1, None)]
+)
 @pytest.mark.parametrize(("tool", "limit"), [("Bash", 1800.0), ("mcp__ci__wait", None)])
 async def test_a_call_that_begins_says_when_and_how_long_its_cli_lets_it_take(
     ear: Ear, ticks: object, known: int | None, tool: str, limit: float | None
@@ -177,6 +179,15 @@ async def test_the_runs_for_which_a_shim_did_not_sweep_are_passed_on(ear: Ear) -
     hearing.hear(ShimMessage("a", "exited", {**body, "unswept": ["at an end"]}))
     hearing.hear(ShimMessage("a", "exited", body))
     assert told == [("a", ["at hello"]), ("a", ["at an end"]), ("a", None)]
+
+
+async def test_f_proc_of_what_a_shim_killed_fifty_are_kept_and_of_each_the_first_of_its_command(ear: Ear) -> None:
+    killed = [{"pid": pid, "command": f"{pid:02}" + "x" * 80} for pid in range(60)]
+    run = {"incarnation": 1, "run_id": "r", "code": 1, "signal": None, "cause": "exit", "killed": [*killed, "strange"]}
+    ear.hearing.hear(ShimMessage("a", "exited", run))
+
+    (ended,) = [one.killed for one in ear.told if isinstance(one, AgentExited)]
+    assert ended == tuple(f"{pid} {pid:02}" + "x" * 58 for pid in range(50))
 
 
 async def test_what_a_shim_says_of_full_disks_is_told_by_the_names_that_there_are(ear: Ear) -> None:
