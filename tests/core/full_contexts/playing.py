@@ -12,21 +12,19 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Running, Stopping
 from phoenixd.core.causes import CutHow
 from phoenixd.core.events.evidence import AnswerCut, UsageSeen
 from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import TOO_LONG
 from phoenixd.documents.hooks import hook_event
-from phoenixd.documents.transcript import ApiFailed
-from phoenixd.harness.failed_turn import meaning
-from phoenixd.harness.gemini.transcript import failure as gemini
-from tests.core.handing import HandoffStory
+from phoenixd.documents.session_facts import SessionReading
+from phoenixd.harness import HARNESSES
+from phoenixd.harness.failed_turn import failed_turn
+from tests.core.full_contexts.leading import Leading
+from tests.core.full_contexts.writing import encoded, writer
 from tests.core.story import spec
 
 KINDS = {"resident": Kind.RESIDENT, "worker": Kind.EPHEMERAL, "orchestrator": Kind.ORCHESTRATOR}
@@ -34,14 +32,7 @@ CUTS: dict[str, CutHow] = {"window": "window", "output limit": "output_limit", "
 CALL, TURN, REST = 20.0, 120.0, 3600.0
 """Seconds of a call, between turns, and before a session is judged: longer than any spacing of handoffs."""
 
-CODEX_OWN = "Codex ran out of room in the model's context window"
-"""Of this sentence alone the rollouts of Codex name the kind; of what APIs say the cases name none."""
-
 Case = dict[str, Any]
-
-
-def codex(words: str, wall: float) -> ApiFailed:
-    return ApiFailed("context_window_exceeded" if words.startswith(CODEX_OWN) else "unknown", words, wall)
 
 
 def cases(name: str) -> list[Case]:
@@ -58,7 +49,7 @@ def decided(case: Case) -> str:
     return played.verdict()
 
 
-class _Played(HandoffStory):
+class _Played(Leading):
     def __init__(self, case: Case) -> None:
         kind = KINDS[case["kind"]]
         project = {"project": "shop"} if kind is Kind.ORCHESTRATOR else {}
@@ -66,26 +57,6 @@ class _Played(HandoffStory):
         self.is_asked = False
         self.judged_from = 0
         self.start()
-
-    @property
-    def agent(self) -> Agent:
-        """Who leads, or a successor that does not lead yet; without a seat the agent itself."""
-        seat = self.fleet.seats.get("o")
-        if seat is None:
-            return self.fleet.agents["o"]
-        following = seat.handoff is not None and not seat.handoff.is_over and f"o-g{seat.handoff.successor}"
-        return self.fleet.agents.get(following or "") or self.fleet.agents[seat.holder]
-
-    @property
-    def alive(self) -> Run:
-        run = self.agent.run
-        assert run is not None, f"{self.agent.name} does not run: {self.agent.reason}"
-        return run
-
-    @property
-    def is_handed_over(self) -> bool:
-        seat = self.fleet.seats.get("o")
-        return seat is not None and seat.handoff is not None and not seat.handoff.is_over
 
     def session(self, steps: list[dict[str, Any]], meter: dict[str, int | None] | None = None) -> None:
         if isinstance(self.agent.state, Stopping):
@@ -135,11 +106,14 @@ class _Played(HandoffStory):
         if harness == "claude":
             self.hears("stop-failure", **said)
             return
-        words = said["error_details"]
-        failed = gemini(words, self.wall) if harness == "gemini" else codex(words, self.wall)
-        word, failure, named = meaning(failed, resets=False)
-        name, run = self.agent.name, self.alive.incarnation
-        self.tell(TurnFailed(name, run, text=words, error=word, failure=failure, named=named))
+        reading, known = SessionReading(), HARNESSES[harness]
+        assert known.transcript_form is not None
+        for line in writer(harness, "s").failed(self.wall, None, said["error_details"]):
+            if (record := known.transcript_form.record(encoded(line))) is not None:
+                reading.hear(record)
+        failed = failed_turn(self.agent, reading.facts(), known, self.wall)
+        assert failed is not None, "the reader knows no failed turn of it"
+        self.tell(failed)
 
     def began(self, how: str) -> None:
         if not isinstance(self.agent.state, Running):
@@ -160,7 +134,7 @@ class _Played(HandoffStory):
 
     def calls(self, number: int) -> None:
         self.asks_if_idle()
-        if self.is_handed_over and self.fleet.seats["o"].handoff.step is Step.AWAIT_ACK:
+        if self.is_handed_over and self.step is Step.AWAIT_ACK:
             # A successor that works has said what its package told it.
             self.ack(self.agent.name)
         for _ in range(number):
