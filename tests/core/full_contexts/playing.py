@@ -8,27 +8,29 @@ generations of a seat that were not counted together, and is repaired; for the o
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent.state import Running, Stopping
-from phoenixd.core.causes import CutHow
-from phoenixd.core.events.evidence import AnswerCut, UsageSeen
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import TOO_LONG
 from phoenixd.documents.hooks import hook_event
-from phoenixd.documents.session_facts import SessionReading
+from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.failed_turn import failed_turn
+from phoenixd.runtime.cut_answers import answer_cut
 from tests.core.full_contexts.leading import Leading
-from tests.core.full_contexts.writing import encoded, writer
+from tests.core.full_contexts.writing import Line, Writer, content_of, encoded, writer
 from tests.core.story import spec
 
 KINDS = {"resident": Kind.RESIDENT, "worker": Kind.EPHEMERAL, "orchestrator": Kind.ORCHESTRATOR}
-CUTS: dict[str, CutHow] = {"window": "window", "output limit": "output_limit", "cause unknown": "output_limit"}
+STOPS = {"window": "model_context_window_exceeded", "output limit": "max_tokens", "cause unknown": None}
+"""The stop_reason that Claude Code writes of a cut answer; it writes none where the stream ended after a block."""
 CALL, TURN, REST = 20.0, 120.0, 3600.0
 """Seconds of a call, between turns, and before a session is judged: longer than any spacing of handoffs."""
 
@@ -93,7 +95,10 @@ class _Played(Leading):
                 self.fails(said)
             case "cut":
                 self.hears("stop")
-                self.tell(AnswerCut(self.agent.name, self.alive.incarnation, CUTS[said], self.wall))
+                lines = self.writes.answer(self.wall, "msg", content_of("text", "So", ""), STOPS[said], 30_000, 32_000)
+                found = answer_cut(self.agent, self.read(lines))
+                assert found is not None, "the reader knows no cut answer of it"
+                self.tell(found)
             case _:
                 raise AssertionError(what)
 
@@ -102,18 +107,26 @@ class _Played(Leading):
 
     def fails(self, said: dict[str, str]) -> None:
         """Claude Code tells it by a hook; what the others tell is read from their transcripts."""
-        harness = self.agent.spec.harness
-        if harness == "claude":
+        if self.agent.spec.harness == "claude":
             self.hears("stop-failure", **said)
             return
-        reading, known = SessionReading(), HARNESSES[harness]
-        assert known.transcript_form is not None
-        for line in writer(harness, "s").failed(self.wall, None, said["error_details"]):
-            if (record := known.transcript_form.record(encoded(line))) is not None:
-                reading.hear(record)
-        failed = failed_turn(self.agent, reading.facts(), known, self.wall)
+        facts = self.read(self.writes.failed(self.wall, None, said["error_details"]))
+        failed = failed_turn(self.agent, facts, HARNESSES[self.agent.spec.harness], self.wall)
         assert failed is not None, "the reader knows no failed turn of it"
         self.tell(failed)
+
+    @property
+    def writes(self) -> Writer:
+        return writer(self.agent.spec.harness, self.alive.session_id or "")
+
+    def read(self, lines: Iterable[Line]) -> SessionFacts:
+        """What the reader of its CLI says of a transcript."""
+        reading, form = SessionReading(), HARNESSES[self.agent.spec.harness].transcript_form
+        assert form is not None
+        for line in lines:
+            if (record := form.record(encoded(line))) is not None:
+                reading.hear(record)
+        return reading.facts()
 
     def began(self, how: str) -> None:
         if not isinstance(self.agent.state, Running):
