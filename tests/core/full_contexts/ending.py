@@ -12,8 +12,9 @@ from typing import Any, Literal
 import anyio
 
 from phoenixd.core import cut
-from phoenixd.core.actions import Alert, Deliver
-from phoenixd.core.agent.state import Stopping
+from phoenixd.core.actions import Deliver
+from phoenixd.core.agent.state import Starting, Stopping
+from phoenixd.core.events.orders import RestartRequested
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.tasks.verdict import judge
 from phoenixd.core.traits import traits_of
@@ -93,7 +94,7 @@ class _Ending(Telling):
             await self.passes(1.0)
             self.exits(self.agent.name, given["exit_code"])
         await self.passes(IDLE_PROMPT)
-        if self.cli == "claude" and given["mode"] != "headless":
+        if self.cli == "claude" and not self.is_headless:
             self.hears("Notification", notification_type="idle_prompt", message="Claude is waiting for your input")
         await self.passes(WATCHED - IDLE_PROMPT)
 
@@ -123,10 +124,12 @@ class _Ending(Telling):
         text = "Codex ran out of room in the model's context window." if self.cli == "codex" else "Prompt is too long"
         self.write(self.writes.failed(self.wall, "invalid_request", text))
         self.hears("StopFailure", error="invalid_request", error_details=text)
-        await self.passes(TURN)
-        assert isinstance(self.agent.state, Stopping), self.agent.reason
+        await self.passes(HEARD, lambda: isinstance(self.agent.state, Stopping))
+        if not isinstance(self.agent.state, Stopping):
+            # After some of them a person is called, and begins the next one.
+            self.tell(RestartRequested(self.agent.name))
         self.exits(self.agent.name, None, 15)
-        await self.passes(TURN)
+        await self.passes(HEARD, lambda: isinstance(self.agent.state, Starting))
         self.began(self.agent.name)
 
     async def verdict(self) -> Worth:
@@ -140,7 +143,7 @@ class _Ending(Telling):
             return "go_on"
         if self.was_parked:
             return "wait"
-        return "person" if any(isinstance(one, Alert) for one in own) else "proper"
+        return "person" if agent.items else "proper"
 
     async def verdict_of_its_task(self) -> Worth:
         """A worker is told nothing: its task runs once more, later where a limit ended its run, or is given back."""

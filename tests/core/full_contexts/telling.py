@@ -6,7 +6,8 @@ the runtime's looks after a turn's end and at the screen.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ class Telling(Leading):
     """What is told of an agent while time passes. given: the facts of its case."""
 
     def __init__(self, cli: str, facts: Facts, room: Path) -> None:
-        kind, members = Kind(facts["kind"]), max(1, facts["account_agents"] or 1)
+        kind, members = Kind(facts["kind"]), max(1, facts.get("account_agents") or 1)
         shared = {"account": "team"} if members > 1 else {}
         project = {"project": "shop"} if kind is Kind.ORCHESTRATOR else {}
         self.peers = [f"peer{number}" for number in range(1, members)]
@@ -61,7 +62,7 @@ class Telling(Leading):
         super().__init__(own, *(spec(name, harness=cli, prompt="Build it.", **shared) for name in self.peers))
         self.wall = read_time(facts.get("now") or "") or EPOCH
         self.screen = None
-        self.cli, self.given = cli, facts
+        self.cli, self.given = cli, defaultdict(lambda: None, facts)
         self.looks = Looks(self, self.find, room)
         self.asks, self.calls_tool, self.has_called, self.stops = HOOKS[cli]
         self.writers: dict[str, Writer] = {}
@@ -75,7 +76,7 @@ class Telling(Leading):
         run = self.fleet.agents[name].run
         assert run is not None, self.fleet.agents[name].reason
         self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
-        is_drawn, window = self.given["mode"] != "headless", self.given["window"]
+        is_drawn, window = not self.is_headless, self.given["window"]
         self.writers[name] = writer(self.cli, run.session_id, window=window, is_drawn=is_drawn)
         self.write(self.writers[name].begins(self.wall), of=name)
         self.hears("SessionStart", of=name, source="startup")
@@ -143,7 +144,8 @@ class Telling(Leading):
             if self.has_failed and (reason is None or given["output_tokens"] == 0):
                 # Of a request that was refused, or whose stream broke, there is no line.
                 continue
-            out = given["output_tokens"] if is_last else given["output_cap"]
+            room = max(1, (given["window"] or 1 << 40) - self.held)
+            out = given["output_tokens"] if is_last else min(given["output_cap"] or room, room)
             text = self.framed(given["text_tail"] or "") if is_last else "First the till is closed, and"
             self.say(text, reason, out or 0, given["content_kind"] if is_last else "text", is_rest=is_rest)
 
@@ -197,7 +199,11 @@ class Telling(Leading):
 
     @property
     def is_a_task(self) -> bool:
-        return (self.given["mode"], self.given["kind"]) == ("headless", "ephemeral")
+        return self.is_headless and self.given["kind"] == "ephemeral"
+
+    @property
+    def is_headless(self) -> bool:
+        return self.given["mode"] == "headless" or self.given["exit_code"] is not None
 
     def hears(self, name: str, *, of: str = "", **more: Any) -> None:
         """A hook, where its CLI has it and the agent's run lives."""
@@ -224,8 +230,8 @@ class Telling(Leading):
         self.was_parked = self.was_parked or self.agent.parking is not None
         return refusal
 
-    async def passes(self, seconds: float) -> None:
-        """Let time pass: ticks, lines that come late, and looks with what they find."""
+    async def passes(self, seconds: float, until_so: Callable[[], bool] = lambda: False) -> None:
+        """Let time pass, until something is so: ticks, lines that come late, and looks with what they find."""
         until = self.at + seconds
         while True:
             self.comes_in()
@@ -236,7 +242,7 @@ class Telling(Leading):
             due = next_deadline(self.fleet, self.now)
             if due is not None and due <= self.at:
                 self.tell(Tick())
-            elif not found and not self.ordered and self.at >= until:
+            elif not found and not self.ordered and (self.at >= until or until_so()):
                 return
             elif not found and not self.ordered:
                 self.pass_over(min(until, self.at + APART, until if due is None else due) - self.at)

@@ -251,7 +251,9 @@ class Gemini:
         yield self._line(wall, "gemini", content=text, thoughts=[], tokens=_tokens(used, out))
 
     def failed(self, wall: float, word: str | None, text: str) -> Iterator[Line]:
-        yield self._line(wall, "error", content=text if text.startswith("[") else f"[API Error: {text}]")
+        """Without a terminal it prints the error, and writes none."""
+        if self.is_drawn:
+            yield self._line(wall, "error", content=text if text.startswith("[") else f"[API Error: {text}]")
 
     def interrupted(self, wall: float, text: str) -> Iterator[Line]:
         yield self._line(wall, "info", content="Request cancelled.")
