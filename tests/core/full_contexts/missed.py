@@ -10,10 +10,6 @@ MISSED: dict[str, tuple[Worth, str]] = {
         'policy, docs/reference/harnesses.md, "Answers that are cut": what a filter of the vendor ended is told to go '
         "on, once; a person is asked beside that (`failed turn`)",
     ),
-    "cut-10": (
-        "go_on",
-        "defect: a connection that broke is for Codex a failed turn without a class, and not the outage of F-PROC-26",
-    ),
     "cut-18": (
         "wait",
         'policy, documents/failures.py, WORDS: "unknown" is Claude Code\'s word for a service that failed, which is '

@@ -32,3 +32,12 @@ def test_the_page_has_the_figure_of_a_half(half: str) -> None:
 
     assert re.findall(rf"\| `{half}`, today \| (\d+ of \d+) \|", PAGE) == [f"{agreed} of {len(known)}"]
     assert all(MISSED[one["id"]][0] != one["expected"] for one in known if one["id"] in MISSED)
+
+
+@pytest.mark.parametrize("times", [1, 3])
+def test_f_proc_26_an_outage_that_lasts_is_waited_out_each_time(times: int) -> None:
+    """From the second time on an agent whose connection broke asked a person, and rested."""
+    broke = next(case for case in cases("cut_open.json") if case["id"] == "cut-10")
+    before = {"previous_cuts_in_session": times, "cuts_in_a_row_before": times, "told_to_go_on_in_a_row": times}
+
+    assert worth({**broke, "facts": {**broke["facts"], **before}}) == "wait"
