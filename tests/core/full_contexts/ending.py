@@ -14,13 +14,14 @@ import anyio
 from phoenixd.core import cut
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent.state import Starting, Stopping
-from phoenixd.core.events.orders import RestartRequested
+from phoenixd.core.events.orders import RestartRequested, StartRequested
+from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.tasks.verdict import judge
 from phoenixd.core.traits import traits_of
 from phoenixd.jobs.collection import stop_of, texts_of, told_of, whole
 from tests.core.full_contexts.telling import SEAL, Telling
-from tests.core.full_contexts.writing import Codex
+from tests.core.full_contexts.writing import Codex, writer
 
 Worth = Literal["proper", "go_on", "context_full", "person", "wait"]
 
@@ -131,6 +132,23 @@ class _Ending(Telling):
         self.exits(self.agent.name, None, 15)
         await self.passes(HEARD, lambda: isinstance(self.agent.state, Starting))
         self.began(self.agent.name)
+
+    def began(self, name: str) -> None:
+        if self.fleet.agents[name].run is None:
+            self.tell(StartRequested(name))
+        run = self.fleet.agents[name].run
+        assert run is not None, self.fleet.agents[name].reason
+        self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
+        is_drawn, window = not self.is_headless, self.given["window"]
+        self.writers[name] = writer(self.cli, run.session_id, window=window, is_drawn=is_drawn)
+        self.write(self.writers[name].begins(self.wall), of=name)
+        self.hears("SessionStart", of=name, source="startup")
+
+    def compacts(self) -> None:
+        self.hears("PreCompact", trigger="auto")
+        self.write(self.writes.compacted(self.wall, self.given["window"] or 200_000))
+        self.hears("SessionStart", source="compact")
+        self.hears("PostCompact", trigger="auto")
 
     async def verdict(self) -> Worth:
         if self.is_a_task:

@@ -39,6 +39,10 @@ class Clock:
         self._sleeping.append((at, woken))
         await woken.wait()
 
+    def next_due(self) -> Instant | None:
+        """When the first of them wakes."""
+        return min((at for at, _ in self._sleeping), default=None)
+
     def wakes(self) -> None:
         due = [one for one in self._sleeping if one[0] <= self._story.at]
         self._sleeping = [one for one in self._sleeping if one[0] > self._story.at]

@@ -18,8 +18,7 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.fleet import Tick
-from phoenixd.core.events.orders import StartRequested
-from phoenixd.core.events.runs import AgentStarted, Delivered
+from phoenixd.core.events.runs import Delivered
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.spec import Kind
 from phoenixd.documents.hooks import hook_event
@@ -28,17 +27,18 @@ from phoenixd.documents.times import read_time
 from phoenixd.harness.codex.harness import EVENTS as CODEX
 from phoenixd.harness.gemini.harness import EVENTS as GEMINI
 from phoenixd.shim import payload
+from tests.core.full_contexts.errors import GIVEN_UP
 from tests.core.full_contexts.leading import Leading
 from tests.core.full_contexts.looks import Looks
-from tests.core.full_contexts.writing import GIVEN_UP, Codex, Line, Writer, content_of, encoded, writer
+from tests.core.full_contexts.writing import Codex, Line, Writer, content_of, encoded
 from tests.core.story import EPOCH, spec
 
 Facts = dict[str, Any]
 
 CALL = 20.0
 """Seconds of a call."""
-APART = 1.0
-"""Seconds between two looks at most, so that what sleeps in the runtime wakes in time."""
+LEAST = 0.001
+"""Seconds that pass at least: sums of times are not exact."""
 SEAL = Seal("a1b2c3", "d4e5f6")
 """The words with which a worker is asked to frame its report."""
 WHOLE = frozenset({"end_turn", "stop", "STOP"})
@@ -70,17 +70,6 @@ class Telling(Leading):
         """Lines that come after what they tell of, and when (wall)."""
         self.numbers = count(1)
 
-    def began(self, name: str) -> None:
-        if self.fleet.agents[name].run is None:
-            self.tell(StartRequested(name))
-        run = self.fleet.agents[name].run
-        assert run is not None, self.fleet.agents[name].reason
-        self.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
-        is_drawn, window = not self.is_headless, self.given["window"]
-        self.writers[name] = writer(self.cli, run.session_id, window=window, is_drawn=is_drawn)
-        self.write(self.writers[name].begins(self.wall), of=name)
-        self.hears("SessionStart", of=name, source="startup")
-
     async def is_asked(self, prompt: str) -> None:
         """A prompt of a person; without words the one to go on, the daemon's where it told so."""
         self.looks.screens.shown = "working"
@@ -107,12 +96,6 @@ class Telling(Leading):
             self.hears(self.has_called, **told)
             self.write(self.writes.call(self.wall, call, int(min(1.0, share) * self.held)))
             self.meters()
-
-    def compacts(self) -> None:
-        self.hears("PreCompact", trigger="auto")
-        self.write(self.writes.compacted(self.wall, self.given["window"] or 200_000))
-        self.hears("SessionStart", source="compact")
-        self.hears("PostCompact", trigger="auto")
 
     @property
     def agent(self) -> Agent:
@@ -245,7 +228,10 @@ class Telling(Leading):
             elif not found and not self.ordered and (self.at >= until or until_so()):
                 return
             elif not found and not self.ordered:
-                self.pass_over(min(until, self.at + APART, until if due is None else due) - self.at)
+                wakes = self.looks.clock.next_due()
+                late = (self.at + at - self.wall for at, _ in self.late)
+                soonest = min(one for one in (until, due, wakes, *late) if one is not None)
+                self.pass_over(max(soonest - self.at, LEAST))
 
     def comes_in(self) -> None:
         for line in (one for at, one in self.late if at <= self.wall):

@@ -12,7 +12,7 @@ from tests.core.full_contexts.ending import worth
 from tests.core.full_contexts.missed import MISSED
 from tests.core.full_contexts.playing import cases
 
-HALVES = ("cut_open.json",)
+HALVES = ("cut_open.json", "cut_held.json")
 PAGE = (Path(__file__).parent / "README.md").read_text()
 
 
