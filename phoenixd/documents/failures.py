@@ -126,7 +126,8 @@ NO_LOGIN = re.compile(
 """What they say of a key or a login that is none, where neither code nor status says it: Google's API, two clouds'
 libraries below Claude Code, and Codex."""
 PASSED_ON = re.compile(r"^stream disconnected before completion: ", re.IGNORECASE)
-"""How Codex begins a sentence whose rest is the API's own, where the API gave no code that Codex knows."""
+"""How Codex begins a sentence whose rest is the API's own, where the API gave no code that Codex knows: beside it Codex
+writes "other", as beside all that it has no word for."""
 STATUS = re.compile(r"^API Error: (\d{3})\b", re.MULTILINE)
 """How Claude Code's sentence begins where the API has answered."""
 UNFIT = (400, 413, 422)
@@ -152,7 +153,9 @@ def failure_of(word: str | None, text: str, *, resets: bool, codes: Iterable[str
     coded = _of_codes([*codes, *codes_in(text)], param[1] if param is not None else "")
     if found in ("limit", "login") and coded == "billing":
         return coded
-    if found == "overload" and (coded == "full" or (_is_passed_on(text, coded) and says_full(text))):
+    if found == "overload" and (coded == "full" or (coded == "request" and says_full(text))):
+        return "full"
+    if found in ("overload", "other") and PASSED_ON.match(text) and says_full(text):
         return "full"
     if found in ("request", "other") and coded is not None:
         found = coded
@@ -162,12 +165,6 @@ def failure_of(word: str | None, text: str, *, resets: bool, codes: Iterable[str
         return "full"
     is_untold = found in ("request", "other") or (word == "unknown" and told is None)
     return "login" if is_untold and NO_LOGIN.search(text) else found
-
-
-def _is_passed_on(text: str, coded: Failure | None) -> bool:
-    """Whether the words of a failure of the service are those of a refusal: a gateway passes them on under a 500, and
-    Codex as a stream that broke. Elsewhere such words may be quoted."""
-    return coded == "request" or PASSED_ON.match(text) is not None
 
 
 def says_full(text: str) -> bool:

@@ -29,7 +29,7 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     if not isinstance(state, Running) or failed is None:
         return None
     resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
-    word, failure, named = meaning(failed, resets=resets is not None)
+    word, failure, named = meaning(failed, resets=resets is not None, broke=broke_off(facts))
     if harness.tells_failures and not (failure in REFUSED_UNTOLD and state.activity.turn_open):
         return None
     if agent.parking is not None or state.activity.waiting is not None:
@@ -49,8 +49,19 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     )
 
 
-def meaning(failed: ApiFailed, *, resets: bool) -> tuple[str, Failure, Named]:
-    """The hook's word for a failure of which a transcript tells, its class, and what it names beside that."""
+def broke_off(facts: SessionFacts) -> bool:
+    """Whether the newest turn ended as the stream of its answer broke, by the word of its CLI's reader."""
+    cut = facts.cut_at_end
+    return cut is not None and cut.how == "stream" and not facts.went_on
+
+
+def meaning(failed: ApiFailed, *, resets: bool, broke: bool = False) -> tuple[str, Failure, Named]:
+    """The hook's word for a failure of which a transcript tells, its class, and what it names beside that.
+
+    broke: its stream broke off. Where nothing says why, that is a service, or the way to it, that failed (F-PROC-26).
+    """
     word = failure_word(failed)
     failure = failure_of(word, failed.text, resets=resets, codes=failed.codes)
-    return word, failure, named_in(failure, failed.kind, failed.text, status=failed.status, codes=failed.codes)
+    named = named_in(failure, failed.kind, failed.text, status=failed.status, codes=failed.codes)
+    is_outage = broke and failure == "other" and named == ""
+    return word, "overload" if is_outage else failure, named

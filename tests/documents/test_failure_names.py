@@ -107,7 +107,7 @@ OF_TRANSCRIPTS: list[tuple[str, int | None, str, Failure, Named]] = [
     ("invalid_prompt", None, "Invalid prompt: it was flagged.", "request", "request"),
     ("other", None, "stream disconnected before completion: error sending request", "other", ""),
     ("other", None, "stream disconnected before completion: Invalid image.", "other", "other"),
-    ("other", None, "stream disconnected before completion: it exceeds the context window", "other", "other"),
+    ("other", None, "stream disconnected before completion: it exceeds the context window", "full", ""),
     ("INVALID_ARGUMENT", 400, "Request contains an invalid argument.", "request", ""),
     ("INVALID_ARGUMENT", 400, "* GenerateContentRequest.tools[0].function_declarations", "request", "request"),
     ("INVALID_ARGUMENT", 400, "API key not valid. Please pass a valid API key.", "login", ""),

@@ -101,6 +101,17 @@ def test_a_code_of_its_own_counts_more_than_words() -> None:
     assert failure_of_body(openai("context_length_exceeded", said), 400, resets=False) == "full"
 
 
+@pytest.mark.parametrize("word", ["other", "server_error", "unknown"])
+def test_f_ho_1_a_full_window_that_codex_calls_a_broken_stream_is_one_by_the_word_that_it_writes_beside_it(
+    word: str,
+) -> None:
+    """Codex 0.169.0 writes `codex_error_info` "other" beside each sentence that begins so (records of the clinic)."""
+    passed_on = "stream disconnected before completion: Your input exceeds the context window of this model."
+
+    assert failure_of(word, passed_on, resets=False) == "full"
+    assert failure_of(word, passed_on.replace("context window", "patience"), resets=False) != "full"
+
+
 def test_a_name_that_is_too_long_is_no_full_window() -> None:
     body = openai("string_above_max_length", "Invalid 'input[95].call_id': string too long.", param="input[95].call_id")
 

@@ -30,7 +30,7 @@ from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.harness import HARNESSES, Harness
 from phoenixd.harness.codex.harness import EVENTS as CODEX_EVENTS
-from phoenixd.harness.failed_turn import meaning
+from phoenixd.harness.failed_turn import broke_off, meaning
 from phoenixd.harness.gemini.harness import EVENTS as GEMINI_EVENTS
 from phoenixd.shim import payload
 
@@ -150,7 +150,7 @@ def _read(found: Evidence, facts: SessionFacts) -> Evidence:
         found = replace(found, turn_open=False)
     if failed is None:
         return found
-    word, failure, named = meaning(failed, resets=failed.resets is not None)
+    word, failure, named = meaning(failed, resets=failed.resets is not None, broke=broke_off(facts))
     if not found.failure:
         found = replace(found, word=word, said=failed.text[-SAID_LIMIT:])
     if found.failure == "" or failed.status is not None:

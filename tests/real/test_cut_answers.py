@@ -58,9 +58,9 @@ CODEX: dict[str, Outcome] = {
     "output limit once": "told",
     "window exceeded": "too long",
     "filtered": "told",
-    "socket cut in the stream": "told",
-    "stream ends inside a block": "told",
-    "stream ends after a block": "told",
+    "socket cut in the stream": "parked",
+    "stream ends inside a block": "parked",
+    "stream ends after a block": "parked",
 }
 GEMINI: dict[str, Outcome] = {
     "output limit once": "unknowable",

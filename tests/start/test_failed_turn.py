@@ -8,11 +8,12 @@ import pytest
 
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.state import Running
+from phoenixd.core.causes import CutHow
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.limits.waits import signal
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.transcript import ApiFailed, Prompted
+from phoenixd.documents.transcript import ApiFailed, CutShort, Prompted
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.failed_turn import failed_turn
 from phoenixd.harness.failures import failure_word
@@ -109,6 +110,29 @@ def test_words_of_a_transcript_cannot_fill_the_state(room: Room) -> None:
 
     assert event is not None
     assert len(event.text) <= 4096
+
+
+@pytest.mark.parametrize(
+    ("said", "how", "waited"),
+    [
+        ("stream disconnected before completion: error sending request", "stream", True),
+        ("stream disconnected before completion: stream closed before response.completed", "stream", True),
+        ("stream disconnected before completion: Invalid image.", "stream", False),
+        ("stream disconnected before completion: Your credit balance is too low.", "stream", False),
+        ("Incomplete response returned, reason: max_output_tokens", "output_limit", False),
+        ("Incomplete response returned, reason: content_filter", "filtered", False),
+    ],
+)
+def test_f_proc_26_a_connection_that_broke_is_waited_out_unless_its_words_name_another_cause(
+    room: Room, said: str, how: CutHow, waited: bool
+) -> None:
+    """Codex has no word of its own for it, and writes "other"; its reader says that the stream broke."""
+    facts = SessionFacts(turn_open=False, error=ApiFailed("other", said, NOW + 5), cut=CutShort(how, NOW + 5, None))
+
+    event = told(room, facts)
+
+    assert event is not None
+    assert (signal(event) is ParkingKind.OVERLOAD) == waited, event.failure
 
 
 TOO_LONG = ApiFailed("invalid_request", "Prompt is too long", NOW + 5)

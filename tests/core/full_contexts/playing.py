@@ -8,40 +8,33 @@ generations of a seat that were not counted together, and is repaired; for the o
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from phoenixd.core.actions import Alert
-from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Running, Stopping
-from phoenixd.core.causes import CutHow
-from phoenixd.core.events.evidence import AnswerCut, UsageSeen
+from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import TOO_LONG
 from phoenixd.documents.hooks import hook_event
-from phoenixd.documents.transcript import ApiFailed
-from phoenixd.harness.failed_turn import meaning
-from phoenixd.harness.gemini.transcript import failure as gemini
-from tests.core.handing import HandoffStory
+from phoenixd.documents.session_facts import SessionFacts, SessionReading
+from phoenixd.harness import HARNESSES
+from phoenixd.harness.failed_turn import failed_turn
+from phoenixd.runtime.cut_answers import answer_cut
+from tests.core.full_contexts.leading import Leading
+from tests.core.full_contexts.writing import Line, Writer, content_of, encoded, writer
 from tests.core.story import spec
 
 KINDS = {"resident": Kind.RESIDENT, "worker": Kind.EPHEMERAL, "orchestrator": Kind.ORCHESTRATOR}
-CUTS: dict[str, CutHow] = {"window": "window", "output limit": "output_limit", "cause unknown": "output_limit"}
+STOPS = {"window": "model_context_window_exceeded", "output limit": "max_tokens", "cause unknown": None}
+"""The stop_reason that Claude Code writes of a cut answer; it writes none where the stream ended after a block."""
 CALL, TURN, REST = 20.0, 120.0, 3600.0
 """Seconds of a call, between turns, and before a session is judged: longer than any spacing of handoffs."""
 
-CODEX_OWN = "Codex ran out of room in the model's context window"
-"""Of this sentence alone the rollouts of Codex name the kind; of what APIs say the cases name none."""
-
 Case = dict[str, Any]
-
-
-def codex(words: str, wall: float) -> ApiFailed:
-    return ApiFailed("context_window_exceeded" if words.startswith(CODEX_OWN) else "unknown", words, wall)
 
 
 def cases(name: str) -> list[Case]:
@@ -58,7 +51,7 @@ def decided(case: Case) -> str:
     return played.verdict()
 
 
-class _Played(HandoffStory):
+class _Played(Leading):
     def __init__(self, case: Case) -> None:
         kind = KINDS[case["kind"]]
         project = {"project": "shop"} if kind is Kind.ORCHESTRATOR else {}
@@ -66,26 +59,6 @@ class _Played(HandoffStory):
         self.is_asked = False
         self.judged_from = 0
         self.start()
-
-    @property
-    def agent(self) -> Agent:
-        """Who leads, or a successor that does not lead yet; without a seat the agent itself."""
-        seat = self.fleet.seats.get("o")
-        if seat is None:
-            return self.fleet.agents["o"]
-        following = seat.handoff is not None and not seat.handoff.is_over and f"o-g{seat.handoff.successor}"
-        return self.fleet.agents.get(following or "") or self.fleet.agents[seat.holder]
-
-    @property
-    def alive(self) -> Run:
-        run = self.agent.run
-        assert run is not None, f"{self.agent.name} does not run: {self.agent.reason}"
-        return run
-
-    @property
-    def is_handed_over(self) -> bool:
-        seat = self.fleet.seats.get("o")
-        return seat is not None and seat.handoff is not None and not seat.handoff.is_over
 
     def session(self, steps: list[dict[str, Any]], meter: dict[str, int | None] | None = None) -> None:
         if isinstance(self.agent.state, Stopping):
@@ -122,7 +95,10 @@ class _Played(HandoffStory):
                 self.fails(said)
             case "cut":
                 self.hears("stop")
-                self.tell(AnswerCut(self.agent.name, self.alive.incarnation, CUTS[said], self.wall))
+                lines = self.writes.answer(self.wall, "msg", content_of("text", "So", ""), STOPS[said], 30_000, 32_000)
+                found = answer_cut(self.agent, self.read(lines))
+                assert found is not None, "the reader knows no cut answer of it"
+                self.tell(found)
             case _:
                 raise AssertionError(what)
 
@@ -131,15 +107,26 @@ class _Played(HandoffStory):
 
     def fails(self, said: dict[str, str]) -> None:
         """Claude Code tells it by a hook; what the others tell is read from their transcripts."""
-        harness = self.agent.spec.harness
-        if harness == "claude":
+        if self.agent.spec.harness == "claude":
             self.hears("stop-failure", **said)
             return
-        words = said["error_details"]
-        failed = gemini(words, self.wall) if harness == "gemini" else codex(words, self.wall)
-        word, failure, named = meaning(failed, resets=False)
-        name, run = self.agent.name, self.alive.incarnation
-        self.tell(TurnFailed(name, run, text=words, error=word, failure=failure, named=named))
+        facts = self.read(self.writes.failed(self.wall, None, said["error_details"]))
+        failed = failed_turn(self.agent, facts, HARNESSES[self.agent.spec.harness], self.wall)
+        assert failed is not None, "the reader knows no failed turn of it"
+        self.tell(failed)
+
+    @property
+    def writes(self) -> Writer:
+        return writer(self.agent.spec.harness, self.alive.session_id or "")
+
+    def read(self, lines: Iterable[Line]) -> SessionFacts:
+        """What the reader of its CLI says of a transcript."""
+        reading, form = SessionReading(), HARNESSES[self.agent.spec.harness].transcript_form
+        assert form is not None
+        for line in lines:
+            if (record := form.record(encoded(line))) is not None:
+                reading.hear(record)
+        return reading.facts()
 
     def began(self, how: str) -> None:
         if not isinstance(self.agent.state, Running):
@@ -160,7 +147,7 @@ class _Played(HandoffStory):
 
     def calls(self, number: int) -> None:
         self.asks_if_idle()
-        if self.is_handed_over and self.fleet.seats["o"].handoff.step is Step.AWAIT_ACK:
+        if self.is_handed_over and self.step is Step.AWAIT_ACK:
             # A successor that works has said what its package told it.
             self.ack(self.agent.name)
         for _ in range(number):
