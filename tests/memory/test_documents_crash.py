@@ -49,7 +49,7 @@ class Documents:
         names = [*WHOLE, *LINES, ".brief-switch.json"]
         names += [f".{name}.{PID}.new" for name in names]
         watched = [word for name in names for word in ("-P", str(self.directory / name))]
-        strace = ["strace", "-f", "--seccomp-bpf", "-qq", "-P", str(self.directory), *watched, *options]
+        strace = ["strace", "-f", "-qq", "-P", str(self.directory), *watched, *options]
         script = [sys.executable, "-m", "tests.memory.documents_script", str(self.directory), str(COUNT)]
         return subprocess.run([*strace, *script], cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
 
