@@ -6,6 +6,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -29,33 +30,50 @@ class Text:
         return f"{self.path.relative_to(ROOT)}:{self.line}: {self.words[:120]!r}"
 
 
-def texts() -> Iterator[Text]:
+def texts() -> tuple[Text, ...]:
     """Every text of the package but docstrings and parts of f-strings that were told whole."""
-    for path in sorted((ROOT / "phoenixd").rglob("*.py")):
-        tree = ast.parse(path.read_text(encoding="utf-8"))
-        skipped = set(_docstrings(tree))
-        for node in ast.walk(tree):
-            if isinstance(node, ast.JoinedStr):
-                skipped |= {id(part) for part in node.values}
-                yield from (Text(path, node.lineno, words) for words in _said(node))
-            elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
-                yield Text(path, node.lineno, node.value)
+    return _found()[0]
 
 
-def remedies() -> Iterator[Text]:
+def remedies() -> tuple[Text, ...]:
     """The texts that are given as what to do."""
+    return _found()[1]
+
+
+@cache
+def _found() -> tuple[tuple[Text, ...], tuple[Text, ...]]:
+    """Both at once: to parse the package is most of what it takes to find either."""
+    told: list[Text] = []
+    given: list[Text] = []
     for path in sorted((ROOT / "phoenixd").rglob("*.py")):
-        for call in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            if not isinstance(call, ast.Call):
-                continue
-            given = [word.value for word in call.keywords if word.arg == "remedy"]
-            given += call.args[PLACES[name] :][:1] if (name := _name(call.func)) in PLACES else []
-            for value in given:
-                for node in ast.walk(value):
-                    if isinstance(node, ast.JoinedStr):
-                        yield from (Text(path, node.lineno, words) for words in _said(node))
-                    elif isinstance(node, ast.Constant) and isinstance(node.value, str):
-                        yield Text(path, node.lineno, node.value)
+        nodes = list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))
+        told += _texts(path, nodes)
+        given += _remedies(path, nodes)
+    return tuple(told), tuple(given)
+
+
+def _texts(path: Path, nodes: list[ast.AST]) -> Iterator[Text]:
+    skipped = set(_docstrings(nodes))
+    for node in nodes:
+        if isinstance(node, ast.JoinedStr):
+            skipped |= {id(part) for part in node.values}
+            yield from (Text(path, node.lineno, words) for words in _said(node))
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in skipped:
+            yield Text(path, node.lineno, node.value)
+
+
+def _remedies(path: Path, nodes: list[ast.AST]) -> Iterator[Text]:
+    for call in nodes:
+        if not isinstance(call, ast.Call):
+            continue
+        given = [word.value for word in call.keywords if word.arg == "remedy"]
+        given += call.args[PLACES[name] :][:1] if (name := _name(call.func)) in PLACES else []
+        for value in given:
+            for node in ast.walk(value):
+                if isinstance(node, ast.JoinedStr):
+                    yield from (Text(path, node.lineno, words) for words in _said(node))
+                elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+                    yield Text(path, node.lineno, node.value)
 
 
 PLACES = {"Refusal": 2, "Problem": 2, "Finding": 3, "_refuse": 2, "refuse": 2, "Slip": 1}
@@ -95,9 +113,9 @@ def _options(part: ast.expr) -> list[str]:
             return ["\x00"]
 
 
-def _docstrings(tree: ast.AST) -> Iterator[int]:
+def _docstrings(nodes: list[ast.AST]) -> Iterator[int]:
     """The texts that stand for themselves: nobody is told them."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Expr):
             yield id(node.value)
 

@@ -172,6 +172,46 @@ def test_scripts_are_executable(script: str) -> None:
     assert os.access(ROOT / script, os.X_OK)
 
 
+DEV_OF_CI = """\
+#!/bin/sh
+echo "$1" >>called
+wait_for() {{
+    looks=0
+    until [ -e "$1" ]; do sleep 0.02; looks=$((looks + 1)); [ $looks -lt 6000 ] || exit 9; done
+}}
+case $1 in
+    lint) wait_for test; touch lint; echo "lint says {lint}"; exit {lint} ;;
+    test) touch test; wait_for lint; echo "test says {test}"; exit {test} ;;
+esac
+exit {setup}
+"""
+
+
+@pytest.mark.parametrize(
+    ("setup", "lint", "test", "code"), [(0, 0, 0, 0), (0, 1, 0, 1), (0, 0, 1, 1), (0, 2, 1, 1), (2, 0, 0, 2)]
+)
+def test_ci_lints_beside_the_tests_and_fails_where_either_does(
+    tmp_path: Path, setup: int, lint: int, test: int, code: int
+) -> None:
+    """Each waits here for the other. What lint says is whole, and below what the tests say."""
+    (tmp_path / ".ci").mkdir()
+    shutil.copy2(ROOT / ".ci/run", tmp_path / ".ci/run")
+    (tmp_path / "dev").write_text(DEV_OF_CI.format(setup=setup, lint=lint, test=test))
+    (tmp_path / "dev").chmod(stat.S_IRWXU)
+
+    done = subprocess.run([tmp_path / ".ci/run"], capture_output=True, text=True, timeout=120)
+
+    assert done.returncode == code, done
+    called = (tmp_path / "called").read_text().split()
+    assert called[0] == "setup"
+    if setup:
+        assert called == ["setup"], "what is not there can be asked nothing"
+        return
+    said = [line for line in done.stdout.splitlines() if " took " not in line]
+    failed = [f"ci: failed: ./dev {name}" for name, its in (("test", test), ("lint", lint)) if its]
+    assert said == [f"test says {test}", f"lint says {lint}", *(failed or ["ci: all well"])]
+
+
 def directory_in_memory(enough: int, **environment: str) -> str:
     """What the suite's function of that name prints."""
     text = (ROOT / "dev").read_text()

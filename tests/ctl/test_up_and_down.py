@@ -210,6 +210,7 @@ async def test_up_refuses_a_tmux_that_is_too_old(place: Place, home: Path) -> No
     assert "tmux 3.1c is too old: 3.2 is the lowest\ndo: install tmux 3.2 or newer; then: phoenixctl up" in ran.err
 
 
+@pytest.mark.slow
 async def test_up_of_a_new_place_says_how_it_is_reached_and_down_how_it_is_started_again(
     place: Place, home: Path
 ) -> None:
@@ -261,6 +262,7 @@ async def test_up_runs_no_agent_of_another_daemon_twice_unless_that_is_asked_for
         await place.ctl("down", "--agents")
 
 
+@pytest.mark.slow
 async def test_up_takes_the_configuration_that_came_after_the_daemon_for_its_own(place: Place, home: Path) -> None:
     assert (await place.ctl("up")).code == 0
     config = home / ".config" / "phoenixd"
@@ -351,6 +353,7 @@ async def test_up_shows_what_a_daemon_that_cannot_start_has_said(place: Place, h
     assert oct((place.state / "phoenixd.log").stat().st_mode & 0o777) == "0o600"
 
 
+@pytest.mark.slow
 async def test_up_sends_nobody_to_a_configuration_that_is_in_order(place: Place, home: Path) -> None:
     """The journal of a newer version ends the daemon as a wrong configuration does; its own remedy is what helps."""
     assert (await place.ctl("up")).code == 0

@@ -50,7 +50,8 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 
 def storms() -> None:
-    for seed in range(20):
+    # The first one has caught it; another one may where the dice fall otherwise.
+    for seed in (13, *range(13), *range(14, 20)):
         simulate(f"planted {seed}", agents=6, hours=0.5, weather=STORM)
 
 

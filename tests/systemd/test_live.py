@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import pytest
 
@@ -14,6 +14,7 @@ from tests.waiting import eventually_sync
 
 pytestmark = [pytest.mark.faults, pytest.mark.slow, pytest.mark.timeout(300)]
 
+T = TypeVar("T")
 AGENTS = ("ant", "bee")
 # Slow machines may take this long for what is immediate; nothing here waits for it when all is well.
 PATIENCE = 90
@@ -43,8 +44,7 @@ class Fleet:
             runs = self.runs()
             return runs if set(runs) == set(AGENTS) else {}
 
-        self.until(running, "all agents run")
-        return self.runs()
+        return self.until(running, "all agents run")
 
     def alive(self, runs: dict[str, tuple[int, int]]) -> bool:
         return all(self.host.run("test", "-d", f"/proc/{pid}", check=False).returncode == 0 for pid, _ in runs.values())
@@ -58,9 +58,9 @@ class Fleet:
         assert pid != "0", f"{unit} has no main process\n{self.host.journal()}"
         return pid
 
-    def until(self, condition: Callable[[], object], what: str) -> None:
+    def until(self, condition: Callable[[], T], what: str) -> T:
         try:
-            eventually_sync(condition, PATIENCE, what, longest_pause=1.0)
+            return eventually_sync(condition, PATIENCE, what, longest_pause=1.0)
         except TimeoutError as error:
             raise AssertionError(f"{error}\n{self.ctl('status', check=False)}\n{self.host.journal()}") from error
 
@@ -88,11 +88,13 @@ def host() -> Iterator[Machine]:
 def fleet(host: Machine) -> Fleet:
     fleet = Fleet(host)
     known = fleet.rows()
+    # To ask phoenixctl in there is most of what a test costs.
     for name in AGENTS:
         if name not in known:
             # A child in a session of its own, so that "alive" means the whole tree.
             fleet.ctl("add", name, "--cwd", f"/home/{ACCOUNT}", "--", "sh", "-c", "setsid sleep 5000 & exec sleep 5000")
-        fleet.ctl("start", name)
+        if known.get(name, {}).get("state") != "running":
+            fleet.ctl("start", name)
     fleet.all_run()
     return fleet
 
