@@ -1,10 +1,11 @@
-"""git's plumbing, one command at a time: disarmed, bounded in time and output, and killed with all that it started."""
+"""git's plumbing, one command at a time: disarmed, bounded in time, memory and output, killed with all it started."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import resource
 import selectors
 import signal
 import subprocess
@@ -17,6 +18,9 @@ OUTPUT_LIMIT = 32 << 20
 ERROR_LIMIT = 4096
 GIVEN_LIMIT = 60_000
 """Bytes that a command may be given: less than a pipe holds."""
+MEMORY_LIMIT = 1 << 30
+"""Bytes of memory that a command may take. A repository can ask for any number: by a small object that unpacks to
+gigabytes, or by a ref that is a link to /dev/zero."""
 
 # The command line's settings win over the repository's, and environment variables over both.
 DISARMED = {
@@ -45,6 +49,8 @@ ENVIRONMENT = {
     # An empty list: no transport at all, whatever protocol.*.allow says. A missing object is not fetched.
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    # In one piece; what all pieces may come to is the limit of the process.
+    "GIT_ALLOC_LIMIT": str(MEMORY_LIMIT),
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "false",
     "GIT_PAGER": "cat",
@@ -106,6 +112,9 @@ class Plumbing:
             )
         except OSError as error:
             raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
+        # Where that is not allowed git's own limit holds alone, and one that has ended needs none.
+        with contextlib.suppress(OSError):
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
         with process:
             try:
                 if process.stdin is not None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -266,6 +268,45 @@ def test_output_without_end_is_cut_off(repository: Path, tmp_path: Path, monkeyp
 
     assert summary is not None
     assert "more files than" in (summary.problem or "")
+
+
+def link_a_ref_to_zeros(repository: Path) -> None:
+    ref = repository / ".git" / "refs" / "heads" / "main"
+    ref.unlink()
+    ref.symlink_to("/dev/zero")
+
+
+def commit_what_unpacks_to_gigabytes(repository: Path) -> None:
+    size, packing = 2 << 30, zlib.compressobj(1)
+    block = b"a" * (1 << 24)
+    packed = [packing.compress(b"commit %d\0" % size)]
+    once = packing.compress(block) + packing.flush(zlib.Z_FULL_FLUSH)
+    again = packing.compress(block) + packing.flush(zlib.Z_FULL_FLUSH)
+    # What follows a full flush stands for itself, so one block is as good as the next. The end is never reached.
+    packed += [once, again * (size // len(block) - 1)]
+    name = "5" * 40
+    (repository / ".git" / "objects" / name[:2]).mkdir(exist_ok=True)
+    (repository / ".git" / "objects" / name[:2] / name[2:]).write_bytes(b"".join(packed))
+    (repository / ".git" / "refs" / "heads" / "main").write_text(f"{name}\n")
+
+
+@pytest.mark.parametrize("plant", [link_a_ref_to_zeros, commit_what_unpacks_to_gigabytes])
+def test_promise_7_no_repository_fills_the_memory_through_git(
+    repository: Path, plant: Callable[[Path], object]
+) -> None:
+    plant(repository)
+    program = (
+        "import resource, sys; from phoenixd.drivers.git import plumbing; plumbing.MEMORY_LIMIT = 100 << 20; "
+        "from phoenixd.drivers.git.summary import summarise; print(summarise(sys.argv[1], 20.0).problem); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(repository)], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.splitlines()
+
+    assert "failed: fatal: " in told[0]
+    assert int(told[1]) < 200 << 10
 
 
 def test_commits_that_were_made_in_this_working_tree_are_told_with_their_time(repository: Path, tmp_path: Path) -> None:
