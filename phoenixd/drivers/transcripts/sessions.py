@@ -38,6 +38,9 @@ from phoenixd.harness import HARNESSES
 QUEUE_LIMIT = 16 << 20
 """Bytes in which prompts that were put off are looked for."""
 
+ANSWER_LIMIT = 64 << 20
+"""Bytes in which it is looked for what became of an answer."""
+
 MOST_LEDGERS = 16
 """Ledgers that are held in memory; the others go on from what was kept of them."""
 
@@ -219,7 +222,10 @@ class TranscriptFiles:
         found: bool | None = None
         for path in paths:
             with open_lines(path) as lines:
-                for line in lines.forwards(after.get(path, 0)) if lines is not None else ():
+                begin = after.get(path, 0)
+                for line in lines.forwards(begin) if lines is not None else ():
+                    if line.start - begin > ANSWER_LIMIT:
+                        break
                     if mark.encode() in line.content:
                         return True
                     record = parse_line(line.content) if tells is not None and not line.is_clipped else None
