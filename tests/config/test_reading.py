@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.config import configuration, load_configuration, read_configuration
-from phoenixd.config.layers import Layer
+from phoenixd.config import configuration, layers, load_configuration, read_configuration
 from phoenixd.core.spec import Kind, RestartPolicy
 from phoenixd.documents.credential import credential_path
 from phoenixd.errors import ConfigurationError
@@ -490,9 +489,9 @@ def test_what_comes_back_while_it_is_read_is_no_empty_configuration(
     """A link that is made anew is gone for a moment, and so is a disk that is mounted just now."""
     write(state / "agents.d" / "b.toml", AGENT.replace("agent.a", "agent.b"))
     write(place / "phoenixd.toml", AGENT)
-    link, read = place.with_name("link"), configuration.read_layer
+    link, read = place.with_name("link"), layers.read_layer
 
-    def read_late(path: Path) -> Layer:
+    def read_late(path: Path) -> layers.Layer:
         if not link.is_symlink():
             link.symlink_to(place)
         return read(path)
@@ -506,9 +505,9 @@ def test_a_configuration_that_changes_all_the_time_is_refused(
     place: Path, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     write(place / "phoenixd.toml", AGENT)
-    read, number = configuration.read_layer, iter(range(1000))
+    read, number = layers.read_layer, iter(range(1000))
 
-    def read_and_add(path: Path) -> Layer:
+    def read_and_add(path: Path) -> layers.Layer:
         write(place / "conf.d" / f"{next(number)}.toml", "")
         return read(path)
 
