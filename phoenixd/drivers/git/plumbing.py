@@ -84,6 +84,13 @@ class Plumbing:
     def lines(self, *arguments: str, accepted: Sequence[int] = (0,)) -> list[str]:
         return self.output(*arguments, accepted=accepted).decode("utf-8", "replace").split("\n")[:-1]
 
+    def answers(self, count: int, *arguments: str) -> list[str]:
+        """One line for each of so many questions; raises PlumbingFailed where a path holds a line break."""
+        told = self.lines(*arguments)
+        if len(told) != count:
+            raise PlumbingFailed("a path of the repository holds a line break, so git does not tell where it is")
+        return told
+
     def fields(self, *arguments: str, cwd: str | None = None) -> list[bytes]:
         return self.output(*arguments, cwd=cwd).split(b"\0")[:-1]
 

@@ -156,6 +156,13 @@ def test_a_detached_head_has_no_branch(repository: Path) -> None:
     assert len(summary.commits) == 1
 
 
+def test_a_line_break_in_the_path_of_a_repository_is_a_problem(tmp_path: Path) -> None:
+    summary = summarise(str(make_repository(tmp_path / "a\nb")))
+
+    assert summary is not None
+    assert "line break" in (summary.problem or "")
+
+
 async def test_no_repository_is_none_and_no_directory_a_problem(tmp_path: Path) -> None:
     assert await git_summary(str(tmp_path)) is None
     missing = await git_summary(str(tmp_path / "none"))

@@ -408,3 +408,53 @@ def test_x8b_a_fault_of_the_disk_is_an_unknown_look_that_names_it(
     found = WorkPrints().read(an_agent(spec=AgentSpec("a", ("true",), str(repository))))
 
     assert (found.fingerprint, found.note) == (None, "the work could not be read: Input/output error")
+
+
+def test_promise_7_the_name_of_a_worktree_is_no_option_of_a_command(repository: Path, tmp_path: Path) -> None:
+    """git has an option by which it writes a file, and a worktree is named by whoever makes it."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    git(repository, "config", "core.logAllRefUpdates", "false")
+    shutil.rmtree(repository / ".git" / "logs")
+    git(repository, "branch", "side")
+    before = survey([str(repository)])
+    linked = repository / ".git" / "worktrees" / "w"
+    linked.mkdir(parents=True)
+    (linked / "HEAD").write_text("ref: refs/heads/side\n")
+    (linked / "commondir").write_text("../..\n")
+    (linked / "gitdir").write_text(f"{tmp_path}/x\n--output={victim}/.git\n")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Second")
+
+    after = survey([str(repository)], since=before.survey)
+
+    assert victim.read_text() == "precious"
+    assert [place.heads for place in after.survey.places] != [place.heads for place in before.survey.places]
+
+
+def test_heads_are_known_without_reflogs_also_beside_a_worktree_of_an_odd_name(
+    repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "config", "core.logAllRefUpdates", "false")
+    shutil.rmtree(repository / ".git" / "logs")
+    git(repository, "worktree", "add", "-q", "-b", "side", str(tmp_path / "odd\nname"))
+    git(repository, "branch", "other")
+    before = survey([str(repository)])
+    write("new.txt", "new\n")(repository)
+    git(repository, "add", "new.txt")
+    git(repository, "commit", "-q", "-m", "Second")
+
+    after = survey([str(repository)], since=before.survey)
+
+    assert [deed.kind for deed in after.deeds] == ["commit"]
+
+
+def test_x8b_a_repository_with_a_line_break_in_its_path_ends_no_look(repository: Path) -> None:
+    before = survey([str(repository)])
+    make_repository(repository / "a\nb")
+
+    after = survey([str(repository)])
+
+    assert after.fingerprint != before.fingerprint
+    assert after.odd == ("a repository with a line break in its path was not looked at",)
+    with pytest.raises(PlumbingFailed, match="line break"):
+        survey([str(repository / "a\nb" / "work")])
