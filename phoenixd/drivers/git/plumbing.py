@@ -106,7 +106,7 @@ class Plumbing:
         assert len(given) <= GIVEN_LIMIT
         settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
         command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
-        environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT}
+        environment = {"PATH": _search_path(), **ENVIRONMENT}
         try:
             process = subprocess.Popen(
                 command,
@@ -169,6 +169,12 @@ class Plumbing:
 def tree_entries(content: bytes) -> dict[bytes, tuple[int, bytes]]:
     """Read `ls-tree -r -z`: path -> mode and blob."""
     return {path: (int(mode, 8), bytes.fromhex(blob.decode())) for mode, blob, path in _TREE_RECORD.findall(content)}
+
+
+def _search_path() -> str:
+    """Where git is looked for: an entry that is no whole path, or empty, means the directory of the repository."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry)) or os.defpath
 
 
 def _failure(command: str, code: int, complaint: str) -> PlumbingFailed:

@@ -219,6 +219,23 @@ def test_nothing_of_an_armed_repository_runs(armed: Armed) -> None:
     assert summary.commits[0].subject == "Arm it"
 
 
+@pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])
+def test_promise_7_no_program_of_the_repository_is_taken_for_git(
+    armed: Armed, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    """Many have ./node_modules/.bin on their PATH, or an empty entry, which means the working directory."""
+    monkeypatch.setenv("PATH", f"{entry}{os.pathsep}{os.environ['PATH']}")
+    (armed.work / "bin").mkdir()
+    for place in (armed.work / "git", armed.work / "bin" / "git"):
+        shutil.copy(armed.program("git"), place)
+
+    summary = summarise(str(armed.work))
+
+    assert armed.fired() == set()
+    assert summary is not None
+    assert summary.problem is None
+
+
 def test_a_missing_object_is_not_fetched_by_a_program_of_the_repository(armed: Armed) -> None:
     """A partial clone's remote may be `ext::PROGRAM`, and a protocol of its own allows it."""
     for key, value in {
