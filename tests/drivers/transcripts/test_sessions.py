@@ -6,11 +6,12 @@ import json
 import os
 import re
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from phoenixd.drivers.transcripts import lines
+from phoenixd.drivers.transcripts import lines, sessions
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from tests.core.story import Story, claude
 from tests.transcripts.samples import answer, prompt
@@ -121,3 +122,20 @@ async def test_behind_a_hole_a_transcript_is_read_on(tmp_path: Path) -> None:
     assert told_after is not None
     assert [one.text for one in told_after.utterances] == ["On."]
     assert not told_after.is_whole
+
+
+async def test_of_agents_that_are_long_gone_no_place_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_AGENTS", 3)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(prompt("Go."))
+    files = TranscriptFiles(lambda agent: str(path))
+    for number in range(5):
+        worker = replace(AGENT, spec=replace(AGENT.spec, name=f"w-{number}"))
+        await files.facts(AGENT)
+        await files.passed(AGENT, re.compile(b"Go"))
+        await files.facts(worker)
+        await files.passed(worker, re.compile(b"Go"))
+
+    assert list(files._tails) == ["w-3", AGENT.name, "w-4"]
+    assert list(files._passing) == ["w-3", AGENT.name, "w-4"]
+    assert await files.passed(AGENT, re.compile(b"Go")) == ()
