@@ -227,6 +227,9 @@ async def _obey_signals(daemon: Daemon) -> None:
                 changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
                 keys = {"settings": list(done.settings), "after_restart": list(done.after_restart)}
                 log.info("applied", changes=changes, **{name: told for name, told in keys.items() if told})
+                for one in done.changes:
+                    if one.refused:
+                        log.error("change_refused", agent=one.agent, reason=one.refused, remedy="phoenixctl apply")
             except ConfigurationError as error:
                 log.error("reload_refused", reason=error.message, remedy=error.remedy)
             daemon.ground.manager.ready()

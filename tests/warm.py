@@ -60,14 +60,16 @@ def popen(
 ) -> subprocess.Popen[bytes] | Forked:
     """Start `python -m MODULE ...` in a session of its own, warm where that makes no difference; stdin: also a file."""
     assert start_new_session
-    is_plain = list(argv[:2]) == [sys.executable, "-m"] and len("\0".join(argv).encode()) < ROOM
+    # A fork imports nothing from where it stands, with -P or without.
+    plain = [argv[0], *argv[2:]] if argv[1] == "-P" else list(argv)
+    is_plain = plain[:2] == [sys.executable, "-m"] and len("\0".join(plain).encode()) < ROOM
     forker = _forker()
     if not is_plain or sys.flags.safe_path or _read_at_start(env) != forker.begun_with:
         return subprocess.Popen(
             argv, stdin=stdin, stdout=stdout, stderr=stderr, start_new_session=True, env=env, cwd=cwd
         )
     files = [stdout.fileno(), stderr.fileno(), *([] if isinstance(stdin, int) else [stdin.fileno()])]
-    return forker.fork(argv, files, dict(env), os.fspath(cwd or Path.cwd()))
+    return forker.fork(plain, files, dict(env), os.fspath(cwd or Path.cwd()))
 
 
 def begin(module: str, *arguments: str, files: list[int], env: Mapping[str, str], cwd: Path | None) -> Forked:

@@ -290,7 +290,13 @@ def finding(found: Finding) -> Json:
 
 
 def change(one: Change) -> Json:
-    return {"agent": one.agent, "action": one.action, "detail": one.detail, "restart": one.restart}
+    return {
+        "agent": one.agent,
+        "action": one.action,
+        "detail": one.detail,
+        "restart": one.restart,
+        "refused": one.refused,
+    }
 
 
 def planned(found: Planned) -> Json:

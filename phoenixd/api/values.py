@@ -114,12 +114,13 @@ class RebuiltMarker:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One line of a plan. restart: whether a living run ends for it."""
+    """One line of a plan. restart: whether a living run ends for it. refused: why apply could not do it."""
 
     agent: str
     action: Literal["add", "remove", "change", "keep"]
     detail: str = ""
     restart: bool = False
+    refused: str = ""
 
 
 @dataclass(frozen=True, slots=True)

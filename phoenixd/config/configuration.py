@@ -26,6 +26,9 @@ from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.examined import ReaderRules
 from phoenixd.errors import ConfigurationError
 
+LOOKS = 3
+"""Looks at most, where files come or go during each."""
+
 
 @dataclass(frozen=True, slots=True)
 class Configuration:
@@ -86,10 +89,16 @@ def load_configuration(
 def read_configuration(place: Path | None, state: Path, environ: Mapping[str, str]) -> Configuration:
     """Read all layers and keep whatever is wrong with them as `problems`; never raises for what files contain."""
     declarations = state / "agents.d"
-    files = tuple(configuration_files(place, declarations))
-    written = [read_layer(path) for path in files if path.parent != declarations]
-    declared = [read_layer(path) for path in files if path.parent == declarations]
-    unread = unread_places(place, declarations)
+    for _ in range(LOOKS):
+        files = tuple(configuration_files(place, declarations))
+        written = [read_layer(path) for path in files if path.parent != declarations]
+        declared = [read_layer(path) for path in files if path.parent == declarations]
+        unread = tuple(unread_places(place, declarations))
+        # What came meanwhile was not there before: who takes that for all there is ends agents that are declared.
+        if tuple(configuration_files(place, declarations)) == files:
+            break
+    else:
+        unread = (*unread, Layer(str(place or declarations), error="its files change all the time", is_unread=True))
     return assemble([*unread, *written, *environment_layers(environ), *declared], state)
 
 

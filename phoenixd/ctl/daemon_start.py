@@ -141,7 +141,8 @@ def start(command: Command) -> int:
     except OSError as error:
         return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
     began = os.fstat(log).st_size
-    argv = [sys.executable, "-m", "phoenixd"]
+    # -P, as in the unit: else a file of the directory in which this is typed is taken for a module, whoever wrote it.
+    argv = [sys.executable, "-P", "-m", "phoenixd"]
     for flag in ("config", "state_dir", "runtime_dir"):
         if given.get(flag):
             argv += [f"--{flag.replace('_', '-')}", os.path.abspath(given[flag])]

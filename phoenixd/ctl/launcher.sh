@@ -31,4 +31,4 @@ sys.modules.update({"phoenixd": outer, "phoenixd.ctl": inner})
 from phoenixd.ctl.__main__ import entry
 entry()' "$packages" "$@"
 done
-exec "$python" -m phoenixd.ctl "$@"
+exec "$python" -P -m phoenixd.ctl "$@"

@@ -21,6 +21,8 @@ from typing import Any, ClassVar
 
 from phoenixd.directories import make_private
 
+MODULE = (sys.executable, "-P", "-m")
+"""Nothing of the directory in which a demonstration is begun is a module of its programs."""
 PATIENCE = 60.0
 PAUSE = 0.02
 LONGEST_PAUSE = 0.25
@@ -61,7 +63,7 @@ class Stage:
         private = os.open(self.log, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
         with os.fdopen(private, "ab") as log:
             self.process = self.popen(
-                [sys.executable, "-m", "phoenixd", "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)],
+                [*MODULE, "phoenixd", "--state-dir", str(self.state), "--runtime-dir", str(self.runtime)],
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=log,
@@ -102,7 +104,7 @@ class Stage:
     def ctl(self, *words: str, input: str | None = None) -> subprocess.CompletedProcess[str]:
         """Run phoenixctl, and return what came of it."""
         return self.run(
-            [sys.executable, "-m", "phoenixd.ctl", "--socket", str(self.runtime / "api.sock"), *words],
+            [*MODULE, "phoenixd.ctl", "--socket", str(self.runtime / "api.sock"), *words],
             capture_output=True,
             text=True,
             check=False,

@@ -6,16 +6,16 @@ screen or a tool's output, where any text may stand.
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, TypeGuard
 from zoneinfo import ZoneInfo
 
 from phoenixd.documents.times import known_wall, read_time
 
 _MILLISECONDS = 1e11
+_LARGEST = 1e300
 """No time of ours is so many seconds away from 1970: such a number counts milliseconds."""
 
 _CLOCK = r"(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)"
@@ -34,7 +34,7 @@ def reset_time(payload: Mapping[str, Any], now: float) -> float | None:
     if (named := instant(payload.get("resets_at"))) is not None:
         return named
     after = payload.get("retry_after")
-    if isinstance(after, int | float) and not isinstance(after, bool) and math.isfinite(after):
+    if _is_number(after):
         return known_wall(now + after)
     words = payload.get("last_assistant_message") or payload.get("error_details")
     return reset_in_words(words, now) if isinstance(words, str) else None
@@ -44,9 +44,16 @@ def instant(value: object) -> float | None:
     """Unix seconds of a number (seconds or milliseconds) or of an RFC 3339 text."""
     if isinstance(value, str):
         return read_time(value)
-    if isinstance(value, bool) or not isinstance(value, int | float) or not math.isfinite(value):
+    if not _is_number(value):
         return None
     return known_wall(value / 1000 if abs(value) >= _MILLISECONDS else float(value))
+
+
+def _is_number(value: object) -> TypeGuard[int | float]:
+    """Whether it is one of a size that a float has; JSON has numbers of any length."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < _LARGEST
 
 
 def reset_in_words(words: str, now: float) -> float | None:

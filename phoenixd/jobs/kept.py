@@ -70,7 +70,9 @@ def _listed(path: Path) -> tuple[float, list[tuple[str, int, str]]]:
         document = json.loads(read_plain(path, MANIFEST_LIMIT))
         asked = known_wall(float(document.get("asked_at") or 0.0)) or 0.0
         return asked, [(str(one["path"]), int(one["size"]), str(one["sha256"])) for one in document["files"]]
-    except (FileNotFoundError, UnsafeFile, ValueError, KeyError, TypeError, AttributeError) as error:
+    except (
+        FileNotFoundError, UnsafeFile, ValueError, OverflowError, RecursionError, KeyError, TypeError, AttributeError,
+    ) as error:  # fmt: skip
         log.warning("task_manifest_not_read", path=os.fspath(path), reason=repr(error))
         return 0.0, []
 
@@ -80,7 +82,7 @@ def require_own(directories: Directories, task: Task) -> None:
     path = directories.task(task.id) / MANIFEST
     try:
         found = json.loads(read_plain(path, MANIFEST_LIMIT))
-    except (FileNotFoundError, UnsafeFile, ValueError):
+    except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
         # Only what phoenixd wrote whole tells of a task; a directory without that is one that was just begun.
         return
     asked = found.get("asked_at") if isinstance(found, dict) else None

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
+import anyio
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
@@ -33,10 +35,12 @@ class Sighting:
         self._clock = clock
         self._words = words
         self._branch_of = branch_of
+        # A disk that hangs takes none from the others of the daemon; who looks asks of no agent twice at once.
+        self._threads = anyio.CapacityLimiter(math.inf)
 
     async def look(self, agent: Agent, line: StatusLine | None, used: Used | None) -> None:
         """Note what stands in one agent's files now; line, used: what the meter has just read."""
-        words, branch = await to_thread.run_sync(self._read, agent)
+        words, branch = await to_thread.run_sync(self._read, agent, limiter=self._threads)
         model = (line.model if line is not None else None) or (used.model if used is not None else None)
         self._sights.looked(agent, words, self._cost(agent, line), model, branch)
 

@@ -148,7 +148,7 @@ class Declarations:
         return self._planned(self._compare(configuration), configuration)
 
     async def apply(self) -> Planned:
-        """Bring the fleet to what the configuration says."""
+        """Bring the fleet to what the configuration says; what is refused says so in its line."""
         async with self._declaring:
             configuration = await self._load()
             difference = self._compare(configuration)
@@ -157,8 +157,12 @@ class Declarations:
             orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
-            await self._declare([AgentDeclared(spec, start=spec.autostart) for spec in difference.added], orders)
-            return planned
+            added = [AgentDeclared(spec, start=spec.autostart) for spec in difference.added]
+            answers = await self._declare(added, orders)
+            named = [_agent_of(one) for one in (*orders, *added)]
+            refused = {name: one.message for name, one in zip(named, answers, strict=True) if name and one is not None}
+            changes = (replace(one, refused=refused.get(one.agent, "")) for one in planned.changes)
+            return replace(planned, changes=tuple(changes))
 
     async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
         """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
@@ -201,6 +205,17 @@ class Declarations:
             return
         plain = table.model_dump(mode="python", exclude_unset=True)
         await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+def _agent_of(order: Event) -> str:
+    """Which agent an order of apply is about; empty for one about the fleet."""
+    match order:
+        case AgentDeclared(spec=spec):
+            return spec.name
+        case AgentWithdrawn(agent=name):
+            return name
+        case _:
+            return ""
 
 
 def _changes(plan: config.Plan, configuration: config.Configuration) -> tuple[Change, ...]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 import contextlib
 import os
 import pwd
+import selectors
 import signal
 import subprocess
+import time
 from collections.abc import Mapping
 
 TIME_LIMIT = 5.0
 OUTPUT_LIMIT = 1 << 20
+CHUNK = 1 << 16
 _MARK = b"\0phoenixd-environment\0"
 
 
@@ -37,17 +40,37 @@ def login_environment(environ: Mapping[str, str], time_limit: float = TIME_LIMIT
         raise LoginShellFailed(f"{shell} cannot be run: {error.strerror}") from error
     with process:
         try:
-            output, _ = process.communicate(timeout=time_limit)
-        except subprocess.TimeoutExpired as error:
+            output = _end_of_output(process, time.monotonic() + time_limit)
+        except (subprocess.TimeoutExpired, TimeoutError) as error:
             raise LoginShellFailed(f"{shell} -lic did not answer within {time_limit:g} s") from error
         finally:
             # What a start-up file left in the background would hold the pipe, and has no business here.
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
-    _, marked, variables = output[-OUTPUT_LIMIT:].rpartition(_MARK)
+    _, marked, variables = output.rpartition(_MARK)
     if not marked:
         raise LoginShellFailed(f"{shell} -lic 'env -0' told no environment (exit {process.returncode})")
     return _read(variables)
+
+
+def _end_of_output(process: subprocess.Popen[bytes], until: float) -> bytes:
+    """The last bytes that it prints; raises TimeoutError and TimeoutExpired. What comes before is not kept.
+
+    A start-up file may print for ever, and as fast as a pipe takes it.
+    """
+    assert process.stdout is not None
+    kept = bytearray()
+    with selectors.DefaultSelector() as selector:
+        selector.register(process.stdout, selectors.EVENT_READ)
+        while selector.select(max(0.0, until - time.monotonic())) and time.monotonic() < until:
+            chunk = os.read(process.stdout.fileno(), CHUNK)
+            if not chunk:
+                process.wait(max(0.0, until - time.monotonic()))
+                return bytes(kept[-OUTPUT_LIMIT:])
+            kept += chunk
+            if len(kept) > 2 * OUTPUT_LIMIT:
+                del kept[:-OUTPUT_LIMIT]
+    raise TimeoutError
 
 
 def _read(variables: bytes) -> dict[str, str]:

@@ -54,7 +54,7 @@ class Programs:
 def offer(directory: Path, files: Files) -> Path:
     """Write a `phoenixctl` of this installation into a directory of its own; raises OSError."""
     beside = Path(sys.executable).with_name(NAME)
-    command = [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-m", "phoenixd.ctl"]
+    command = [str(beside)] if os.access(beside, os.X_OK) else [sys.executable, "-P", "-m", "phoenixd.ctl"]
     files.ensure_private_dir(directory)
     script = f'#!/bin/sh\nexec {shlex.join(command)} "$@"\n'.encode("utf-8", "surrogateescape")
     # Not written again: a daemon has to be able to start on a full disk.

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.config import load_configuration, read_configuration
+from phoenixd.config import configuration, layers, load_configuration, read_configuration
 from phoenixd.core.spec import Kind, RestartPolicy
 from phoenixd.documents.credential import credential_path
 from phoenixd.errors import ConfigurationError
@@ -481,6 +481,40 @@ def test_what_cannot_be_looked_through_is_no_empty_configuration(
         load_configuration(place, state, {})
     assert refused.value.message.startswith(f"{place.parent / which}: ")
     load_configuration(place, state, {}, begins=True)
+
+
+def test_what_comes_back_while_it_is_read_is_no_empty_configuration(
+    place: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link that is made anew is gone for a moment, and so is a disk that is mounted just now."""
+    write(state / "agents.d" / "b.toml", AGENT.replace("agent.a", "agent.b"))
+    write(place / "phoenixd.toml", AGENT)
+    link, read = place.with_name("link"), layers.read_layer
+
+    def read_late(path: Path) -> layers.Layer:
+        if not link.is_symlink():
+            link.symlink_to(place)
+        return read(path)
+
+    monkeypatch.setattr(configuration, "read_layer", read_late)
+
+    assert set(load_configuration(link, state, {}).agents) == {"a", "b"}
+
+
+def test_a_configuration_that_changes_all_the_time_is_refused(
+    place: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(place / "phoenixd.toml", AGENT)
+    read, number = layers.read_layer, iter(range(1000))
+
+    def read_and_add(path: Path) -> layers.Layer:
+        write(place / "conf.d" / f"{next(number)}.toml", "")
+        return read(path)
+
+    monkeypatch.setattr(configuration, "read_layer", read_and_add)
+
+    with pytest.raises(ConfigurationError, match="change all the time"):
+        load_configuration(place, state, {})
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")

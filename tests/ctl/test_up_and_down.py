@@ -79,6 +79,25 @@ async def _nobody_is_left(place: Place) -> bool:
     return "no agent of that one runs" in (await place.ctl("status")).err
 
 
+async def test_promise_7_no_file_of_the_directory_in_which_up_is_typed_is_a_module_of_the_daemons(
+    place: Place, tmp_path: Path
+) -> None:
+    """Whoever types it stands in a workspace, where agents write, or where somebody works on what phoenixd needs."""
+    (tmp_path / "phoenixd").mkdir()
+    for name in ("structlog", "anyio", "phoenixd/__init__", "phoenixd/__main__"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the workspace was run')\n")
+
+    typed = await asyncio.create_subprocess_exec(
+        sys.executable, "-P", "-m", "phoenixd.ctl", "up", cwd=tmp_path, env=place.env,
+        stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
+    )  # fmt: skip
+    said, _ = await typed.communicate()
+
+    assert typed.returncode == 0, said.decode()
+    assert await place.daemon_pid()
+    await place.ctl("down")
+
+
 async def test_up_run_down_and_up_again_leave_the_agent_at_work(place: Place) -> None:
     ran = await place.ctl("run", "docs", "-d", "--", "sleep", "1000")
     assert ran.code == 0, ran.err

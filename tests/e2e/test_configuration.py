@@ -190,3 +190,32 @@ def test_f_sy_11_an_invalid_configuration_at_reload_changes_nothing_and_is_told(
     stage.declare("b", '[agent.b]\nargv = ["sleep", "1000"]\ncwd = "/"\n')
     stage.ask("apply")
     assert sorted(stage.rows()) == ["a", "b"]
+
+
+def test_what_apply_is_refused_is_told_and_done_by_the_next_apply(stage: Stage, short_tmp: Path) -> None:
+    """An agent whose declaration comes back while it is being removed was said to be added, and then was gone."""
+    place = short_tmp / "config" / "phoenixd"
+    os.makedirs(place)
+    slow = ["sh", "-c", "trap '' TERM HUP INT; for i in $(seq 300); do sleep 1; done"]
+    declaration = f'[agent.slow]\nargv = {json.dumps(slow)}\nharness = "command"\ncwd = "/"\n'
+    (place / "phoenixd.toml").write_text(declaration)
+    stage.up()
+    stage.until_running("slow", 1)
+    (place / "phoenixd.toml").write_text("")
+    stage.ask("apply")
+    assert stage.row("slow")["state"] == "stopping"
+
+    (place / "phoenixd.toml").write_text(declaration)
+    refused = stage.ctl("apply")
+    (change,) = json.loads(stage.ctl("apply", "--json").stdout)["changes"]
+    assert stage.process is not None
+    stage.process.send_signal(signal.SIGHUP)
+    stage.until("the log tells of the refusal", lambda: "change_refused" in stage.log_tail(50))
+    stage.until("it is removed", lambda: "slow" not in stage.rows())
+    stage.ask("apply")
+
+    assert refused.returncode == 6, refused
+    assert "NOT done: slow is being removed" in refused.stderr
+    assert "the rest is done" in refused.stderr
+    assert (change["action"], change["refused"]) == ("add", "slow is being removed")
+    stage.until_running("slow", 2)

@@ -81,6 +81,17 @@ def test_e9_another_state_directory_has_another_task_of_that_number(tmp_path: Pa
     assert runs == {"t1-20261121T120000Z", "t1-20261121T120001Z", "t1-19700101T000000Z"}
 
 
+@pytest.mark.parametrize("content", ["[" * 100_000, '{"asked_at": 1' + "0" * 400 + "}"])
+def test_a_manifest_that_an_agent_put_there_ends_no_handoff_and_no_start(
+    directories: Directories, content: str
+) -> None:
+    (left(directories, "t1", "a.txt") / "manifest.json").write_text(content)
+
+    assert made_by(directories, [ended("t1")]) == ()
+    if content.startswith("["):
+        require_own(directories, Task("t1", "shop-t1", asked_wall=NOON))
+
+
 @pytest.mark.parametrize("asked", ["NaN", "Infinity", "-5", "1e300", "null", "false"])
 def test_a_task_whose_time_is_none_has_a_name_all_the_same(directories: Directories, asked: str) -> None:
     path = left(directories, "t1", "a.txt") / "manifest.json"

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 import anyio
+import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
@@ -15,7 +16,8 @@ from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.moment import Moment
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
-from phoenixd.runtime.metering import GATHER, Metering
+from phoenixd.runtime import metering
+from phoenixd.runtime.metering import AT_ONCE, GATHER, Metering
 from tests.core.story import Story, claude
 from tests.waiting import eventually
 
@@ -220,3 +222,41 @@ async def test_nothing_is_read_of_an_agent_without_a_run() -> None:
     await house.metering.look("nobody")
     await house.metering.look("a")
     assert (house.looks, house.told) == (0, [])
+
+
+async def test_an_agent_whose_disk_hangs_keeps_no_other_context_from_being_read(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Else no handoff of any orchestrator begins any more."""
+    monkeypatch.setattr(metering, "PATIENCE", 0.05)
+    house = House()
+    answers, looked = anyio.Event(), list[str]()
+
+    async def look(name: str) -> None:
+        looked.append(name)
+        if name.startswith("hung"):
+            await answers.wait()
+
+    monkeypatch.setattr(house.metering, "look", look)
+
+    def again(name: str, looks: int) -> Callable[[], bool]:
+        def is_there() -> bool:
+            house.clock.advance(GATHER)
+            return looked.count(name) >= looks
+
+        return is_there
+
+    async with anyio.create_task_group() as tasks:
+        with _cancelled(tasks.cancel_scope):
+            tasks.start_soon(house.metering.run)
+            for number in range(AT_ONCE):
+                house.metering.note(f"hung-{number}")
+            house.metering.note("later")
+            await eventually(again("later", 1), 60, "the one behind all that hang is looked at")
+            house.metering.note("later")
+            house.metering.note("hung-0")
+            await eventually(again("later", 2), 60, "it is looked at again")
+            assert looked.count("hung-0") == 1
+
+            answers.set()
+            await eventually(again("hung-0", 2), 60, "what was heard meanwhile is a reason to look")

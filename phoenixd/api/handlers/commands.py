@@ -166,7 +166,8 @@ async def down(ask: Ask) -> Reply:
 async def apply(ask: Ask) -> Reply:
     done = await ask.service.apply()
     again = f"phoenixctl down && {ask.service.facts().again}"
-    return Reply(representation.planned(done), lambda here: text_agent.plan(done, here, done=True, again=again))
+    code = exits.CONFLICT if any(one.refused for one in done.changes) else exits.OK
+    return Reply(representation.planned(done), lambda here: text_agent.plan(done, here, done=True, again=again), code)
 
 
 async def heartbeat_simulate(ask: Ask) -> Reply:

@@ -138,7 +138,7 @@ def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
     changes, waiting = found.changes, f"{', '.join(found.after_restart)}: in force after a restart of the daemon,"
     real = [change for change in changes if change.action != "keep" or change.detail]
     waits = with_command(f"{waiting} the agents live on:", again, here) if found.after_restart else []
-    settings, end = wrap(_settings(found, done=done), here.width), here.reaching(_ending(done=done))
+    settings, end = wrap(_settings(found, done=done), here.width), here.reaching(_ending(found, done=done))
     if not real and settings:
         return page([*settings, "", *waits, *([""] if waits else []), end])
     if not real and waits:
@@ -149,6 +149,7 @@ def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
     lines: list[str] = []
     for change in real:
         note = " (its run ends)" if change.restart else ""
+        note = f"; NOT done: {change.refused}" if change.refused else note
         lead = f"{change.action:<7} {pad(change.agent, width)} "
         told = f"{change.detail}{note}"
         if here.width - columns(lead) < LEAST_WORDS:
@@ -174,7 +175,9 @@ def _settings(found: Planned, *, done: bool) -> str:
     return f"{', '.join(found.settings)}: in force {'now' if done else 'once it is applied'}, for the whole fleet"
 
 
-def _ending(*, done: bool) -> str:
+def _ending(found: Planned, *, done: bool) -> str:
+    if any(change.refused for change in found.changes):
+        return "the rest is done; once that is over: phoenixctl apply"
     return "done; see: phoenixctl status" if done else "do it: phoenixctl apply"
 
 

@@ -28,7 +28,10 @@ UPKEEP: dict[str, Schema] = {
     ),
     "Doctor": an_object({"findings": a_list(ref("Finding"))}),
     "Change": an_object(
-        {"agent": STRING, "action": words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN}
+        {
+            "agent": STRING, "action": words("add", "remove", "change", "keep"), "detail": STRING, "restart": BOOLEAN,
+            "refused": STRING,
+        }
     ),
     "Plan": an_object({"changes": a_list(ref("Change")), "settings": a_list(STRING), "after_restart": a_list(STRING)}),
     "Found": an_object(

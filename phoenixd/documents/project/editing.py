@@ -12,7 +12,7 @@ from phoenixd.errors import BadProject
 
 REASON_LIMIT = 300
 
-_STATUS = re.compile(r"(.*?\bstatus\b[*_]{0,3}\s*:[*_]{0,3}[ \t]*)(.*?)([ \t]*[\r\n]*)", re.IGNORECASE | re.DOTALL)
+_STATUS = re.compile(r".*?\bstatus\b[*_]{0,3}\s*:[*_]{0,3}[ \t]*", re.IGNORECASE | re.DOTALL)
 _MARK = re.compile(r"(.*?\[)[ xX](\].*)", re.DOTALL)
 _COUNTS = re.compile(
     r"([\s>*+-]*[*_]{0,3}(completed|pending|in progress|blocked|total)(?: tasks)?[*_]{0,3}\s*:[*_]{0,3}[ \t]*)[0-9]+"
@@ -79,9 +79,12 @@ def _tick(lines: list[str], number: int, status: TaskStatus) -> None:
 
 
 def _say(lines: list[str], number: int, status: TaskStatus) -> None:
-    found = _STATUS.fullmatch(lines[number])
+    line = lines[number]
+    found = _STATUS.match(line)
     assert found is not None, "a status line says Status:"
-    lines[number] = f"{found[1] if found[1].endswith((' ', chr(9))) else f'{found[1]} '}{status}{found[3]}"
+    # Not by the pattern: it would look for the end of the line behind each of the blanks in it.
+    end = max(found.end(), len(line.rstrip("\r\n").rstrip(" \t")))
+    lines[number] = f"{found[0] if found[0].endswith((' ', chr(9))) else f'{found[0]} '}{status}{line[end:]}"
 
 
 def _insert(lines: list[str], at: int, added: list[str], newline: str) -> None:

@@ -9,7 +9,7 @@ import glob
 import itertools
 import os
 import stat
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -35,11 +35,15 @@ class Followed:
     began_wall: float
     interval: float
     heartbeats: tuple[Path, ...]
-    transcript: str | None
+    where: Callable[[], str | None]
+    """Path or glob of its transcript, None where none is known; asked once, and may block."""
     since: float
     """Wall time from which on this daemon follows the run."""
     seen: dict[Path, Signature] = field(default_factory=dict)
+    transcript: str | None = None
     transcript_seen: Signature | None = None
+    is_found: bool = False
+    """Whether it is known where its transcript is."""
     looked: bool = False
     odd_told: str = ""
     """What was wrong with the newest heartbeat, as it was told; a good one clears it."""
@@ -48,6 +52,8 @@ class Followed:
         """What its files tell that they did not tell before. wall: now; touched: heartbeats, or directories in which
         anything may have changed; None for all files."""
         events: list[EvidenceSeen] = []
+        if touched is None and not self.is_found:
+            self.transcript, self.is_found = self.where(), True
         for path in self.heartbeats:
             is_touched = touched is None or path in touched or path.parent in touched
             if is_touched and (event := self._heartbeat(path, wall)):

@@ -8,10 +8,13 @@ stays open. What either misses (a limit, a network file system) the rescan at ev
 
 from __future__ import annotations
 
+import asyncio
 import math
 import os
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import anyio
@@ -33,10 +36,23 @@ GATHER = 1.0
 STEP_MS, DEBOUNCE_MS = 500, 2000
 """How often watchfiles looks for more, and for how long at most it gathers."""
 
+PATIENCE = 10.0
+"""Seconds in which one agent's files answer, or are left alone: those of the others are looked at meanwhile."""
+
 BLIND_INTERVAL = 5.0
 """Seconds between two looks where directories cannot be watched (F-HB-10)."""
 
 log = structlog.get_logger("phoenixd.evidence")
+
+
+@dataclass(slots=True)
+class Look:
+    """Runs that are looked at one after the other: which one it is now, and what was seen. is_left: by all others."""
+
+    runs: Sequence[Followed]
+    at: int = 0
+    events: list[EvidenceSeen] = field(default_factory=list)
+    is_left: bool = False
 
 
 class EvidenceFiles:
@@ -66,6 +82,10 @@ class EvidenceFiles:
         self._is_blind = False
         self._is_told = False
         self._one = anyio.Lock()
+        # Those that hang are one for each agent at most, and take none from the others of the daemon.
+        self._threads = anyio.CapacityLimiter(math.inf)
+        self._silent: set[str] = set()
+        """Agents whose files are looked at, and do not answer."""
 
     def follow(self, agent: Agent) -> None:
         """Watch for the living run of an agent from now on; the same run may have got another session."""
@@ -79,7 +99,7 @@ class EvidenceFiles:
             heartbeats.append(Path(spec.heartbeat_file))
         followed = Followed(
             agent.name, run.incarnation, run.run_id, run.began_wall, spec.liveness.check_interval, tuple(heartbeats),
-            self._transcript_of(agent), self._wall(),
+            partial(self._transcript_of, agent), self._wall(),
         )  # fmt: skip
         before = self._followed.get(agent.name)
         if before is not None and before.run_id == run.run_id:
@@ -126,7 +146,7 @@ class EvidenceFiles:
             elif new:
                 await self._look(new)
             due = min(due, now + self._interval())
-            self._set_elsewhere()
+            await self._set_elsewhere()
             with anyio.move_on_after(max(0.0, due - time.monotonic())):
                 await self._came.wait()
 
@@ -166,10 +186,18 @@ class EvidenceFiles:
                 with anyio.move_on_after(BLIND_INTERVAL):
                     await stop.wait()
 
-    def _set_elsewhere(self) -> None:
+    async def _set_elsewhere(self) -> None:
         """Have watchfiles watch what is there now, where that is not what it watches."""
-        wanted = {path.parent for followed in self._followed.values() for path in followed.heartbeats[1:]}
-        found = frozenset(path for path in wanted if path.is_dir())
+        wanted = {
+            path.parent
+            for followed in self._followed.values()
+            for path in (() if followed.agent in self._silent else followed.heartbeats[1:])
+        }
+        found = self._elsewhere & wanted
+        if wanted:
+            # A disk that does not answer must not keep the others waiting.
+            with anyio.move_on_after(PATIENCE):
+                found = await to_thread.run_sync(_directories, wanted, abandon_on_cancel=True, limiter=self._threads)
         if found != self._elsewhere:
             self._elsewhere = found
             self._elsewhere_changed.set()
@@ -191,24 +219,59 @@ class EvidenceFiles:
             runs = [self._followed[name] for name in names if name in self._followed]
             if touched is None and runs:
                 log.debug("signs_of_life_looked_for", agents=len(runs))
-            events = await to_thread.run_sync(self._examine, runs, touched)
+            events: list[EvidenceSeen] = []
+            while runs := [one for one in runs if one.agent not in self._silent]:
+                look = Look(runs)
+                events += await self._answers(look, touched)
+                runs = runs[look.at + 1 :]
         for event in events:
             current = self._followed.get(event.agent)
             if current is not None and current.incarnation == event.incarnation:
                 self._sink(event)
 
-    def _examine(self, runs: Iterable[Followed], touched: Collection[Path] | None) -> list[EvidenceSeen]:
-        events: list[EvidenceSeen] = []
-        for followed in runs:
+    async def _answers(self, look: Look, touched: Collection[Path] | None) -> list[EvidenceSeen]:
+        """What the files of these runs tell, as far as the first whose files do not answer: a disk may be gone."""
+        reading = asyncio.ensure_future(
+            to_thread.run_sync(self._examine, look, touched, abandon_on_cancel=True, limiter=self._threads)
+        )
+        try:
+            before = -1
+            while not (await asyncio.wait((reading,), timeout=PATIENCE))[0]:
+                if look.at == before:
+                    break
+                before = look.at
+            else:
+                return reading.result()
+            silent = look.runs[look.at].agent
+            self._silent.add(silent)
+            look.is_left = True
+            log.warning("files_do_not_answer", agent=silent, instead="its hooks alone tell of it until they do")
+            return list(look.events)
+        finally:
+            reading.cancel()
+
+    def _examine(self, look: Look, touched: Collection[Path] | None) -> list[EvidenceSeen]:
+        for number, followed in enumerate(look.runs):
+            look.at = number
             try:
-                events += followed.examine(self._wall(), touched)
+                events = followed.examine(self._wall(), touched)
             except Exception:
                 # An agent's files may be anything: a fault in reading them costs this look at this agent.
                 log.exception("evidence_fault", agent=followed.agent)
-        return events
+                continue
+            finally:
+                self._silent.discard(followed.agent)
+            if look.is_left:
+                break  # Others have gone on behind it.
+            look.events += events
+        return look.events
 
     def _home(self, agent: str) -> Path:
         return self._state / "agents" / agent
+
+
+def _directories(paths: Iterable[Path]) -> frozenset[Path]:
+    return frozenset(path for path in paths if path.is_dir())
 
 
 def known_transcript(agent: Agent, environment: Mapping[str, str]) -> str | None:

@@ -25,6 +25,8 @@ HASH_LIMIT = 64 << 20
 """Bytes of an artifact that are read for its hash; a larger one is listed without."""
 HASH_TOTAL, HASH_SECONDS = 256 << 20, 5.0
 """Bytes and seconds that the hashes of one reading may take: a handoff reads a project several times in 120 s."""
+PLANS_TOTAL = 64 << 20
+"""Bytes of all plans, contexts, manifests and schemas that are read: an agent makes as many phases as it likes."""
 ARCHIVE_TOTAL = 64 << 20
 """Bytes of all archives that are read, of each the newest revisions."""
 
@@ -43,7 +45,7 @@ class ProjectReader:
         self.entries = 0
         self.hashed, self.plans_only = hashed, plans_only
         self.to_hash, self.hash_until = HASH_TOTAL, monotonic() + HASH_SECONDS
-        self.to_read = ARCHIVE_TOTAL
+        self.to_read, self.to_take = ARCHIVE_TOTAL, PLANS_TOTAL
 
     def tree(self) -> Tree:
         return Tree(
@@ -128,7 +130,7 @@ class ProjectReader:
                         self._refuse(f"{path}/{name}", why)
                         return
                     if revision is not None and kept.endswith((".md", ".json")):
-                        self._file(revision, kept, f"{path}/{name}/{kept}", TEXT_LIMIT)
+                        self._file(revision, kept, f"{path}/{name}/{kept}", TEXT_LIMIT, counts=False)
                         self.to_read -= len(self.files.get(f"{path}/{name}/{kept}", b""))
 
     def _walk(self, place: int, path: str, depth: int, *, hashed: bool) -> Iterator[Artifact]:
@@ -156,9 +158,14 @@ class ProjectReader:
             except OSError as error:
                 self._refuse(whole, error.strerror or str(error))
 
-    def _file(self, place: int, name: str, path: str, limit: int, *, told: bool = True) -> None:
+    def _file(self, place: int, name: str, path: str, limit: int, *, told: bool = True, counts: bool = True) -> None:
+        """counts: among those that are bounded by PLANS_TOTAL."""
         try:
-            self.files[path] = read_plain(named(place, name), limit)
+            content = read_plain(named(place, name), limit)
+            if counts and len(content) > self.to_take:
+                raise UnsafeFile(f"more than {PLANS_TOTAL >> 20} MiB of plans and the like are not read")
+            self.to_take -= len(content) if counts else 0
+            self.files[path] = content
         except FileNotFoundError:
             pass
         except FileUnreadable as error:

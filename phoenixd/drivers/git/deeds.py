@@ -262,13 +262,14 @@ class Since:
 
 def heads_of(ground: Ground) -> list[str]:
     """The commits of HEAD and of the local heads that no other worktree has checked out, the newest first."""
-    told = ground.plumbing.lines(
-        "for-each-ref", f"--count={MOST_HEADS}", "--sort=-committerdate", "--format=%(objectname) %(worktreepath)",
+    # Whoever makes a worktree names it, and a name may hold a line break.
+    told = ground.plumbing.fields(
+        "for-each-ref", f"--count={MOST_HEADS}", "--sort=-committerdate", "--format=%(objectname) %(worktreepath)%00",
         "refs/heads",
     )  # fmt: skip
     found = [ground.head] if ground.head else []
-    for line in told:
-        commit, _, worktree = line.partition(" ")
-        if commit not in found and worktree in ("", os.fsdecode(ground.top)):
-            found.append(commit)
+    for one in told:
+        commit, _, worktree = one.removeprefix(b"\n").partition(b" ")
+        if commit.decode() not in found and worktree in (b"", ground.top):
+            found.append(commit.decode())
     return found

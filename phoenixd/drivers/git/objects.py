@@ -16,6 +16,7 @@ from phoenixd.drivers.git.plumbing import Plumbing, PlumbingFailed
 EMPTY_TREES = {40: "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
                64: "6ef19b41225c5369f1c104d45d8d85efa9b057b53b14b4b9b939dd74decc5321"}  # fmt: skip
 
+ID = re.compile(r"[0-9a-f]{40,64}")
 _HEADER = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64})\n")
 _CHANGE = re.compile(rb":[0-7]{6} ([0-7]{6}) [0-9a-f]{40,64} ([0-9a-f]{40,64}) [A-Z]\d*\0([^\0]*)\0")
 
@@ -49,7 +50,8 @@ class Objects:
 
     def look_up(self, ids: Iterable[str]) -> None:
         """Learn the trees and parents of commits; those that are gone stay unknown."""
-        wanted = sorted({one for one in ids if one.strip("0")} - self.commits.keys())
+        # No other word is taken for an id: git would read it as an option, and one of them has it write a file.
+        wanted = sorted({one for one in ids if ID.fullmatch(one) and one.strip("0")} - self.commits.keys())
         if not wanted:
             return
         asked = ("--no-walk=unsorted", "--no-commit-header", "--format=%H %T %P")

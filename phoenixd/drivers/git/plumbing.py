@@ -1,10 +1,11 @@
-"""git's plumbing, one command at a time: disarmed, bounded in time and output, and killed with all that it started."""
+"""git's plumbing, one command at a time: disarmed, bounded in time, memory and output, killed with all it started."""
 
 from __future__ import annotations
 
 import contextlib
 import os
 import re
+import resource
 import selectors
 import signal
 import subprocess
@@ -17,6 +18,9 @@ OUTPUT_LIMIT = 32 << 20
 ERROR_LIMIT = 4096
 GIVEN_LIMIT = 60_000
 """Bytes that a command may be given: less than a pipe holds."""
+MEMORY_LIMIT = 1 << 30
+"""Bytes of memory that a command may take. A repository can ask for any number: by a small object that unpacks to
+gigabytes, or by a ref that is a link to /dev/zero."""
 
 # The command line's settings win over the repository's, and environment variables over both.
 DISARMED = {
@@ -45,6 +49,8 @@ ENVIRONMENT = {
     # An empty list: no transport at all, whatever protocol.*.allow says. A missing object is not fetched.
     "GIT_ALLOW_PROTOCOL": "",
     "GIT_NO_REPLACE_OBJECTS": "1",
+    # In one piece; what all pieces may come to is the limit of the process.
+    "GIT_ALLOC_LIMIT": str(MEMORY_LIMIT),
     "GIT_TERMINAL_PROMPT": "0",
     "GIT_ASKPASS": "false",
     "GIT_PAGER": "cat",
@@ -78,6 +84,13 @@ class Plumbing:
     def lines(self, *arguments: str, accepted: Sequence[int] = (0,)) -> list[str]:
         return self.output(*arguments, accepted=accepted).decode("utf-8", "replace").split("\n")[:-1]
 
+    def answers(self, count: int, *arguments: str) -> list[str]:
+        """One line for each of so many questions; raises PlumbingFailed where a path holds a line break."""
+        told = self.lines(*arguments)
+        if len(told) != count:
+            raise PlumbingFailed("a path of the repository holds a line break, so git does not tell where it is")
+        return told
+
     def fields(self, *arguments: str, cwd: str | None = None) -> list[bytes]:
         return self.output(*arguments, cwd=cwd).split(b"\0")[:-1]
 
@@ -93,7 +106,7 @@ class Plumbing:
         assert len(given) <= GIVEN_LIMIT
         settings = [part for name, value in DISARMED.items() for part in ("-c", f"{name}={value}")]
         command = ["git", "--no-pager", "--literal-pathspecs", *settings, *arguments]
-        environment = {"PATH": os.environ.get("PATH", os.defpath), **ENVIRONMENT}
+        environment = {"PATH": _search_path(), **ENVIRONMENT}
         try:
             process = subprocess.Popen(
                 command,
@@ -106,6 +119,9 @@ class Plumbing:
             )
         except OSError as error:
             raise PlumbingFailed(f"git cannot be run: {error.strerror}") from error
+        # Where that is not allowed git's own limit holds alone, and one that has ended needs none.
+        with contextlib.suppress(OSError):
+            resource.prlimit(process.pid, resource.RLIMIT_DATA, (MEMORY_LIMIT, MEMORY_LIMIT))
         with process:
             try:
                 if process.stdin is not None:
@@ -153,6 +169,12 @@ class Plumbing:
 def tree_entries(content: bytes) -> dict[bytes, tuple[int, bytes]]:
     """Read `ls-tree -r -z`: path -> mode and blob."""
     return {path: (int(mode, 8), bytes.fromhex(blob.decode())) for mode, blob, path in _TREE_RECORD.findall(content)}
+
+
+def _search_path() -> str:
+    """Where git is looked for: an entry that is no whole path, or empty, means the directory of the repository."""
+    entries = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    return os.pathsep.join(entry for entry in entries if os.path.isabs(entry)) or os.defpath
 
 
 def _failure(command: str, code: int, complaint: str) -> PlumbingFailed:

@@ -35,7 +35,8 @@ Kind = Literal["commit", "pick", "merge", "pulled", "moved", "unnamed"]
 """commit: made here. pick: made again on another base. merge: of something that the message names. pulled: a merge of
 what others have published. moved: to what was there already. unnamed: the log does not say."""
 
-_LINE = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\n]*?> (-?\d{1,12}) [+-]\d{4}(?:\t([^\n]*))?\n")
+_LINE = re.compile(rb"([0-9a-f]{40,64}) ([0-9a-f]{40,64}) [^\t]*> (-?\d{1,12}) [+-]\d{4}(?:\t(.*))?", re.DOTALL)
+"""A whole line. Looked for in a text it would be tried from each of its hashes on: seconds for a log of one line."""
 _COMMITTED = re.compile(rb"(?:commit|am|cherry-pick|revert)(?: \([^)]*\))?:")
 _PICKED = re.compile(rb"(?:pull|rebase)\b[^\n]* \((?:pick|squash|fixup|reword|edit|continue|merge|exec)\)")
 _MERGED = re.compile(rb"merge ([^\n:]*): Merge made by")
@@ -197,7 +198,9 @@ def _line_before(path: bytes, end: int, length: int, start: int, content: bytes)
 def _moves(content: bytes) -> tuple[Move, ...]:
     return tuple(
         Move(old.decode(), new.decode(), int(at), (message or b"")[:MOST_MESSAGE])
-        for old, new, at, message in _LINE.findall(content)
+        for line in content.split(b"\n")[:-1]
+        if (found := _LINE.fullmatch(line)) is not None
+        for old, new, at, message in (found.groups(),)
     )
 
 

@@ -56,7 +56,7 @@ def summarise(directory: str, time_limit: float = TIME_LIMIT) -> GitSummary | No
         return GitSummary(problem=f"{directory} is no directory")
     plumbing = Plumbing(directory, time.monotonic() + time_limit)
     try:
-        top, git_directory, object_format = plumbing.lines("rev-parse", *WHERE)
+        top, git_directory, object_format = plumbing.answers(3, "rev-parse", *WHERE)
     except PlumbingFailed as failure:
         return None if failure.no_repository else GitSummary(problem=str(failure))
     branch: str | None = None

@@ -142,6 +142,10 @@ class Surveyor:
         if self.budget.repositories <= 0:
             self.budget.notes["too many repositories: not all of them were looked at"] = None
             return
+        if b"\n" in path:
+            self.budget.notes["a repository with a line break in its path was not looked at"] = None
+            sums.put(False, b"not told", self._label(path))
+            return
         found = locate(path, self.budget.deadline)
         if found is None:
             sums.put(False, b"no repository", self._label(path))

@@ -43,7 +43,7 @@ def locate(directory: bytes, deadline: float) -> Location | None:
     """The repository around a directory, None where there is none; raises PlumbingFailed."""
     plumbing = Plumbing(os.fsdecode(directory), deadline)
     try:
-        top, git_directory, object_format, common = plumbing.lines("rev-parse", *WHERE, "--git-common-dir")
+        top, git_directory, object_format, common = plumbing.answers(4, "rev-parse", *WHERE, "--git-common-dir")
         bare = False
     except PlumbingFailed as failure:
         if failure.no_repository:
@@ -51,7 +51,7 @@ def locate(directory: bytes, deadline: float) -> Location | None:
         if not failure.bare:
             raise
         asked = ("--is-bare-repository", "--absolute-git-dir", "--show-object-format", "--git-common-dir")
-        is_bare, git_directory, object_format, common = plumbing.lines("rev-parse", *asked)
+        is_bare, git_directory, object_format, common = plumbing.answers(4, "rev-parse", *asked)
         if is_bare != "true":
             raise
         top, bare = git_directory, True

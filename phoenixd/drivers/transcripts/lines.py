@@ -20,12 +20,18 @@ FIRST_CHUNK = 16 << 10
 HEAD = 64 << 10
 """How much of a line that is too long is kept: its beginning, which says what it is."""
 
+LONGEST = 64 << 20
+"""Bytes in which the other end of a line is looked for: a file of holes is as long as its writer likes, for nothing."""
+
 OPEN_FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 """O_NONBLOCK, because opening a FIFO that an agent put there would otherwise wait for a writer for ever."""
 
 
 class Line(NamedTuple):
-    """A line without its newline; where it begins and ends in the file. is_clipped: only its beginning is here."""
+    """A line without its newline; where it begins and ends in the file. is_clipped: only its beginning is here.
+
+    Forwards one that is longer than LONGEST comes in several, all of them clipped; backwards none comes before it.
+    """
 
     start: int
     end: int
@@ -51,14 +57,17 @@ class OpenLines:
             return b""
 
     def end_of_lines(self) -> int:
-        """Where the last whole line ends, and the next one begins; 0 where there is none."""
-        at = self.size
-        while at > 0:
-            start = max(0, at - CHUNK)
+        """Where the last whole line ends, and the next one begins; 0 where there is none.
+
+        The file's end where it is a line longer than LONGEST that has no end yet.
+        """
+        at, floor = self.size, max(0, self.size - LONGEST)
+        while at > floor:
+            start = max(floor, at - CHUNK)
             if (found := self.bytes_at(start, at - start).rfind(b"\n")) >= 0:
                 return start + found + 1
             at = start
-        return 0
+        return self.size if floor > 0 else 0
 
     def forwards(self, start: int = 0) -> Iterator[Line]:
         """Every whole line that begins at or after `start`, which is the beginning of a line."""
@@ -76,6 +85,9 @@ class OpenLines:
                     pieces.clear()
                 held += got
                 at += got
+                if held >= LONGEST:
+                    yield Line(begin, at - 1, self.bytes_at(begin, HEAD), is_clipped=True)
+                    begin, held = at, 0
                 continue
             last = buffer.rfind(b"\n", 0, got)
             yield self._joined(begin, at + first, [*pieces, bytes(view[:first])], held + first)
@@ -94,14 +106,15 @@ class OpenLines:
         floor = 0 if limit is None else max(0, at - limit)
         stop: int | None = None
         pieces: list[bytes] = []
-        held = 0
-        while at > floor:
+        held = bare = 0
+        while at > floor and bare < LONGEST:
             start = max(floor, at - len(buffer))
             got = self._fill(view, start, at)
             if got < at - start:
                 return  # It was cut short under our eyes.
             at = start
             last = buffer.rfind(b"\n", 0, got)
+            bare = bare + got if last < 0 else 0
             if last < 0:
                 if stop is not None:
                     held += got
@@ -121,7 +134,7 @@ class OpenLines:
             pieces = [bytes(view[:first])]
             held = first
             buffer, view = _grown(buffer, view)
-        if stop is not None and floor == 0:
+        if stop is not None and at == 0:
             yield self._joined(0, stop, pieces, held)
 
     def _joined(self, start: int, end: int, pieces: list[bytes], length: int) -> Line:

@@ -38,6 +38,9 @@ from phoenixd.harness import HARNESSES
 QUEUE_LIMIT = 16 << 20
 """Bytes in which prompts that were put off are looked for."""
 
+ANSWER_LIMIT = 64 << 20
+"""Bytes in which it is looked for what became of an answer."""
+
 MOST_LEDGERS = 16
 """Ledgers that are held in memory; the others go on from what was kept of them."""
 
@@ -47,6 +50,9 @@ MOST_TALKS = 16
 MOST_WORDS = 256
 """The same, of talks of which only the last words are wanted; each holds WORDS_BUDGET characters at most."""
 WORDS_BUDGET = 8_000
+
+MOST_AGENTS = 4000
+"""Agents whose place in a transcript is held: more than live at a time, for workers come and go by the thousand."""
 
 MOST_SLICES = 128
 """Slices of one reading; where a transcript is longer, the next reading goes on."""
@@ -130,9 +136,12 @@ class TranscriptFiles:
         if path is None or form is None:
             return None
         with self._lock:
-            tail = self._tails.get(agent.name)
+            tail = self._tails.pop(agent.name, None)
             if tail is None or tail.path != path or tail.form is not form:
-                tail = self._tails[agent.name] = TranscriptTail(path, form)
+                tail = TranscriptTail(path, form)
+            self._tails[agent.name] = tail
+            while len(self._tails) > MOST_AGENTS:
+                del self._tails[next(iter(self._tails))]
             return tail.facts()
 
     def _passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
@@ -140,9 +149,12 @@ class TranscriptFiles:
         if path is None or form is None:
             return ()
         with self._passing_lock:
-            tail = self._passing.get(agent.name)
+            tail = self._passing.pop(agent.name, None)
             if tail is None or tail.path != path or tail.form is not form:
-                tail = self._passing[agent.name] = PassingTail(path, form)
+                tail = PassingTail(path, form)
+            self._passing[agent.name] = tail
+            while len(self._passing) > MOST_AGENTS:
+                del self._passing[next(iter(self._passing))]
             return tail.passed(words)
 
     def _hear_slice(self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None) -> bool:
@@ -219,7 +231,10 @@ class TranscriptFiles:
         found: bool | None = None
         for path in paths:
             with open_lines(path) as lines:
-                for line in lines.forwards(after.get(path, 0)) if lines is not None else ():
+                begin = after.get(path, 0)
+                for line in lines.forwards(begin) if lines is not None else ():
+                    if line.start - begin > ANSWER_LIMIT:
+                        break
                     if mark.encode() in line.content:
                         return True
                     record = parse_line(line.content) if tells is not None and not line.is_clipped else None

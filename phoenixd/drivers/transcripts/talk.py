@@ -9,7 +9,7 @@ from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET, ConversationEnd, bounded
 from phoenixd.documents.marker_checks import A_CHECK, ASKS
 from phoenixd.documents.transcript import Piece, Said, TranscriptForm
-from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
+from phoenixd.drivers.transcripts.lines import LONGEST, Line, OpenLines, open_lines
 from phoenixd.drivers.transcripts.place import Place
 from phoenixd.drivers.transcripts.records import MOST_LINES, first_name, session_id_of
 
@@ -64,8 +64,7 @@ class TalkTail:
         self._remarks.clear()
         self._session_id = None
         self._place.begin(lines)
-        newest = next(lines.backwards(), None)
-        self._start = self._place.offset = newest.end + 1 if newest is not None else 0
+        self._start = self._place.offset = lines.end_of_lines()
         self._place.settle(lines)
 
     def _read_on(self, lines: OpenLines) -> bool:
@@ -93,7 +92,8 @@ class TalkTail:
         return True
 
     def _take_older(self, lines: OpenLines, end: ConversationEnd) -> None:
-        for seen, line in enumerate(lines.backwards(self._start)):
+        began = self._start
+        for seen, line in enumerate(lines.backwards(began, LONGEST)):
             if seen >= MOST_LINES:
                 return
             remark = self._remark(line)
@@ -104,6 +104,11 @@ class TalkTail:
                     return
                 self._remarks.appendleft(remark)
             self._start = line.start
+        if self._start == began > 0:
+            # A line longer than that stands there, and is not looked through again.
+            self._start = max(0, began - LONGEST)
+            self._remarks.appendleft(Remark(self._start, None))
+            end.miss()
 
     def _remark(self, line: Line) -> Remark | None:
         if line.is_clipped:

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import difflib
+import subprocess
+import sys
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from phoenixd.documents.project import editing
 from phoenixd.documents.project.editing import set_status, with_statuses
 from phoenixd.documents.project.models import TaskStatus
 from phoenixd.documents.project.plan import Plan, read_plan
@@ -235,3 +238,35 @@ def test_no_bytes_make_the_reader_fail_otherwise_than_by_name(content: bytes) ->
     except BadProject as error:
         said = error.message
     assert "x/plan.md" in said
+
+
+def test_promise_7_a_status_line_of_blanks_holds_up_nobody() -> None:
+    """Matching holds the interpreter, and with it the daemon; an agent writes the plan."""
+    program = (
+        "from phoenixd.documents.project.editing import set_status; "
+        "from phoenixd.documents.project.plan import read_plan; "
+        "text = '# Tasks\\n\\n## Task 1: One\\n- **Status**: pending' + ' ' * 300_000 + '.\\n'; "
+        "print(''.join(set_status(read_plan(text.encode(), 'plan.md'), '1', 'completed').lines)[-30:])"
+    )
+
+    told = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True, timeout=60)
+
+    assert "- **Status**: completed\n" in told.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("- **Status**: pending", "- **Status**: completed"),
+        ("- Status:pending  \r\n", "- Status: completed  \r\n"),
+        ("- Status:   \n", "- Status:   completed\n"),
+        ("- Status:", "- Status: completed"),
+        ("- status: pending status: pending \t\n", "- status: completed \t\n"),
+    ],
+)
+def test_of_a_status_line_the_word_changes_and_nothing_else(line: str, expected: str) -> None:
+    lines = [line]
+
+    editing._say(lines, 0, "completed")
+
+    assert lines == [expected]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -350,6 +351,54 @@ async def test_a_run_that_is_forgotten_while_its_files_are_looked_at_stops_nothi
         await watch.follow(running("a", 2))
         watch.beat(timestamp=ago(0))
         await eventually(lambda: watch.seen)
+
+
+async def test_files_that_do_not_answer_keep_no_other_agent_from_being_seen(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A disk that hangs: whoever only writes a heartbeat would be ended as hung, wherever it writes it."""
+    monkeypatch.setattr(evidence, "PATIENCE", 0.05)
+    answers, examine = threading.Event(), Followed.examine
+
+    def examined(followed: Followed, *given: Any) -> list[EvidenceSeen]:
+        if followed.agent == "a":
+            assert answers.wait(100)
+        return examine(followed, *given)
+
+    monkeypatch.setattr(Followed, "examine", examined)
+    with capture_logs() as told:
+        async with watching(tmp_path) as watch:
+            for name in ("a", "b", "c"):
+                watch.home(name)
+                watch.files.follow(running(name, check_interval=0.1))
+            await eventually(lambda: watch.files._followed["c"].looked, what="the first look at c")
+            watch.beat(watch.home("b") / "heartbeat.json", timestamp=ago(0))
+            watch.beat(watch.home("c") / "heartbeat.json", timestamp=ago(0))
+            await eventually(lambda: {event.agent for event in watch.seen} == {"b", "c"}, what="both beats are seen")
+
+            answers.set()
+            await eventually(lambda: watch.files._followed["a"].looked, what="the first look at a")
+            watch.beat(timestamp=ago(0))
+            await eventually(lambda: "a" in {event.agent for event in watch.seen}, what="the beat is seen")
+
+    assert [entry["agent"] for entry in told if entry["event"] == "files_do_not_answer"] == ["a"]
+
+
+async def test_where_a_transcript_is_is_not_looked_for_in_the_loop(tmp_path: Path) -> None:
+    """It is named after a working directory, whose disk may hang."""
+    loop, asked = threading.get_ident(), list[int]()
+
+    def transcript_of(agent: Agent) -> str | None:
+        asked.append(threading.get_ident())
+        return None
+
+    async with watching(tmp_path) as watch:
+        watch.home()
+        watch.files._transcript_of = transcript_of
+        await watch.follow(running())
+
+    assert asked
+    assert loop not in asked
 
 
 async def test_a_new_session_of_the_same_run_keeps_what_was_seen(tmp_path: Path) -> None:

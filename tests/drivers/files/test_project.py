@@ -208,6 +208,26 @@ def test_archives_are_read_from_the_newest_revision_on_and_no_further_than_their
     assert [one.path.rsplit("/", 1)[-1] for one in tree.unread] == ["998-split"]
 
 
+def test_promise_7_plans_of_holes_fill_no_memory_and_are_named(workspace: Path) -> None:
+    """An orchestrator may have its own project listed, and makes as many phases as it likes."""
+    schemas = workspace / layout.SCHEMAS
+    schemas.mkdir(parents=True)
+    for number in range(40):
+        phase = place(workspace).with_name(f"phase-{number + 10}-x")
+        phase.mkdir()
+        for path in (phase / "plan.md", phase / "claude.md", schemas / f"{number}.schema.json"):
+            path.touch()
+            os.truncate(path, 2 << 20)
+
+    tree = read_project(str(workspace), "shop")
+
+    assert sum(map(len, tree.files.values())) <= 64 << 20
+    assert len(tree.phases) == 41
+    assert len(tree.unread) >= 40
+    assert {"more than 64 MiB of plans and the like are not read"} == {one.why for one in tree.unread}
+    assert tree.files[tree.paths.plan(PLANNING)]
+
+
 @pytest.mark.parametrize("part", [".claude", ".claude/projects", ".claude/projects/shop"])
 def test_a_link_above_the_project_leads_nowhere(workspace: Path, tmp_path: Path, part: str) -> None:
     target = tmp_path / "elsewhere"

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
 import time
+import zlib
 from collections.abc import Callable
 from pathlib import Path
 
@@ -154,6 +156,13 @@ def test_a_detached_head_has_no_branch(repository: Path) -> None:
     assert len(summary.commits) == 1
 
 
+def test_a_line_break_in_the_path_of_a_repository_is_a_problem(tmp_path: Path) -> None:
+    summary = summarise(str(make_repository(tmp_path / "a\nb")))
+
+    assert summary is not None
+    assert "line break" in (summary.problem or "")
+
+
 async def test_no_repository_is_none_and_no_directory_a_problem(tmp_path: Path) -> None:
     assert await git_summary(str(tmp_path)) is None
     missing = await git_summary(str(tmp_path / "none"))
@@ -208,6 +217,23 @@ def test_nothing_of_an_armed_repository_runs(armed: Armed) -> None:
     assert summary is not None
     assert (summary.problem, summary.branch, summary.changed, summary.untracked) == (None, "main", 1, 1)
     assert summary.commits[0].subject == "Arm it"
+
+
+@pytest.mark.parametrize("entry", ["", ".", "bin", "./bin"])
+def test_promise_7_no_program_of_the_repository_is_taken_for_git(
+    armed: Armed, monkeypatch: pytest.MonkeyPatch, entry: str
+) -> None:
+    """Many have ./node_modules/.bin on their PATH, or an empty entry, which means the working directory."""
+    monkeypatch.setenv("PATH", f"{entry}{os.pathsep}{os.environ['PATH']}")
+    (armed.work / "bin").mkdir()
+    for place in (armed.work / "git", armed.work / "bin" / "git"):
+        shutil.copy(armed.program("git"), place)
+
+    summary = summarise(str(armed.work))
+
+    assert armed.fired() == set()
+    assert summary is not None
+    assert summary.problem is None
 
 
 def test_a_missing_object_is_not_fetched_by_a_program_of_the_repository(armed: Armed) -> None:
@@ -266,6 +292,45 @@ def test_output_without_end_is_cut_off(repository: Path, tmp_path: Path, monkeyp
 
     assert summary is not None
     assert "more files than" in (summary.problem or "")
+
+
+def link_a_ref_to_zeros(repository: Path) -> None:
+    ref = repository / ".git" / "refs" / "heads" / "main"
+    ref.unlink()
+    ref.symlink_to("/dev/zero")
+
+
+def commit_what_unpacks_to_gigabytes(repository: Path) -> None:
+    size, packing = 2 << 30, zlib.compressobj(1)
+    block = b"a" * (1 << 24)
+    packed = [packing.compress(b"commit %d\0" % size)]
+    once = packing.compress(block) + packing.flush(zlib.Z_FULL_FLUSH)
+    again = packing.compress(block) + packing.flush(zlib.Z_FULL_FLUSH)
+    # What follows a full flush stands for itself, so one block is as good as the next. The end is never reached.
+    packed += [once, again * (size // len(block) - 1)]
+    name = "5" * 40
+    (repository / ".git" / "objects" / name[:2]).mkdir(exist_ok=True)
+    (repository / ".git" / "objects" / name[:2] / name[2:]).write_bytes(b"".join(packed))
+    (repository / ".git" / "refs" / "heads" / "main").write_text(f"{name}\n")
+
+
+@pytest.mark.parametrize("plant", [link_a_ref_to_zeros, commit_what_unpacks_to_gigabytes])
+def test_promise_7_no_repository_fills_the_memory_through_git(
+    repository: Path, plant: Callable[[Path], object]
+) -> None:
+    plant(repository)
+    program = (
+        "import resource, sys; from phoenixd.drivers.git import plumbing; plumbing.MEMORY_LIMIT = 100 << 20; "
+        "from phoenixd.drivers.git.summary import summarise; print(summarise(sys.argv[1], 20.0).problem); "
+        "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", program, str(repository)], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.splitlines()
+
+    assert "failed: fatal: " in told[0]
+    assert int(told[1]) < 200 << 10
 
 
 def test_commits_that_were_made_in_this_working_tree_are_told_with_their_time(repository: Path, tmp_path: Path) -> None:

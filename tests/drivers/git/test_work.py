@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from dataclasses import replace
@@ -15,6 +16,7 @@ import pytest
 from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
 from phoenixd.drivers.git import work_files as git_work_files
 from phoenixd.drivers.git.plumbing import PlumbingFailed
+from phoenixd.drivers.git.reflog import appended
 from phoenixd.drivers.git.work import WorkPrints, survey, work_print
 from phoenixd.drivers.git.work_files import Excluded, WorkUnreadable, exists
 from tests.agents import an_agent
@@ -408,3 +410,82 @@ def test_x8b_a_fault_of_the_disk_is_an_unknown_look_that_names_it(
     found = WorkPrints().read(an_agent(spec=AgentSpec("a", ("true",), str(repository))))
 
     assert (found.fingerprint, found.note) == (None, "the work could not be read: Input/output error")
+
+
+def test_promise_7_the_name_of_a_worktree_is_no_option_of_a_command(repository: Path, tmp_path: Path) -> None:
+    """git has an option by which it writes a file, and a worktree is named by whoever makes it."""
+    victim = tmp_path / "victim"
+    victim.write_text("precious")
+    git(repository, "config", "core.logAllRefUpdates", "false")
+    shutil.rmtree(repository / ".git" / "logs")
+    git(repository, "branch", "side")
+    before = survey([str(repository)])
+    linked = repository / ".git" / "worktrees" / "w"
+    linked.mkdir(parents=True)
+    (linked / "HEAD").write_text("ref: refs/heads/side\n")
+    (linked / "commondir").write_text("../..\n")
+    (linked / "gitdir").write_text(f"{tmp_path}/x\n--output={victim}/.git\n")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Second")
+
+    after = survey([str(repository)], since=before.survey)
+
+    assert victim.read_text() == "precious"
+    assert [place.heads for place in after.survey.places] != [place.heads for place in before.survey.places]
+
+
+def test_heads_are_known_without_reflogs_also_beside_a_worktree_of_an_odd_name(
+    repository: Path, tmp_path: Path
+) -> None:
+    git(repository, "config", "core.logAllRefUpdates", "false")
+    shutil.rmtree(repository / ".git" / "logs")
+    git(repository, "worktree", "add", "-q", "-b", "side", str(tmp_path / "odd\nname"))
+    git(repository, "branch", "other")
+    before = survey([str(repository)])
+    write("new.txt", "new\n")(repository)
+    git(repository, "add", "new.txt")
+    git(repository, "commit", "-q", "-m", "Second")
+
+    after = survey([str(repository)], since=before.survey)
+
+    assert [deed.kind for deed in after.deeds] == ["commit"]
+
+
+def test_x8b_a_repository_with_a_line_break_in_its_path_ends_no_look(repository: Path) -> None:
+    before = survey([str(repository)])
+    make_repository(repository / "a\nb")
+
+    after = survey([str(repository)])
+
+    assert after.fingerprint != before.fingerprint
+    assert after.odd == ("a repository with a line break in its path was not looked at",)
+    with pytest.raises(PlumbingFailed, match="line break"):
+        survey([str(repository / "a\nb" / "work")])
+
+
+def test_promise_7_reflogs_of_one_long_line_hold_up_nobody(repository: Path) -> None:
+    """Matching holds the interpreter, and with it the daemon, whatever thread it is in."""
+    before = survey([str(repository)])
+    heads = repository / ".git" / "logs" / "refs" / "heads"
+    for number in range(60):
+        (heads / f"b{number}").write_bytes((b"a" * 40 + b" ") * 3100 + b"\n")
+    git(repository, "commit", "-q", "--allow-empty", "-m", "Second")
+    program = (
+        "import sys; from phoenixd.core.work import Survey; from phoenixd.drivers.git.work import survey; "
+        "print(survey([sys.argv[1]], since=Survey(float(sys.argv[2]), '', ())).fingerprint)"
+    )
+
+    asked = [sys.executable, "-c", program, str(repository), str(before.survey.at)]
+    told = subprocess.run(asked, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    assert told.startswith("git:")
+
+
+@pytest.mark.parametrize("name", ["A U Thor <a@example.org>", "A > B <a@example.org>", "<>", "A\xff <a>"])
+def test_a_line_of_a_reflog_is_read_whoever_made_the_move(tmp_path: Path, name: str) -> None:
+    log = tmp_path / "HEAD"
+    old, new = "a" * 40, "b" * 64
+    log.write_bytes(f"{old} {new} {name} 1795000000 +0100\tcommit: more\n{old} {new} torn".encode("latin-1"))
+
+    (move,) = appended(os.fsencode(log), "", 0.0).moves
+
+    assert (move.old, move.new, move.at, move.message) == (old, new, 1795000000, b"commit: more")

@@ -4,10 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from pathlib import Path
 
+import pytest
+
+from phoenixd.drivers.transcripts import lines, sessions
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from tests.core.story import Story, claude
+from tests.transcripts.samples import answer, prompt
 
 AGENT = Story(claude()).agent
 
@@ -36,3 +43,99 @@ async def test_no_transcript_and_no_regular_file_say_nothing(tmp_path: Path) -> 
         files = TranscriptFiles(lambda agent, path=path: path and str(tmp_path / path))  # type: ignore[misc]
         assert await files.queued(AGENT, 0) == ()
     assert await TranscriptFiles(lambda agent: str(tmp_path / "missing")).end(AGENT) == 0
+
+
+async def nothing_kept() -> None:
+    return None
+
+
+READERS: dict[str, Callable[[TranscriptFiles], Awaitable[object]]] = {
+    "facts": lambda files: files.facts(AGENT),
+    "usage": lambda files: files.usage(AGENT),
+    "conversation": lambda files: files.conversation(AGENT),
+    "turns": lambda files: files.turns(AGENT, 5, str),
+    "passed": lambda files: files.passed(AGENT, re.compile(b"marker")),
+    "newest of the log": lambda files: files.log(lambda _, text: text).newest([AGENT], 20, None, 0.0),
+    "added to the log": lambda files: files.log(lambda _, text: text).added([AGENT], 0.0, 20),
+    "queued": lambda files: files.queued(AGENT, 0),
+    "answer": lambda files: files.answer_counted(AGENT, {}, "marker", allow=False),
+    "witness": lambda files: files.witness(AGENT, 2e9),
+}
+
+
+@pytest.mark.parametrize("after", ["nothing", "a newline", "lines"])
+@pytest.mark.parametrize("name", READERS)
+async def test_promise_7_a_transcript_of_holes_is_not_read_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str, after: str
+) -> None:
+    """All agents' readers wait for each other, so who read one to its end would be waited for by the daemon."""
+    path, read = tmp_path / "t.jsonl", 0
+    path.write_bytes(prompt("Go.") + answer())
+    os.truncate(path, 1 << 40)
+    with path.open("ab") as file:
+        file.write({"nothing": b"", "a newline": b"\n", "lines": b"\n" + prompt("On.") + answer()}[after])
+    fill = lines.OpenLines._fill
+
+    def counted(self: lines.OpenLines, view: memoryview, start: int, end: int) -> int:
+        nonlocal read
+        read += (got := fill(self, view, start, end))
+        assert read < 512 << 20, "it is read through"
+        return got
+
+    monkeypatch.setattr(lines.OpenLines, "_fill", counted)
+    monkeypatch.setattr(lines.OpenLines, "bytes_at", _counting(lines.OpenLines.bytes_at, counted))
+
+    files = TranscriptFiles(lambda agent: str(path))
+    await READERS[name](files)
+    await READERS[name](files)
+
+
+def _counting(
+    bytes_at: Callable[[lines.OpenLines, int, int], bytes],
+    count: Callable[[lines.OpenLines, memoryview, int, int], int],
+) -> Callable[[lines.OpenLines, int, int], bytes]:
+    def counted(self: lines.OpenLines, start: int, length: int) -> bytes:
+        found = bytes_at(self, start, length)
+        count(self, memoryview(bytearray(len(found))), start, start + len(found))
+        return found
+
+    return counted
+
+
+async def test_behind_a_hole_a_transcript_is_read_on(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(prompt("Go.") + answer())
+    os.truncate(path, 3 * lines.LONGEST)
+    files = TranscriptFiles(lambda agent: str(path))
+    before = await files.ledger(AGENT, nothing_kept, str)
+    told_before = await files.conversation(AGENT)
+
+    with path.open("ab") as file:
+        file.write(b"\n" + prompt("On."))
+    after = await files.ledger(AGENT, nothing_kept, str)
+    told_after = await files.conversation(AGENT)
+
+    assert before is not None
+    assert after is not None
+    assert after.offset == path.stat().st_size
+    assert told_before is not None
+    assert told_after is not None
+    assert [one.text for one in told_after.utterances] == ["On."]
+    assert not told_after.is_whole
+
+
+async def test_of_agents_that_are_long_gone_no_place_is_held(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sessions, "MOST_AGENTS", 3)
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(prompt("Go."))
+    files = TranscriptFiles(lambda agent: str(path))
+    for number in range(5):
+        worker = replace(AGENT, spec=replace(AGENT.spec, name=f"w-{number}"))
+        await files.facts(AGENT)
+        await files.passed(AGENT, re.compile(b"Go"))
+        await files.facts(worker)
+        await files.passed(worker, re.compile(b"Go"))
+
+    assert list(files._tails) == ["w-3", AGENT.name, "w-4"]
+    assert list(files._passing) == ["w-3", AGENT.name, "w-4"]
+    assert await files.passed(AGENT, re.compile(b"Go")) == ()

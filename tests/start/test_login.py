@@ -1,0 +1,47 @@
+"""The login shell, whose start-up files may hold anything."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from phoenixd.start.login import OUTPUT_LIMIT, LoginShellFailed, login_environment
+
+
+def a_shell(tmp_path: Path, words: str) -> str:
+    shell = tmp_path / "shell"
+    shell.write_text(f"#!/bin/sh\n{words}\n")
+    shell.chmod(0o755)
+    return str(shell)
+
+
+def test_promise_7_a_start_up_file_that_prints_for_ever_fills_no_memory(tmp_path: Path) -> None:
+    shell = a_shell(tmp_path, "exec cat /dev/zero")
+    program = (
+        "import resource, sys; from phoenixd.start import login\n"
+        "try: login.login_environment({'SHELL': sys.argv[1]}, 3.0)\n"
+        "except login.LoginShellFailed as failed: print(failed)\n"
+        "print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+    )
+
+    told = subprocess.run(
+        [sys.executable, "-c", program, shell], capture_output=True, text=True, check=True, timeout=120
+    ).stdout.splitlines()
+
+    assert "did not answer within 3 s" in told[0]
+    assert int(told[1]) < 200 << 10
+
+
+def test_what_a_start_up_file_prints_before_hides_no_variable(tmp_path: Path) -> None:
+    noise = f"head -c {3 * OUTPUT_LIMIT} /dev/zero"
+    shell = a_shell(tmp_path, f'{noise}\nexport FOUND=yes\nshift\nexec /bin/sh -c "$1"')
+
+    assert login_environment({"SHELL": shell, "PATH": "/usr/bin:/bin"})["FOUND"] == "yes"
+
+
+def test_a_shell_that_ends_without_a_word_says_so(tmp_path: Path) -> None:
+    with pytest.raises(LoginShellFailed, match=r"told no environment \(exit 3\)"):
+        login_environment({"SHELL": a_shell(tmp_path, "exit 3")})
