@@ -920,6 +920,30 @@ def armed_at_ack() -> HandoffStory:
     return story
 
 
+def test_a_turn_that_was_held_up_for_a_handoff_that_was_called_off_is_told_by_a_text_of_the_next() -> None:
+    """No shim holds up one turn's end twice, so nothing would tell it to finish (found by seed 20223 of the seats)."""
+    story = HandoffStory()
+    story.start()
+    story.tell(AgentStarted("o", 1, story.run.run_id, 100, 1000, link=2))
+    story.hook("session-start", session_id=story.run.session_id, source="startup")
+    story.hook("prompt-submit", text="Build the shop.")
+    story.begins()
+    assert (story.handoff.said, denied(story)) == ("armed", ["begin", "finish"])
+    story.hook("stop-blocked")
+    assert story.tell(RollbackRequested("o")) is None
+    story.hook("prompt-submit", text=story.of(Deliver)[-1].text)
+    story.begins()
+    assert (story.handoff.said, denied(story)) == ("sending", ["begin"])
+    story.told_to_finish()
+    assert story.step is Step.SPAWN
+
+    story.tell(RollbackRequested("o"))
+    story.hook("prompt-submit", text="Build the bank.")
+    story.exits("o-g2", None, 15)
+    story.begins()
+    assert (story.handoff.said, denied(story)) == ("armed", ["begin", "finish"]), "another turn has an end of its own"
+
+
 def test_a_stop_after_the_run_gives_the_handoff_up_and_leaves_the_predecessor_its_tools() -> None:
     story = armed_at_ack()
     assert story.tell(StopRequested("o", after_iteration=True)) is None
