@@ -121,7 +121,7 @@ from phoenixd.core.events.runs import (
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step
-from phoenixd.core.handoff import asking, following, late
+from phoenixd.core.handoff import asking, following, late, records
 from phoenixd.core.lifecycle import begins, ends, overdue, unwanted
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
@@ -343,7 +343,7 @@ TABLE: dict[type[Any], Row] = {
     Tick: (deadlines.tick, muting.expire, *SHARED),
     Rebooted: (recovery.reboot, seats.after_reboot, *SHARED),
     JournalBehind: (recovery.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
-    EpochBegun: (recovery.begin_epoch, late.begin_anew, asking.begin_anew, *SHARED),
+    EpochBegun: (recovery.begin_epoch, late.begin_anew, asking.begin_anew, records.begin_anew, *SHARED),
     RecoveryConfirmed: (recovery.confirm_recovery, *SHARED),
     TerminalSeen: (starts.see_terminal, *SHARED),
     LimitsDeclared: (declarations.set_limits, *SHARED),

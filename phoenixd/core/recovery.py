@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core import alerts
-from phoenixd.core.behind import doubted, epochs, plan
+from phoenixd.core.behind import declared, epochs, plan, tasks
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
@@ -54,13 +54,13 @@ def count_epoch(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 
 def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
     """Bring every agent up to what the world knows of it, before anything is killed or started."""
-    fleet, event = before, replace(event, specs=doubted.specs(before.tasks, event))
+    fleet, event = before, replace(event, specs=declared.specs(before.tasks, event))
     known = replace(
         fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP,
         tasks=replace(fleet.tasks, next=fleet.tasks.next + plan.ITEM_GAP),
     )  # fmt: skip
     found = put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
-    found = doubted.face_the_world(found, now)
+    found = tasks.face_the_world(found, now)
     left = plan.left_alone(fleet.agents, event, now)
     alert = plan.alert(event.why, found.fleet.agents.values(), left, found.fleet.tasks)
     return warn(found, Decision(None, (alert,), alert.text), now)
@@ -80,6 +80,6 @@ def renew_plan(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 def confirm_recovery(before: Fleet, found: Step, event: RecoveryConfirmed, now: Moment) -> Step:
     """Do what was proposed where the journal was old."""
     found = put_all(found, plan.confirmed(before.agents.values(), event.by, now), now)
-    found = doubted.confirm(found, event.by)
+    found = tasks.confirm(found, event.by)
     standing = alerts.find(before.alerts, plan.BEHIND)
     return clear(found, standing, f"confirmed by {event.by}") if standing is not None else found

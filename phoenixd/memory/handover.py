@@ -119,7 +119,7 @@ class Handover:
         return await self.addenda.write(action.agent, owed, holder.spec.cwd)
 
     async def record(self, action: RecordSessions) -> None:
-        """Say in both session records what became of the handoff (E50)."""
+        """Say in both session records what became of the handoff (E50); safe to repeat."""
         found = self._of(action.agent, action.handoff)
         if found is not None and found[0].session:
             await to_thread.run_sync(self._record, *found)
@@ -253,12 +253,16 @@ class Handover:
     def _record(self, handoff: Handoff, agent: Agent) -> None:
         done = handoff.step is Step.DONE
         statuses: tuple[SessionStatus, SessionStatus] = ("shutdown", "running") if done else ("running", "shutdown")
+        paths = [layout.session_paths(one).record for one in (handoff.previous_session, handoff.session)]
+        known = [self._known_record(agent.spec.cwd, path) for path in paths]
+        if tuple(record and record.status for record in known) == statuses:
+            return
         records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
         self.files.put_files(agent.spec.cwd, records)
         spared = frozenset((handoff.previous_session, handoff.session))
-        known = self._told_over(handoff, agent, spared)
+        sessions = self._told_over(handoff, agent, spared)
         # Of so many handoffs there is one session more.
-        gone = superfluous(known, agent.spec.handoff.keep + 1, spared)
+        gone = superfluous(sessions, agent.spec.handoff.keep + 1, spared)
         if gone:
             self.files.remove_files(agent.spec.cwd, gone)
 

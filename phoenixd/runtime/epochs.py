@@ -6,7 +6,7 @@ restart writes neither: its order carries the epoch to the shim.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping
 
 import anyio
 import structlog
@@ -27,7 +27,7 @@ RETRY = 10.0
 TELLING = 1.0
 """Seconds after which shims are told a new epoch: a hundred of them wake up for it, and whoever ordered waits first.
 
-A shim that is to end its run is told with that order.
+The shims of agents that are stopped or removed are told at once.
 """
 
 KIND = "epoch"
@@ -45,16 +45,21 @@ class EpochKeeper:
         clock: Clock,
         tell: Sink,
         tell_shims: Callable[[int], None] = lambda number: None,
-        note: Callable[[int], None] = lambda number: None,
+        tell_at_once: Callable[[int, Collection[str]], None] = lambda number, unwanted: None,
     ) -> None:
-        """note: gets each epoch as it becomes durable. tell_shims: gets the newest of them a moment later."""
+        """tell_at_once: gets each epoch as it becomes durable, with the agents that are not to run any more since.
+
+        tell_shims: gets the newest epoch a moment later, where others were made durable meanwhile.
+        """
         self._files = files
         self._tell = tell
         self._tell_shims = tell_shims
-        self._note = note
+        self._tell_at_once = tell_at_once
         self._is_telling = False
         self._wishes: dict[str, Wish] = {}
         self._unwritten: dict[str, Wish] = {}
+        self._unwanted: dict[str, int] = {}
+        """The agents that are not to run any more, with the epoch of that wish, until that one is durable."""
         self._clock = clock
         self._episode = Episode()
         self._troubled = anyio.Event()
@@ -144,6 +149,7 @@ class EpochKeeper:
         for name, incarnation in batch.removed:
             found[name] = Wish("removed", batch.epoch, incarnation)
         self._wishes.update(found)
+        self._unwanted.update((name, batch.epoch) for name, wish in found.items() if wish.word != "running")
         return found
 
     async def _write(self, wishes: dict[str, Wish], number: int | None, written: anyio.Event) -> None:
@@ -177,12 +183,18 @@ class EpochKeeper:
                 tasks.start_soon(put_wish, name, wish)
         if number is not None and not failures:
             self.durable = max(self.durable, number)
-            self._note(self.durable)
+            self._tell_of_unwanted()
             if not self._is_telling and self._tasks is not None:
                 self._is_telling = True
                 self._tasks.start_soon(self._tell_soon)
         self._judge(failures[0] if failures else None)
         written.set()
+
+    def _tell_of_unwanted(self) -> None:
+        unwanted = frozenset(name for name, epoch in self._unwanted.items() if epoch <= self.durable)
+        if unwanted:
+            self._unwanted = {name: epoch for name, epoch in self._unwanted.items() if name not in unwanted}
+            self._tell_at_once(self.durable, unwanted)
 
     async def _tell_soon(self) -> None:
         """Tell the shims which epoch is durable by then."""

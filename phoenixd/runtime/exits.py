@@ -9,6 +9,9 @@ from phoenixd.core.causes import SHIM_CAUSES
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.documents.hooks import full_disks
 
+LONGEST = 1e10
+"""Seconds; no run lived longer."""
+
 
 def exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> AgentExited:
     """The end as an event. at_wall: when it was, where that is not now. Raises KeyError, TypeError and ValueError."""
@@ -26,6 +29,7 @@ def exit_event(agent: str, body: dict[str, Any], at_wall: float | None) -> Agent
         at_wall=at_wall,
         note="" if said in SHIM_CAUSES else said[:100],
         full_disks=full_disks(body.get("full_disks")),
+        lived=_seconds(body.get("lived")),
     )
 
 
@@ -36,3 +40,10 @@ def ended_at(record: dict[str, Any]) -> float | None:
         return datetime.fromisoformat(str(stamp)).timestamp()
     except ValueError:
         return None
+
+
+def _seconds(value: object) -> float | None:
+    """A length of time; None where it is none."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= LONGEST:
+        return None
+    return float(value)

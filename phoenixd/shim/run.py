@@ -44,6 +44,9 @@ class Run:
         self.signal: int | None = None
         self.started_at = records.timestamp()
         self.ended_at: str | None = None
+        # By a clock that nobody can set. Like the daemon's it stands still while the host is suspended.
+        self._began = time.monotonic()
+        self.lived: float | None = None
         self.failure: launch.StartFailure | None = None
         # By the name that its processes bear: that of the seat, of which the order's agent is a generation.
         self.tree = Tree(
@@ -126,6 +129,7 @@ class Run:
 
     def _agent_died(self, status: int) -> None:
         self.ended_at = records.timestamp()
+        self.lived = time.monotonic() - self._began
         if os.WIFSIGNALED(status):
             self.signal = os.WTERMSIG(status)
         else:

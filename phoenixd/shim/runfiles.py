@@ -98,6 +98,7 @@ def exit_record(
         "signal": run.signal,
         "cause": run.cause,
         "ended_at": run.ended_at,
+        "lived": None if run.lived is None else round(run.lived, 3),
         "killed": run.leftovers(),
         "unswept": unswept,
         **({"armed": armed} if armed else {}),
@@ -108,7 +109,12 @@ def exit_record(
 def told(record: dict[str, Any], unswept: list[dict[str, Any]]) -> dict[str, Any]:
     """What a daemon is told of an end. unswept: as it is now."""
     fields = {name: record.get(name) for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")}
-    fields |= {"at": record.get("ended_at"), "unswept": unswept, "armed": record.get("armed") or []}
+    fields |= {
+        "at": record.get("ended_at"),
+        "lived": record.get("lived"),
+        "unswept": unswept,
+        "armed": record.get("armed") or [],
+    }
     if record.get("full_disks"):
         fields["full_disks"] = record["full_disks"]
     return fields

@@ -41,7 +41,10 @@ async def compose(
     ground = lay_ground(directories, configuration, journal)
     supervisor = ground.supervisor
     world = await find_world(ground, ending.owned.owner.id)
-    keeper = EpochKeeper(ground.epochs, ground.clock, supervisor.tell, world.shims.tell_epoch, world.shims.note_epoch)
+    shims = world.shims
+    keeper = EpochKeeper(
+        ground.epochs, ground.clock, supervisor.tell, shims.tell_epoch, tell_at_once=shims.tell_epoch_at_once
+    )
     house = build_house(ground, world, keeper, ending.owned.owner.id)
 
     def seen(event: EvidenceSeen) -> None:

@@ -14,7 +14,7 @@ from phoenixd.core.agent.state import Desired, Running, Starting, Stopped, Stopp
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
-from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted
+from phoenixd.core.events.fleet import EpochBegun, JournalBehind, Rebooted, TerminalSeen
 from phoenixd.core.events.handoffs import PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import (
     AgentDeclared,
@@ -510,6 +510,60 @@ def test_a_reboot_before_the_fence_rolls_back_resumes_the_predecessor_and_tries_
     assert (story.step, story.handoff.rounds) in ((Step.FREEZE, 2), (Step.DRAIN, 2))
 
 
+@pytest.mark.parametrize("is_held", [False, True])
+@pytest.mark.parametrize("step", ["spawn", "await_ack"])
+@pytest.mark.parametrize("order", [StopRequested("o"), AgentWithdrawn("o")])
+def test_promise_3_a_stop_after_a_reboot_before_the_fence_is_what_ended_the_handoff_and_leaves_nothing_open(
+    order: StopRequested | AgentWithdrawn, step: str, is_held: bool
+) -> None:
+    """It would begin once more. Nobody is told of a failure, and no Case is opened."""
+    story = at(step)
+    if is_held:
+        story.tell(TerminalSeen(False))
+    story.tell(Rebooted("another"))
+    assert story.step is Step.ROLLBACK
+    story.decisions.clear()
+    assert story.tell(order) is None
+    for agent in tuple(story.fleet.agents):
+        if story.fleet.agents[agent].run is not None:
+            story.exits(agent, 143)
+    if isinstance(order, StopRequested):
+        assert (story.step, story.handoff.is_back_by_order) == (Step.ROLLED_BACK, True)
+        assert story.handoff.why_back == "both generations ended; then stopped by operator"
+    story.wait(7200)
+    assert [one for one in story.of(Alert) if one.kind == "handoff"] == []
+    assert story.fleet.cases.cases == ()
+    assert all(not agent.alerts and agent.desired is Desired.STOPPED for agent in story.fleet.agents.values())
+
+
+@pytest.mark.parametrize("first", ["o", "o-g2"])
+def test_promise_3_a_stop_while_a_failed_handoff_is_rolled_back_leaves_no_case_open(first: str) -> None:
+    """The successor may end after the agent that was stopped: nothing of that one would ever close it."""
+    story = at("await_ack")
+    while story.step is not Step.ROLLBACK:
+        story.wait(60)
+    assert story.fleet.agents["o-g2"].run is not None
+    assert story.tell(StopRequested("o")) is None
+    for name in (first, *({"o", "o-g2"} - {first})):
+        story.exits(name, 143)
+    assert (story.step, story.agent.state_name) == (Step.ROLLED_BACK, "stopped")
+    story.wait(7200)
+    assert [case for case in story.fleet.cases.cases if case.closed is None] == []
+    assert story.fleet.cases.patients == ()
+    assert story.agent.alerts == ()
+
+
+def test_a_handoff_that_would_begin_once_more_after_a_reboot_can_be_called_off() -> None:
+    story = at("await_ack")
+    story.tell(Rebooted("another"))
+    assert story.tell(RollbackRequested("o")) is None
+    story.started_of("o")
+    story.hook("stop")
+    assert (story.step, story.handoff.is_back_by_order) == (Step.ROLLED_BACK, True)
+    assert story.agent.alerts == ()
+    assert story.tell(RollbackRequested("o")) is not None
+
+
 def test_a_reboot_after_the_fence_leaves_the_successor_alone() -> None:
     story = at("shutdown")
     story.tell(Rebooted("another"))
@@ -864,6 +918,30 @@ def armed_at_ack() -> HandoffStory:
     story.started_of("o-g2")
     assert denied(story) == ["begin", "rest"]
     return story
+
+
+def test_a_turn_that_was_held_up_for_a_handoff_that_was_called_off_is_told_by_a_text_of_the_next() -> None:
+    """No shim holds up one turn's end twice, so nothing would tell it to finish (found by seed 20223 of the seats)."""
+    story = HandoffStory()
+    story.start()
+    story.tell(AgentStarted("o", 1, story.run.run_id, 100, 1000, link=2))
+    story.hook("session-start", session_id=story.run.session_id, source="startup")
+    story.hook("prompt-submit", text="Build the shop.")
+    story.begins()
+    assert (story.handoff.said, denied(story)) == ("armed", ["begin", "finish"])
+    story.hook("stop-blocked")
+    assert story.tell(RollbackRequested("o")) is None
+    story.hook("prompt-submit", text=story.of(Deliver)[-1].text)
+    story.begins()
+    assert (story.handoff.said, denied(story)) == ("sending", ["begin"])
+    story.told_to_finish()
+    assert story.step is Step.SPAWN
+
+    story.tell(RollbackRequested("o"))
+    story.hook("prompt-submit", text="Build the bank.")
+    story.exits("o-g2", None, 15)
+    story.begins()
+    assert (story.handoff.said, denied(story)) == ("armed", ["begin", "finish"]), "another turn has an end of its own"
 
 
 def test_a_stop_after_the_run_gives_the_handoff_up_and_leaves_the_predecessor_its_tools() -> None:

@@ -10,7 +10,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core import armed
-from phoenixd.core.actions import CollectTask, Deliver, InterruptTurn, Kill, Spawn, UpdatePapers
+from phoenixd.core.actions import CollectTask, Deliver, InterruptTurn, Kill, RecordSessions, Spawn, UpdatePapers
 from phoenixd.core.agent.state import Running, Stopped, Stopping
 from phoenixd.core.armed import LINK
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
@@ -161,6 +161,19 @@ def test_f_ho_14_e51_nothing_starts_the_one_that_was_shut_down(what: str) -> Non
     assert [one for one in story.of(Spawn) if one.agent == "o"] == before
     assert list(story.fleet.agents) == ["o-g2"]
     assert finding.why_fenced(story.fleet, story.agent) == ""
+
+
+def test_e50_a_daemon_that_begins_has_the_records_written_of_a_handoff_that_was_over_before() -> None:
+    story = HandoffStory().awaiting()
+    written = replace(story.handoff, previous_session="orchestrator-1", session="orchestrator-2")
+    story.fleet = replace(story.fleet, seats={"o": replace(story.seat, handoff=written)})
+    story.tell(EpochBegun(4))
+    assert story.of(RecordSessions) == []
+    assert story.ack() is None
+    story.exits("o", None, 15)
+    (once,) = story.of(RecordSessions)
+    story.tell(EpochBegun(5))
+    assert story.of(RecordSessions) == [once, once]
 
 
 def test_f_ho_15_a_task_in_flight_is_neither_lost_nor_run_twice() -> None:

@@ -556,6 +556,23 @@ def test_p53_exit_zero_is_an_end_on_purpose_where_the_run_lived_on_while_no_daem
     assert isinstance(story.state, Stopped) == (unwatched > 0), story.agent.reason
 
 
+@pytest.mark.parametrize("lived", [4.0, 45.0])
+@pytest.mark.parametrize("ends", ["after its adoption", "while no daemon did"])
+@pytest.mark.parametrize("clock", [3600.0, -3600.0])
+def test_p53_how_long_a_run_lived_while_no_daemon_did_does_not_hang_on_a_clock_that_was_set_meanwhile(
+    lived: float, ends: str, clock: float
+) -> None:
+    story = Story().runs()
+    story.pass_over(3)
+    story.wall += lived - 3 + clock
+    if ends == "after its adoption":
+        story.tell(RunAdopted("a", 1, 100, 1000))
+    story.exited(0, lived=lived, at_wall=None if ends == "after its adoption" else story.wall)
+    assert isinstance(story.state, Stopped) == (lived == 45), story.agent.reason
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.lived == lived
+
+
 @pytest.mark.parametrize("moment", ["in flight", "before its first hook"])
 def test_f_sy_1_a_starting_run_is_adopted(moment: str) -> None:
     story = Story(claude())

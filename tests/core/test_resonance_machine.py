@@ -94,7 +94,11 @@ class Model(ResonanceStory):
         assert planting is not None
         number = int(question.split("resonance code number ")[1].split()[0])
         self.right = planting.code(number) in answer
-        self.wrong = 0 if self.right else self.wrong + 1
+        if not self.right:
+            self.wrong += 1
+        elif not self.called:
+            # A code that may have been read with a tool proves nothing, and takes back no miss.
+            self.wrong = 0
 
     def carry_out(self, how: str) -> None:
         while self.waiting:

@@ -11,12 +11,13 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.breaker import Open
 from phoenixd.core.events.aftermath import AttendanceSeen
-from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested
+from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested, UndoRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.events.work import FileLooked, MeasurementLost
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.iteration import Closing, Passing
 from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member
+from phoenixd.core.undo.telling import told
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, spec
 
@@ -258,6 +259,32 @@ def test_p54_a_member_that_was_stopped_on_purpose_has_no_turn_until_somebody_sta
     story.has_run("builder")
 
     assert story.order()[-1] == "criticizer"
+
+
+def test_a_stop_that_left_a_member_out_is_taken_back_and_it_has_its_turns_again() -> None:
+    """Between two turns it is down and wanted down, so that the stop changed nothing but this."""
+    story = SequenceStory()
+    story.tell(StopRequested("criticizer", "ada", act="1"))
+    (act,) = story.fleet.undoable
+    assert story.tell(UndoRequested("criticizer", "1", "ada")) is None
+    assert told(story.of_name("criticizer"), act, story.now) == (
+        "criticizer has its turns in the sequence of builder again"
+    )
+    story.has_run("builder")
+    assert story.order() == ["builder", "criticizer"]
+
+
+@pytest.mark.parametrize("was_left_out", [True, False])
+def test_promise_3_a_member_that_had_no_turns_has_none_after_its_removal_was_taken_back(was_left_out: bool) -> None:
+    story = SequenceStory()
+    declared = story.of_name("criticizer").spec
+    if was_left_out:
+        story.tell(StopRequested("criticizer", "ada", act="1"))
+    story.tell(AgentWithdrawn("criticizer", "ada", act="2"))
+    story.tell(AgentDeclared(declared))
+    assert story.tell(UndoRequested("criticizer", "2", "ada")) is None
+    story.has_run("builder")
+    assert story.order() == ["builder", "planner" if was_left_out else "criticizer"]
 
 
 def test_p54_for_a_member_that_was_stopped_on_purpose_no_file_is_looked_for() -> None:

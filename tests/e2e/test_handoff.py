@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import signal
 import subprocess
 import sys
 from collections.abc import Callable
@@ -206,6 +207,34 @@ def test_f_ho_6_kill_9_of_the_daemon_in_mid_handoff_ends_in_one_holder(stage: St
     until(stage, "the holder runs", lambda: stage.row("boss")["state"] == "running")
     agents = json.loads(stage.ctl("status", "--json").stdout)["agents"]
     assert [one["name"] for one in agents] == ["boss"]
+
+
+class DiesBeforeRecords(Stage):
+    """A stage whose daemon is killed after a handoff's last commit, before it writes the records of both sessions."""
+
+    def up(self, *, wait: bool = True) -> None:
+        places = ["--state-dir", str(self.state), "--runtime-dir", str(self.runtime)]
+        with self.log.open("ab") as log:
+            self.process = self.popen(
+                [sys.executable, "-m", "tests.e2e.dying_before_records", *places],
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True, env=self.environ,
+            )  # fmt: skip
+        self.until("the daemon answers", self.answers, PATIENCE)
+
+
+def test_e50_the_record_of_a_predecessor_that_is_down_says_so_also_where_the_daemon_died_before_it_wrote_it(
+    stage: Stage, request: pytest.FixtureRequest
+) -> None:
+    dying = DiesBeforeRecords(stage.root)
+    request.addfinalizer(dying.down)
+    work = begun(dying)
+    assert dying.ctl("handoff", "start", "boss").returncode == 0
+    assert dying.process is not None
+    assert dying.process.wait(PATIENCE) == -signal.SIGKILL
+    assert sorted(records(work)) == ["handoff_pending", "running"], "the end of the handoff is committed, and no more"
+    stage.up()
+    assert step(stage) == "done"
+    until(stage, "the record says so", lambda: sorted(records(work)) == ["running", "shutdown"])
 
 
 def typed_at(stage: Stage, text: str) -> None:

@@ -138,6 +138,33 @@ def test_promises_3_and_9_an_old_journal_and_a_lost_one_kill_nobody_and_start_no
     stage.until_running("b", 4, patience=LONG)
 
 
+def test_promise_9_whoever_stopped_an_agent_without_a_run_is_remembered_when_the_state_directory_goes_back_at_once(
+    stage: Stage,
+) -> None:
+    """Wishes and all. The shims alone are newer, and the daemon was killed as soon as it had answered."""
+    never = '[agent.a]\nargv = ["false"]\ncwd = "/"\n[agent.a.restart]\nbackoff_initial = "10m"\nbackoff_max = "1h"\n'
+    stage.declare("a", never)
+    declare(stage, "b")
+    stage.up()
+    stage.until("it waits for its next start", lambda: stage.row("a")["state"] == "backing_off", LONG)
+    pid = stage.until_running("b", 1, patience=LONG)["pid"]
+    stage.kill()
+    backup = stage.root / "backup"
+    shutil.copytree(stage.state, backup)
+    stage.up()
+    stage.ask("stop", "a")
+    stage.kill()
+    for name in (*FILES, "epoch", "agents/a/wish.json", "agents/b/wish.json"):
+        (stage.state / name).unlink(missing_ok=True)
+        if (backup / name).exists():
+            shutil.copy2(backup / name, stage.state / name)
+    stage.up()
+    rows = stage.rows()
+    assert (rows["a"]["state"], rows["a"]["desired"]) == ("stopped", "stopped")
+    assert (rows["b"]["state"], rows["b"]["pid"]) == ("running", pid)
+    assert alerts(stage) == ["journal behind"]
+
+
 @pytest.mark.parametrize("by", ["add", "apply"])
 def test_promise_2_an_agent_that_was_left_alone_is_adopted_as_soon_as_it_is_declared_again(
     stage: Stage, by: str

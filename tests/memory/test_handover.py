@@ -282,6 +282,23 @@ async def test_the_record_of_a_successor_that_a_rollback_left_running_is_closed_
     assert not (sessions / first.session / "handoff-package.json").exists()
 
 
+@pytest.mark.parametrize("step", [Step.DONE, Step.ROLLED_BACK])
+async def test_e50_records_that_say_already_what_became_of_the_handoff_are_left_alone(scene: Scene, step: Step) -> None:
+    """Each daemon that begins orders them again, for the one before may have died before it wrote them."""
+    told = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(told, PackageWritten)
+    scene.step, scene.changes = step, {"previous_session": told.previous, "session": told.session}
+    await scene.handover.record(RecordSessions("a", "h1"))
+    paths = [scene.room.work / f".claude/orchestrators/{one}/session.json" for one in (told.previous, told.session)]
+    said = [json.loads(path.read_text())["status"] for path in paths]
+    assert said == (["shutdown", "running"] if step is Step.DONE else ["running", "shutdown"])
+    before = [(path.stat().st_ino, path.read_text()) for path in paths]
+
+    scene.room.clock.wall += 3600
+    await scene.handover.record(RecordSessions("a", "h1"))
+    assert [(path.stat().st_ino, path.read_text()) for path in paths] == before
+
+
 def written(path: str) -> tuple[bytes, bytes]:
     """A call of the CLI's own file tool, and its outcome, long after the snapshot by the transcript's own clock."""
     call = f"w-{path}"

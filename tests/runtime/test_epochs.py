@@ -10,6 +10,7 @@ import anyio.lowlevel
 import pytest
 
 from phoenixd.core.actions import Action, Spawn, Terminate
+from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired
 from phoenixd.core.behind.epochs import wish_of
 from phoenixd.core.behind.verdicts import judge_all, lag
@@ -104,14 +105,7 @@ async def test_promise_9_an_order_is_committed_then_its_epoch_and_wish_are_kept_
 async def test_shims_are_told_the_newest_of_several_epochs_once_and_after_whoever_ordered() -> None:
     """Each of them wakes up for it: a hundred would run before the answer to the order."""
     told, clock = Told(), StandingClock()
-    noted: list[int] = []
-    keeper = EpochKeeper(
-        told,
-        clock,
-        lambda event: None,
-        lambda number: told.order.append(f"shims {number}"),
-        noted.append,  # type: ignore[arg-type]
-    )
+    keeper = EpochKeeper(told, clock, lambda event: None, lambda number: told.order.append(f"shims {number}"))  # type: ignore[arg-type]
     async with anyio.create_task_group() as tasks:
         keeper.begin(tasks)
         for number in (1, 2, 3):
@@ -119,12 +113,43 @@ async def test_shims_are_told_the_newest_of_several_epochs_once_and_after_whoeve
             assert written is not None
             await written.wait()
         assert told.heard() == ["epoch 1", "epoch 2", "epoch 3"]
-        assert noted == [1, 2, 3], "but for a shim that is to end its run"
         clock.later.set()
         await eventually(lambda: "shims 3" in told.order)
         assert told.heard() == ["shims 3"]
         keeper.keep(Batch(1.0, 1.0, epoch=4), is_order=True, is_saved=True)
         await eventually(lambda: "shims 4" in told.order)
+
+
+async def test_promise_9_shims_of_agents_that_are_not_to_run_any_more_are_told_before_the_order_is_answered() -> None:
+    """Also of one that waits for its next start. A commit that was late is told when its epoch is durable."""
+    told: list[tuple[int, set[str]]] = []
+    keeper = EpochKeeper(
+        Told(),  # type: ignore[arg-type]
+        StandingClock(),
+        lambda event: None,
+        tell_at_once=lambda number, unwanted: told.append((number, set(unwanted))),
+    )
+    runs, off = (an_agent(spec=spec(name), desired=Desired.RUNNING) for name in "ab"), an_agent(spec=spec("a"))
+    async with anyio.create_task_group() as tasks:
+        keeper.begin(tasks)
+
+        async def kept(
+            *changed: Agent, epoch: int, removed: tuple[tuple[str, int], ...] = (), late: bool = False
+        ) -> None:
+            batch = Batch(1.0, 1.0, changed=changed, removed=removed, epoch=epoch)
+            written = keeper.keep(batch, is_order=True, is_saved=not late)
+            if written is not None:
+                await written.wait()
+
+        await kept(*runs, epoch=1)
+        assert told == [], "nobody has to remember that one is wanted"
+        await kept(off, epoch=2, late=True)
+        await kept(epoch=1)
+        assert told == []
+        await kept(off, epoch=2)
+        await kept(removed=(("b", 1),), epoch=3)
+        assert told == [(2, {"a"}), (3, {"b"})]
+        tasks.cancel_scope.cancel()
 
 
 class StandingClock(FastClock):

@@ -199,6 +199,15 @@ async def test_what_a_shim_says_of_full_disks_is_told_by_the_names_that_there_ar
     assert ended == [("home", "tmp"), (), (), (), ()]
 
 
+async def test_how_long_a_run_lived_is_a_length_of_time_or_not_told(ear: Ear) -> None:
+    run = {"incarnation": 1, "run_id": "r", "code": 1, "signal": None, "cause": "exit", "killed": []}
+    for said in (3, 0.25, None, "3", True, -1.0, float("nan"), float("inf"), 10**400):
+        ear.hearing.hear(ShimMessage("a", "exited", {**run, "lived": said}))
+
+    ended = [one.lived for one in ear.told if isinstance(one, AgentExited)]
+    assert ended == [3.0, 0.25, *[None] * 7]
+
+
 async def test_a_start_that_failed_for_want_of_room_is_told_by_the_number_of_the_error(ear: Ear) -> None:
     for name in ("ENOSPC", "EDQUOT", "EACCES"):
         body = {"incarnation": 1, "code": 0, "errno": name, "message": "no words count"}

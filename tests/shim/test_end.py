@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -40,6 +41,13 @@ def test_the_status_is_exact(daemon: Daemon, script: str, code: int | None, numb
         name: record[name] for name in ("incarnation", "run_id", "code", "signal", "cause", "killed")
     }
     assert (record["agent"], record["ended_at"]) == ("a", exited["at"])
+
+
+def test_p53_the_record_says_how_long_the_run_lived_by_a_clock_that_nobody_can_set(daemon: Daemon) -> None:
+    began = time.monotonic()
+    exited = daemon.run_to_end(["sh", "-c", "exit 0"])
+    assert 0 < exited["lived"] <= time.monotonic() - began
+    assert daemon.pane.record("exit.json")["lived"] == exited["lived"]
 
 
 def test_a_program_that_ends_at_once_is_told_as_started_and_then_as_ended(daemon: Daemon) -> None:

@@ -159,6 +159,14 @@ class Activity:
     waited: float = 0.0
     """Seconds that this run spent waiting for people, or for a limit to end; no limit on its time counts them."""
 
+    kept: bool = False
+    """The end of its newest turn was held up once. No shim holds up one turn's end twice."""
+
+    @property
+    def can_be_kept(self) -> bool:
+        """Whether the end of the turn that is open can be held up by an armed answer."""
+        return self.turn_open and not self.kept
+
     @property
     def open_since(self) -> Instant | None:
         """When the turn that is open began; None where none is."""

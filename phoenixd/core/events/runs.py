@@ -104,6 +104,8 @@ class AgentExited:
     note: str = ""
     full_disks: tuple[Disk, ...] = ()
     """Those that had no room at that moment, as the kernel counts; an older shim does not look."""
+    lived: float | None = None
+    """Seconds that it lived, by the shim's clock, which nobody can set; an older shim does not say."""
 
 
 @dataclass(frozen=True, slots=True)

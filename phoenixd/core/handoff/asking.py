@@ -85,6 +85,8 @@ def roll_back(before: Fleet, found: Step, event: RollbackRequested, now: Moment)
     if seat is None or holder is None:
         return replace(found, refusal=_no_seat(before, event.agent))
     handoff = seat.handoff
+    if handoff is not None and handoff.again and handoff.step is states.Step.ROLLBACK:
+        return taken(found, move.kept_back(handoff, f"called off by {event.by}", recalled=True), now)
     if handoff is None or not handoff.is_before_fence:
         step = f"its last one, {handoff.id}, is at {handoff.step.value}" if handoff is not None else "it had none"
         refusal = Refusal(
@@ -183,13 +185,21 @@ def hear_text(before: Fleet, found: Step, event: Delivered | NotDelivered, now: 
 
 
 def hear_order(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn, now: Moment) -> Step:
-    """A seat that is stopped or removed stays so: its handoff is given up, and starts nothing more (promise 3)."""
+    """A seat that is stopped or removed stays so: its handoff is given up, and starts nothing more (promise 3).
+
+    Of one that is rolled back already nobody is told either: whoever gave the order wants none.
+    """
     agent = before.agents.get(event.agent)
     seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
-    if seat is None or found.refusal is not None or seat.handoff is None or not seat.handoff.is_before_fence:
+    handoff = seat.handoff if seat is not None else None
+    if handoff is None or found.refusal is not None:
         return found
     what = "removed by the operator" if isinstance(event, AgentWithdrawn) else f"stopped by {event.by}"
-    return taken(found, move.back(seat.handoff, what, now, stays=True), now)
+    if handoff.is_before_fence:
+        return taken(found, move.back(handoff, what, now, stays=True), now)
+    if handoff.step is states.Step.ROLLBACK and not handoff.stays:
+        return taken(found, move.kept_back(handoff, what, stays=True), now)
+    return found
 
 
 def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> Step:

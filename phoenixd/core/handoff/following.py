@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.actions import Action, Alert, RecordSessions
+from phoenixd.core.actions import Action, Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Running
 from phoenixd.core.decision import Decision
@@ -13,7 +13,7 @@ from phoenixd.core.events.fleet import Rebooted, Tick
 from phoenixd.core.events.resonance import RestorationRequested
 from phoenixd.core.facts import Fact, HandoffEnded
 from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.handoff import compaction, freezing, late, letters, machine, orders, spacing, triggers
+from phoenixd.core.handoff import compaction, freezing, late, letters, machine, orders, records, spacing, triggers
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.move import Move
 from phoenixd.core.handoff.state import Handoff, Trigger
@@ -93,9 +93,7 @@ def taken(found: Step, move: Move, now: Moment) -> Step:
         found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: replace(seat, handoff=handoff)})
     )
     agent = _teller(found, handoff)
-    actions: tuple[Action, ...] = (*_alerts(agent, handoff), *addenda)
-    if handoff.is_over and handoff.session:
-        actions = (*actions, RecordSessions(handoff.seat, handoff.id))
+    actions: tuple[Action, ...] = (*_alerts(agent, handoff), *addenda, *records.ordered(handoff))
     reason = f"handoff {handoff.id}, {handoff.step.value}: {move.reason}"
     facts = _ended(handoff)
     if agent is not None:

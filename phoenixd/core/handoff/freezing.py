@@ -27,10 +27,13 @@ DISPATCHERS = ("Task", "Agent")
 
 
 def way_to_tell(agent: Agent | None) -> Said:
-    """How an agent can be told to finish now: at the end of its open turn, or by a text that begins one."""
+    """How an agent can be told to finish now: at the end of its open turn, or by a text.
+
+    A turn whose end was held up already, as for a handoff that was called off since, has no further end to be told at.
+    """
     if agent is None or not isinstance(agent.state, Running):
         return "unsaid"
-    if agent.state.activity.turn_open and armed.can(agent, "stop"):
+    if agent.state.activity.can_be_kept and armed.can(agent, "stop"):
         return "armed"
     reads = agent.spec.has_hooks or agent.hooks_seen or agent.spec.is_pasted
     return "sending" if reads and requests.unheard(agent) is None else "unsaid"

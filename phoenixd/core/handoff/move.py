@@ -71,6 +71,15 @@ def back(
     return Move(undone, f"rolling back: {why}", ("unfreeze", "dismiss"))
 
 
+def kept_back(handoff: Handoff, why: str, *, stays: bool = False, recalled: bool = False) -> Move:
+    """Somebody ordered it while it is rolled back: that ends the way back, and nothing begins once more."""
+    kept = replace(
+        handoff, why_back=f"{handoff.why_back}; then {why}", again=False, stays=handoff.stays or stays,
+        recalled=handoff.recalled or recalled,
+    )  # fmt: skip
+    return Move(kept, f"it is not begun once more: {why}" if handoff.again else why)
+
+
 def entered(handoff: Handoff, step: Step, now: Moment, seconds: float | None = None, **changes: Any) -> Handoff:
     took = StepTime(handoff.step, handoff.since_wall, round(now.at - handoff.since, 3))
     deadline = None if seconds is None else now.at + seconds

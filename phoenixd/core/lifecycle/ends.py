@@ -18,7 +18,7 @@ from phoenixd.core import (
 )
 from phoenixd.core.actions import Alert, Fence, Release
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
@@ -86,11 +86,7 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     run = agent.run
     if run is None or run.run_id != event.run_id:
         return Decision(agent)
-    lived = now.at - (run.exec_at if run.exec_at is not None else run.began)
     at_wall = event.at_wall if event.at_wall is not None else now.wall
-    if event.at_wall is not None or run.unwatched:
-        # Supervised time stood still while nobody watched, but the run lived on.
-        lived = max(lived, at_wall - run.began_wall)
     code, signal, cause = event.code, event.signal, event.cause
     if isinstance(agent.state, Stopping) and agent.state.code is not None:
         code, signal, cause = agent.state.code, None, restart.CAUSES.get(agent.state.code, cause)
@@ -98,10 +94,20 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
     note = event.note if cause == "other" else ""
     end = LastExit(
-        event.incarnation, code, signal, cause, lived, at_wall, len(event.killed), left=run.left, oom=oom, note=note,
-        full_disks=event.full_disks,
+        event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed), left=run.left,
+        oom=oom, note=note, full_disks=event.full_disks,
     )  # fmt: skip
     return ended(agent, end, now)
+
+
+def _lived(run: Run, event: AgentExited, now: Moment) -> float:
+    if event.lived is not None:
+        return event.lived
+    lived = now.at - (run.exec_at if run.exec_at is not None else run.began)
+    if event.at_wall is None and not run.unwatched:
+        return lived
+    # Supervised time stood still while nobody watched, but the run lived on. The clock may have been set meanwhile.
+    return max(lived, (event.at_wall if event.at_wall is not None else now.wall) - run.began_wall)
 
 
 def hear_vanishing(agent: Agent, event: AgentVanished, seen: Seen, now: Moment) -> Decision:

@@ -18,6 +18,7 @@ from phoenixd.core.hooks import (
     ToolStarted,
     TurnEnded,
     TurnFailed,
+    TurnKept,
 )
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import View, WaitOver
@@ -110,10 +111,14 @@ def _hear_hook(activity: Activity, event: Hook, rules: LivenessRules, now: Momen
     )
     match event:
         case PromptSubmitted():
-            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=(), looks=())
+            kept = _was_kept(activity)
+            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=(), looks=(), kept=kept)
         case ToolStarted():
             begun = calls.begin(heard.leases, event, rules, now)
-            return replace(heard, turn_open=True, turn_since=_begun(activity, now), leases=begun, looks=())
+            since, kept = _begun(activity, now), _was_kept(activity)
+            return replace(heard, turn_open=True, turn_since=since, leases=begun, looks=(), kept=kept)
+        case TurnKept():
+            return replace(heard, kept=True)
         case ToolEnded() | ToolFailed() | PermissionDenied():
             return replace(heard, leases=calls.end(heard.leases, event))
         case TurnEnded() | TurnFailed():
@@ -131,6 +136,11 @@ def _begun(activity: Activity, now: Moment) -> Instant:
     return since if since is not None else now.at
 
 
+def _was_kept(activity: Activity) -> bool:
+    """Whether the end of the turn that is open now was held up; one that begins has its end before it."""
+    return activity.kept and activity.turn_open
+
+
 def is_idle_prompt(event: Hook) -> bool:
     """Whether the harness says that it waits for its next prompt."""
     return isinstance(event, Notified) and event.notice == "idle" and not event.sub
@@ -145,6 +155,7 @@ def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
         stale_claim=None,
         claim_due=None,
         turn_open=activity.turn_open or over.works,
+        kept=_was_kept(activity),
         turn_since=_put_off(activity, over.waited) if activity.turn_open else now.at,
     )
 

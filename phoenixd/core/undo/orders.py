@@ -64,7 +64,7 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     return Undoable(
         act, verb, name, now.wall, by, _is_up(agent), _session(agent), cannot, agent.incarnation, generation,
         spec.kind.value, spec.harness, project_of(spec) if spec.kind is Kind.ORCHESTRATOR else spec.project,
-        spec.labels, launch_of(spec), now.at, quarantine=ended,
+        spec.labels, launch_of(spec), now.at, quarantine=ended, left_out=agent.left_out,
     )  # fmt: skip
 
 
@@ -125,6 +125,9 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return Decision(agent, reason=f"undo asked by {by}: it is to run already")
         case Stopped() if act.quarantine is not None and agent.incarnation == act.incarnation:
             return _given_up(returning, act.quarantine, by, now)
+        case Stopped() if act.verb == "stop" and not act.was_up and agent.left_out and not act.left_out:
+            why = f"undone by {by}: it has its turns again"
+            return Decision(replace(agent, left_out=False), reason=why)
         case _ if act.verb == "stop" and not act.was_up:
             return Decision(agent, reason=f"undo asked by {by}: it was to be down already")
         case _ if act.was_up and act.verb != "fresh":
@@ -132,6 +135,9 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
         case _:
             back = "" if returning.returns_to is None else ": its next start goes back to its session"
             why = f"undone by {by}{back}"
+            if act.verb == "remove":
+                # What had no turns is not given any by coming back (promise 3).
+                returning = replace(returning, left_out=returning.left_out or act.left_out)
             # One that was declared anew has no other reason to tell: it never ran since.
             is_new = returning.returns_to is not None and not agent.has_begun
             return Decision(replace(returning, reason=why) if is_new else returning, reason=why)

@@ -49,6 +49,8 @@ class Undoable:
     muted_until: float = 0.0
     quarantine: Quarantined | None = None
     """The quarantine that a stop ended."""
+    left_out: bool = False
+    """Somebody had it have no turns in its sequence already."""
 
 
 def newest(

@@ -43,6 +43,8 @@ def _words(agent: Agent, act: Undoable, now: Moment) -> str:
             return f"is on its way back: {agent.reason}"
         case Quarantined() if act.quarantine is not None:
             return f"is in quarantine again, as it was: {act.quarantine.cause}"
+        case _ if act.verb == "stop" and agent.spec.turn_of is not None and not (agent.left_out or act.was_up):
+            return f"has its turns in the sequence of {agent.spec.turn_of} again"
         case Quarantined():
             return f"is declared as it was{_in(act)}; it is not started while it is in quarantine"
         case _:

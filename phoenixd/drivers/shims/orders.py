@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 import structlog
 
+from phoenixd.drivers.shims.link import Link
 from phoenixd.drivers.shims.peer import Linked, Peer
 from phoenixd.errors import ShimFailed
 from phoenixd.ports.shims import ShimHello
@@ -27,17 +29,14 @@ class Orders:
         self._protocol = protocol
         self._peers: dict[str, Peer] = {}
         self._linked = Linked()
-        self._epoch = 0
 
     def start(self, agent: str, order: str, incarnation: int, run_id: str) -> None:
         self._send(agent, {"op": "start", "order": order, "incarnation": incarnation, "run_id": run_id})
 
     def terminate(self, agent: str, incarnation: int) -> None:
-        self._tell_newest_epoch(agent)
         self._send(agent, {"op": "terminate", "incarnation": incarnation})
 
     def kill(self, agent: str, incarnation: int) -> None:
-        self._tell_newest_epoch(agent)
         self._send(agent, {"op": "kill", "incarnation": incarnation})
 
     def acknowledge(self, agent: str, seq: int) -> None:
@@ -85,27 +84,30 @@ class Orders:
     def notice(self, agent: str, lines: Sequence[str]) -> None:
         self._send(agent, {"op": "notice", "lines": list(lines)})
 
-    def note_epoch(self, number: int) -> None:
-        """Take note of the newest epoch that is durable: a shim that is to end its run is told it first.
+    def tell_epoch_at_once(self, number: int, unwanted: Collection[str]) -> None:
+        """Tell what epoch has become durable to the shims of agents that were just stopped or removed, and to one more.
 
-        So it knows, from the same moment on, that a state directory in which this run is wanted is an old one.
+        From then on a state directory in which these are wanted is known for an old one. One shim is enough for that;
+        the one more is for shims that leave with their agent.
         """
-        self._epoch = number
-
-    def _tell_newest_epoch(self, agent: str) -> None:
-        hello = self._peer(agent).hello
-        if self._epoch and hello is not None and hello.knows_epochs:
-            self._send(agent, {"op": "epoch", "epoch": self._epoch})
+        others = (peer for agent, peer in self._peers.items() if agent not in unwanted and _hearing(peer) is not None)
+        stopped = (self._peers[agent] for agent in unwanted if agent in self._peers)
+        for peer in (*stopped, *islice(others, 1)):
+            self._tell_epoch(peer, number)
 
     def tell_epoch(self, number: int) -> None:
         """Tell every shim that is linked what epoch has become durable; who misses it is told the next one."""
         for peer in tuple(self._peers.values()):
-            if peer.link is None or peer.hello is None or not peer.hello.knows_epochs:
-                continue
-            try:
-                peer.link.send({"op": "epoch", "epoch": number})
-            except ShimFailed as failure:
-                log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
+            self._tell_epoch(peer, number)
+
+    def _tell_epoch(self, peer: Peer, number: int) -> None:
+        link = _hearing(peer)
+        if link is None:
+            return
+        try:
+            link.send({"op": "epoch", "epoch": number})
+        except ShimFailed as failure:
+            log.info("epoch_not_told", agent=peer.agent, reason=failure.message)
 
     def swept(self, agent: str, run_ids: Sequence[str]) -> None:
         """Tell the shim that these ended runs were swept for; one that misses it says them again."""
@@ -137,3 +139,8 @@ class Orders:
 
     def _is_too_old(self, hello: ShimHello) -> bool:
         return hello.protocol < self._protocol - 1
+
+
+def _hearing(peer: Peer) -> Link | None:
+    """The link by which it can be told of epochs; an older shim would take one for nonsense."""
+    return peer.link if peer.hello is not None and peer.hello.knows_epochs else None

@@ -8,6 +8,7 @@ import errno
 import json
 import os
 from collections.abc import Iterator
+from contextlib import AsyncExitStack
 from pathlib import Path
 from typing import Any
 
@@ -72,24 +73,23 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         assert links.shims.shim_of("a") == hello.shim
 
 
-async def test_promise_9_a_shim_is_told_which_epoch_is_durable_before_it_ends_its_run(
+async def test_promise_9_shims_of_agents_that_are_stopped_and_one_more_are_told_at_once_what_epoch_is_durable(
     short_tmp: Path, links: Links
 ) -> None:
-    """Within the second in which all are told, too, an old state directory is known by the run that it wants back."""
-    async with FakeShim(short_tmp, "a", epoch=3, run=RUN) as shim, FakeShim(short_tmp, "old", run=RUN) as older:
-        await links.shims.connect("a")
-        await links.shims.connect("old")
-        links.shims.note_epoch(8)
-        for agent in ("a", "old"):
-            links.shims.terminate(agent, 7)
-            links.shims.kill(agent, 7)
-        await shim.was_told("kill")
-        await older.was_told("kill")
+    """With a run or without one. The one more remembers it when the shim of a removed agent is gone."""
+    fakes = {name: FakeShim(short_tmp, name, epoch=3) for name in ("a", "idle", "c", "d")}
+    fakes |= {"runs": FakeShim(short_tmp, "runs", epoch=3, run=RUN), "old": FakeShim(short_tmp, "old", run=RUN)}
+    async with AsyncExitStack() as there:
+        for name, fake in fakes.items():
+            await there.enter_async_context(fake)
+            await links.shims.connect(name)
+        links.shims.tell_epoch_at_once(8, {"idle", "runs", "old", "without a shim"})
+        for name, fake in fakes.items():
+            links.shims.notice(name, ["that is all"])
+            await fake.was_told("notice")
 
-    ending = [{"op": "terminate", "incarnation": 7}, {"op": "kill", "incarnation": 7}]
-    newest = {"op": "epoch", "epoch": 8}
-    assert shim.told[1:] == [newest, ending[0], newest, ending[1]]
-    assert older.told[1:] == ending, "a shim that knows no epochs would take it for nonsense"
+    told = [name for name, fake in fakes.items() if {"op": "epoch", "epoch": 8} in fake.told]
+    assert told == ["a", "idle", "runs"], "a shim that knows no epochs would take it for nonsense"
 
 
 async def test_what_was_acknowledged_in_one_turn_is_told_in_one_packet(short_tmp: Path, links: Links) -> None:
