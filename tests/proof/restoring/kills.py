@@ -76,6 +76,8 @@ class Restored:
         self.task = 0
         self.late = 0
         """New sessions that were told the seed at a turn's end."""
+        self.found: dict[int, str] = {}
+        """What stood where a session is sent to whose brief is late, by its incarnation, when it was first there."""
 
     def kill_at(self, step: Step, instant: str) -> str:
         """One restoration, whose daemon dies once; returns how it ended."""
@@ -138,8 +140,11 @@ class Restored:
             row = stage.row("a")
             if row["incarnation"] == base or row["activity"] != "idle":
                 return False
-            # Its first turn may have ended while no daemon lived to ask at its end: then the next one's end is asked.
-            return (row["state"], agent.status()["state"]) == ("running", "intact") or self._prod()
+            if (row["state"], agent.status()["state"]) == ("running", "intact"):
+                return True
+            # Its first turn may have ended while no daemon lived to ask at its end: then the next one's end is asked. A
+            # brief that is late is looked at before: afterwards it tells that turn as its task.
+            return self._has_looked(row["incarnation"]) and self._prod()
 
         agent.until("the new session is verified", is_restored)
         return "restored"
@@ -162,13 +167,21 @@ class Restored:
         page = self.agent.told(begun[0])
         is_late = f"/session-start.{begun[0]}.txt" in page
         was_seeded = any(told in one and SEED in one for one in self.agent.asked())
-        if told not in page and not was_seeded and not (is_late and told in self.agent.prompted(begun[0])):
+        is_at_hand = is_late and (told in self.agent.prompted(begun[0]) or told in self.found.get(begun[0], ""))
+        if told not in page and not was_seeded and not is_at_hand:
             raise Broken(f"{where}: {told!r} is not in what the new session was told:\n{page}")
         self.late += told not in page
         if step is Step.ESCALATE:
             stage.ask("start", "a")
             stage.until("a session begins", lambda: self._begun()[-1] > begun[0], PATIENCE)
             self.agent.until("it rests", self.agent.rests)
+
+    def _has_looked(self, incarnation: int) -> bool:
+        """Whether it stands, and was looked at, where a session is sent to whose brief is late."""
+        path = self.stage.state / "agents" / "a" / f"session-start.{incarnation}.txt"
+        if incarnation not in self.found and path.exists():
+            self.found[incarnation] = path.read_text()
+        return incarnation in self.found
 
     def _begun(self) -> list[int]:
         """The incarnations whose sessions began."""
