@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from phoenixd.core.exits import status_of
 from phoenixd.core.hooks import (
     CallOver,
     HookEvent,
@@ -23,8 +24,8 @@ from phoenixd.core.hooks import (
     TurnFailed,
 )
 from phoenixd.core.session import WORKS
-from phoenixd.core.traits import told_by_exit, traits_of
-from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
+from phoenixd.core.traits import told_by_exit
+from phoenixd.core.treatment.evidence import SAID_LIMIT, Evidence
 from phoenixd.documents.failures import FULL
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
@@ -167,7 +168,7 @@ def _ended(found: Evidence, said: dict[str, Any]) -> Evidence:
     if ended is None:
         return replace(found, is_alive=True, asked=asked)
     oom, ended_as = limits.get("oom") or ("agent" if limits.get("oom_kills") else ""), limits.get("ended_as")
-    status = STATUSES.get(ended.get("code") or 0) if traits_of(found.harness).exits_with_status else None
+    status = status_of(found.harness, ended.get("code"))
     return replace(
         found, code=ended.get("code"), signal=ended.get("signal"), asked=asked, status=found.status or status,
         cause=ended_as if ended_as in ("hung", "overtime") else "exit",

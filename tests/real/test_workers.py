@@ -112,6 +112,25 @@ def test_e59_a_turn_that_the_api_refuses_is_a_failure_with_its_words(worker: Wor
     assert failed["report"]
 
 
+# Of the CLIs that tell no failure by a hook, this one tells it by its exit code.
+@pytest.mark.parametrize("worker", contracted("gemini"), indirect=True)
+def test_f_proc_26_g60_a_quota_told_by_the_exit_code_counts_nothing_against_the_task(worker: Worker) -> None:
+    worker.stage.scenario.add(Step(error=worker.cli.limited, times=None))
+    worker.up()
+
+    task, found = worker.run(), {}
+
+    def is_judged() -> bool:
+        found.update(worker.stage.get(f"/v1/tasks/{task}")["task"])
+        return found["state"] in ("done", "failed") or found["runs_spared"] == 1
+
+    worker.stage.stage.until(f"{task} is judged", is_judged, PATIENCE)
+
+    assert (found["state"], found["runs"]) == ("waiting", 1), "one try is all that it has, and that is left"
+    assert "exit 173" in found["reason"]
+    assert "which does not count" in found["reason"]
+
+
 # What the daemon does of it hangs on no CLI.
 @pytest.mark.parametrize("worker", contracted("claude"), indirect=True)
 def test_f_ph_7_x25_timeout_cancel_and_kill_9_of_the_daemon_meanwhile(worker: Worker) -> None:

@@ -8,6 +8,7 @@ from phoenixd.core import (
     background,
     cleanup,
     cut,
+    exits,
     interrupt,
     productive,
     progress,
@@ -18,6 +19,7 @@ from phoenixd.core import (
 )
 from phoenixd.core.actions import Alert, Fence, Release
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.state import (
     Afterwards,
@@ -35,14 +37,16 @@ from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.evidence import IncidentRecorded
 from phoenixd.core.events.runs import AgentExited, AgentVanished, RunMissing, ShimLost, TreeGone, TreeLingers
 from phoenixd.core.facts import RunProductive
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.limits import parking
 from phoenixd.core.limits.state import Parking
+from phoenixd.core.meter import dead_end
 from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import enter, keep, open_item, park
-from phoenixd.core.waiting import FAILED_TURN, is_owed, is_too_long, refusal
+from phoenixd.core.waiting import FAILED_TURN, FOR_PEOPLE, is_owed, is_too_long, refusal
 
 SIGKILL = 9
 
@@ -175,9 +179,12 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     """The run is over and its tree is gone: close its books, and decide what comes next."""
     state = agent.state
     assert isinstance(state, Starting | Running | Stopping)
-    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec.limits, now)
-    parked = limits.parking
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
+    agent = _told_by_exit(agent, end, now)
+    state = agent.state
+    assert isinstance(state, Starting | Running | Stopping)
+    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now)
+    parked = limits.parking
     # Where nothing tells whether a person left it, its 0 is taken for that.
     may_be_left = end.left or ordered or agent.spec.leaves_in_silence
     failed_turn = end.code == 0 and not may_be_left and (is_owed(state.activity) or parked is not None)
@@ -189,11 +196,34 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     closed = decision.agent.last_exit if decision.agent is not None else None
     if closed is not None and closed.proof and not state.run.merit.proof:
         decision = replace(decision, facts=(RunProductive(end.incarnation),))
+    if troubled := parking.trouble(agent.limits, limits, agent.name):
+        decision = replace(decision, actions=(*decision.actions, *troubled))
     if lost:
         reason = f"{decision.reason}; {lost}"
         decision = replace(decision, actions=(*decision.actions, *told), reason=reason)
     decision = interrupt.ask(agent, end, decision, now)
     return restoring.closed(turns.close(progress.close(agent, cleanup.after(agent, decision), end, now), now), now)
+
+
+def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
+    """The agent as a hook of its failed turn would have left it, where the exit code alone tells what failed.
+
+    A login or a bill is for people; a request that was refused may be for a full context. What is waited out is told
+    by `parking.after_exit`.
+    """
+    state, failure = agent.state, exits.failure_of(agent.spec.harness, end)
+    if not isinstance(state, Starting | Running):
+        return agent
+    text = f"its program ended with {exits.in_words(agent.spec.harness, end)}"
+    if failure in FOR_PEOPLE and state.activity.waiting is None:
+        asks = Waiting(failure, text, now.wall, since=now.at)
+        return replace(agent, state=replace(state, activity=replace(state.activity, waiting=asks)))
+    if failure != "request":
+        return agent
+    status = exits.status_of(agent.spec.harness, end.code)
+    return dead_end.at_exit(
+        agent, TurnFailed(agent.name, end.incarnation, text=text, failure=failure, status=status), now
+    )
 
 
 def _ended(

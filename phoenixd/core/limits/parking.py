@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from phoenixd.core import exits
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.decision import Heard
@@ -21,7 +22,7 @@ from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import CannotGoOn, Taken, View, WaitBegan, WaitOver
-from phoenixd.core.spec import LimitRules
+from phoenixd.core.spec import AgentSpec
 
 ANSWER_TIME = 60.0
 """Seconds in which it is known whether the agent was told to go on; the messenger gives up long before."""
@@ -82,13 +83,34 @@ def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Mo
     return Heard(replace(limits, parking=parking), (WaitBegan(note),), reason=note)
 
 
-def after_exit(limits: Limits, turn_open: bool, end: LastExit, rules: LimitRules, now: Moment) -> Limits:
-    """What a run's end leaves to be waited out, and the setbacks in a row: its parking, or its exit code's word."""
-    if limits.parking is not None or end.cause != "exit" or end.code is None or end.code not in rules.exit_codes:
+def after_exit(limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, now: Moment) -> Limits:
+    """What a run's end leaves to be waited out, and the setbacks in a row: its parking, or its exit code's word.
+
+    A code of the operator's own choice says nothing of a turn; one that a CLI has for a refused turn says that it has
+    one to go on with, also where its hook of a turn's end came before.
+    """
+    if limits.parking is not None or end.cause != "exit" or end.code is None:
         return limits
-    wait = waits.wait(rules, ParkingKind.LIMIT, None, limits.setbacks, now)
-    why = f"exit {end.code} tells of a limit; {wait.why}"
-    return Limits(Parking(ParkingKind.LIMIT, wait.until_wall, now.at, why, owes=turn_open), limits.setbacks + 1)
+    told = waits.KINDS.get(exits.failure_of(spec.harness, end))
+    kind = ParkingKind.LIMIT if end.code in spec.limits.exit_codes else told
+    if kind is None:
+        return limits
+    wait = waits.wait(spec.limits, kind, None, limits.setbacks, now)
+    what = "a limit" if kind is ParkingKind.LIMIT else "a service that failed"
+    why = f"{exits.in_words(spec.harness, end)} tells of {what}; {wait.why}"
+    owes = turn_open or told is not None
+    return Limits(Parking(kind, wait.until_wall, now.at, why, owes=owes), limits.setbacks + 1)
+
+
+def trouble(before: Limits, after: Limits, name: str) -> tuple[Alert, ...]:
+    """What people are told of a service that fails again and again; once, at the so-manieth time."""
+    parking = after.parking
+    if parking is None or parking.kind is not ParkingKind.OVERLOAD:
+        return ()
+    if after.setbacks != TROUBLE or before.setbacks == TROUBLE:
+        return ()
+    often = f"the model's service failed {TROUBLE} turns in a row; it is asked again, less and less often"
+    return (Alert(name, "outage", often),)
 
 
 def go_on(limits: Limits, seen: View, now: Moment, why: str) -> Heard[Limits]:
@@ -117,11 +139,7 @@ def _park(limits: Limits, kind: ParkingKind, reset_wall: float | None, seen: Vie
     parked = Limits(Parking(kind, until, since, wait.why, owes=True), limits.setbacks + 1)
     readings = (*wait.readings, ("until", round(until, 1)), ("account", waits.account_of(seen.spec)))
     note = f"parked, {kind.value}: {wait.why}"
-    alerts: tuple[Alert, ...] = ()
-    if kind is ParkingKind.OVERLOAD and parked.setbacks == TROUBLE:
-        often = f"the model's service failed {TROUBLE} turns in a row; it is asked again, less and less often"
-        alerts = (Alert(seen.spec.name, "outage", often),)
-    return Heard(parked, (WaitBegan(note),), alerts, note, readings)
+    return Heard(parked, (WaitBegan(note),), trouble(limits, parked, seen.spec.name), note, readings)
 
 
 def _judge_screen(limits: Limits, parking: Parking, verdict: str, seen: View, now: Moment) -> Heard[Limits]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Literal
 
 from phoenixd.core.decision import Readings
-from phoenixd.core.hooks import Hook, TurnFailed
+from phoenixd.core.hooks import Failure, Hook, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.spec import AgentSpec, LimitRules
 
+KINDS: Mapping[Failure | Literal[""], ParkingKind] = {"limit": ParkingKind.LIMIT, "overload": ParkingKind.OVERLOAD}
+"""What a failure of these classes is waited out as."""
 PAST_GRACE = 300.0
 """Seconds by which a reset time may lie in the past: the turn ended as it came."""
 
@@ -32,13 +36,9 @@ def signal(event: Hook) -> ParkingKind | None:
     """What of this kind a hook tells of."""
     if not isinstance(event, TurnFailed) or event.sub:
         return None
-    match event.failure:
-        case "limit":
-            return ParkingKind.LIMIT
-        case "overload":
-            return ParkingKind.OVERLOAD if event.reset_wall is None else ParkingKind.LIMIT
-        case _:
-            return None
+    kind = KINDS.get(event.failure)
+    # A service that names a time has a limit.
+    return kind if kind is None or event.reset_wall is None else ParkingKind.LIMIT
 
 
 def wait(rules: LimitRules, kind: ParkingKind, reset_wall: float | None, setbacks: int, now: Moment) -> Wait:

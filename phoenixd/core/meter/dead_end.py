@@ -87,6 +87,15 @@ def hear_cut(agent: Agent, event: AnswerCut, seen: Seen, now: Moment) -> Decisio
     return replace(judged, reason=reason, readings=(*told.readings, *judged.readings), facts=told.facts)
 
 
+def at_exit(agent: Agent, event: TurnFailed, now: Moment) -> Agent:
+    """The agent whose run has ended by the word of its exit code: as if a hook had told that failure before."""
+    state = agent.state
+    if not isinstance(state, Running) or agent.spec.kind is Kind.EPHEMERAL or is_too_long(state.activity):
+        return agent
+    full = _full(agent, event)
+    return agent if full is None else _judge(agent, state, full, now).agent or agent
+
+
 def _judge(agent: Agent, state: Running, full: Full, now: Moment) -> Decision:
     """Begin a fresh session while that can help; call a person where the next one would be as full."""
     achieved = _achieved(agent)

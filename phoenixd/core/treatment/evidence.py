@@ -58,9 +58,6 @@ class Evidence:
     said: str = ""
 
 
-STATUSES = {status % 256: status for status in (400, 401, 402, 403, 404, 408, 413, 429, 499, 500, 502, 503, 504, 529)}
-"""Of HTTP, by the exit code of a CLI that ends with one."""
-
 Reading = tuple[str, str | int | float | None]
 
 

@@ -8,13 +8,14 @@ from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.exits import status_of
 from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read
-from phoenixd.core.traits import told_by_exit, traits_of
+from phoenixd.core.traits import told_by_exit
 from phoenixd.core.treatment.case import Patient
-from phoenixd.core.treatment.evidence import SAID_LIMIT, STATUSES, Evidence
+from phoenixd.core.treatment.evidence import SAID_LIMIT, Evidence
 from phoenixd.core.treatment.words import ROLLED_BACK, Occasion
 
 
@@ -93,7 +94,7 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         disk_full=bool(end.full_disks),
         disks=", ".join(end.full_disks),
         crashes=len(after.crashes),
-        status=STATUSES.get(end.code or 0) if traits_of(before.spec.harness).exits_with_status else None,
+        status=status_of(before.spec.harness, end.code),
         told=told_by_exit(before.spec.harness, end.code) if end.cause == "exit" else "",
         obstacle=end.obstacle,
         said=end.note[-SAID_LIMIT:],

@@ -8,6 +8,8 @@ Measured with 0.61.0. The traps that this module owns:
 - terminated or hung up it exits 0, exactly as when a person leaves: its exit code says nothing about why it ended;
 - PreCompress fires at every turn, even where nothing is compressed: it is not asked for;
 - an API error ends the turn without a hook, and a daily limit opens a dialog instead;
+- without a terminal it exits with the status of HTTP modulo 256 only where its output is JSON: 429 as 173, 401 as 145,
+  400 as 144, 403 as 147. As text it exits with 1 for all of them, and so it does for a model that is not there;
 - it starts itself again as a child with more memory, unless told not to.
 """
 
@@ -111,6 +113,8 @@ class Gemini:
         line.append(f"--{'resume' if mode == 'resume' else 'session-id'}={session_id}")
         if spec.task:
             line.append(f"--include-directories={places.out}")
+            if not any(argument.partition("=")[0] in ("-o", "--output-format") for argument in spec.argv):
+                line.append("--output-format=stream-json")  # as text, it exits with 1 whatever the API answered
         flag = "--prompt" if spec.task else "--prompt-interactive"
         return line if prompt is None else [*line, single_argument(f"{flag}={prompt}")]
 

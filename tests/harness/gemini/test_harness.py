@@ -38,6 +38,14 @@ def test_trust_is_given_by_an_argument_only_where_the_operator_said_so() -> None
     assert "--skip-trust" not in line("fresh", None)
 
 
+def test_f_proc_26_a_worker_answers_as_json_so_that_its_exit_code_tells_what_the_api_answered() -> None:
+    """Measured: as text it exits with 1 for a quota, a refused login and a full context alike."""
+    assert "--output-format=stream-json" in line("fresh", "Go.", task="t1")
+    assert "--output-format=stream-json" not in line("fresh", "Go.")
+    for own in (("-o", "json"), ("--output-format=text",)):
+        assert "--output-format=stream-json" not in line("fresh", "Go.", *own, task="t1")
+
+
 def test_p35_after_clear_the_brief_comes_with_the_next_prompt() -> None:
     """What a hook says after /clear is dropped by this CLI."""
     made = gemini.hooks()["hooks"]
