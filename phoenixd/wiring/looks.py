@@ -36,9 +36,9 @@ def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | 
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
         # The allocator gives back by itself only what lies above all that is used.
         Look("pages that nothing uses", heap.INTERVAL, _give_back),
-        # A worker is removed with its task, and what it left of itself is of use for a while.
+        # What is left of a worker after its task, and of a generation after its handoff, is of use for a while.
         Look(
-            "directories of workers",
+            "directories of what is over",
             cleared.INTERVAL,
             lambda: cleared.clear(ground.directories, lambda: supervisor.fleet),
         ),
