@@ -178,6 +178,20 @@ async def test_the_alert_of_a_handoff_says_the_word_once(live: Live, boss: FakeD
     assert alert.text.startswith(f"{over.id} was rolled back: no ack within 5 min. ")
 
 
+async def test_f_ho_13_the_page_of_a_handoff_without_a_project_says_what_begins_one(
+    live: Live, boss: FakeDaemon
+) -> None:
+    seat = boss.fleet().seats["boss"]
+    assert seat.handoff is not None
+    anew = "phoenixctl phase init --standard --project shop --workspace /srv/shop"
+    over = replace(seat.handoff, step=Step.ROLLED_BACK, why_back="it is gone", remedy=anew)
+    boss.state = replace(boss.state, seats={"boss": replace(seat, handoff=over)})
+
+    page = (await live.ask("GET", "/v1/handoff?agent=boss", text=True)).text
+
+    assert f"Bring that back, or begin it anew: {anew}" in page
+
+
 async def test_e80_what_a_successor_asks_leads_to_its_own_terminal_and_is_waited_for_by_nobody(
     live: Live, boss: FakeDaemon
 ) -> None:

@@ -647,6 +647,19 @@ def test_x30_at_the_hard_limit_it_goes_on_degraded() -> None:
     assert "plan.md is a pipe" in story.handoff.degraded
 
 
+def test_f_ho_13_the_alert_of_a_project_that_is_gone_says_what_the_next_handoff_needs() -> None:
+    """To begin it again alone must fail alike."""
+    story, anew = at("update"), "phoenixctl phase init --standard --project o --workspace /srv/shop"
+    story.tell(PapersFailed("o", story.handoff.id, "it is gone", final=True, remedy=anew))
+    assert story.step is Step.ROLLED_BACK
+    (alert,) = [one for one in story.agent.alerts if one.kind == "handoff"]
+    told = f"bring that back, or begin it anew: {anew} && phoenixctl handoff start o"
+    assert alert.text.endswith(f"was rolled back: it is gone. Look: phoenixctl handoff status o; {told}")
+
+    assert story.begins() is None
+    assert story.handoff.remedy == "", "another handoff knows of nothing that it needs"
+
+
 def test_f_ho_20_a_project_that_is_gone_rolls_back_at_once() -> None:
     story = at("update")
     story.tell(PapersFailed("o", story.handoff.id, "there is no project shop", final=True))

@@ -45,6 +45,8 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
         lines += ["", "Before it:"]
     for before in earlier:
         lines += wrap(clean(_line(before, here)), here.width, SET_IN)
+    if handoff.remedy and handoff.step is Step.ROLLED_BACK:
+        lines += ["", here.reaching(f"Bring that back, or begin it anew: {handoff.remedy}")]
     if not handoff.is_over and handoff.is_before_fence:
         lines += ["", here.reaching(f"Call it off: phoenixctl handoff rollback {seat.name}")]
     return page(lines)
