@@ -189,7 +189,7 @@ async def test_f_ho_13_the_page_of_a_handoff_without_a_project_says_what_begins_
 
     page = (await live.ask("GET", "/v1/handoff?agent=boss", text=True)).text
 
-    assert f"Bring that back, or begin it anew: {anew}" in page
+    assert f"Bring that back, or begin it anew:\n  {anew}\n" in page
 
 
 async def test_e80_what_a_successor_asks_leads_to_its_own_terminal_and_is_waited_for_by_nobody(

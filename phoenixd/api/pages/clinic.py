@@ -41,7 +41,7 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
     for group in alike(recent, lambda one: (one.detail, one.incidents, one.treatments, one.outcome)):
         lines += wrap(f"{SIGNS[group[0].outcome]} {_listed(group, here)}", here.width, SET_IN)
     shown = recent[0].id if recent else "ID"
-    return page([*lines, *([""] if recent else []), here.reaching(f"one of them: phoenixctl clinic show {shown}")])
+    return page([*lines, *([""] if recent else []), here.ending(f"one of them: phoenixctl clinic show {shown}")])
 
 
 def _listed(group: Sequence[Case], here: Page) -> str:
@@ -93,7 +93,7 @@ def case(found: clinic.Case, here: Page, reader: str = "", proposed: Sequence[In
         lines += _below(f"{what}; {back}, {counted(one.turns, 'turn')} since{_because(one.why)}", here)
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
-    return page([*lines, "", here.reaching(f"what today's rules say of it: phoenixctl clinic replay {found.id}")])
+    return page([*lines, "", here.ending(f"what today's rules say of it: phoenixctl clinic replay {found.id}")])
 
 
 def in_force(reader: ReaderRules, today: Examinations) -> str:

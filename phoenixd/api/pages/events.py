@@ -46,15 +46,15 @@ def events(
     """
     if not rows:
         about = f" about {agent}" if agent else ""
-        further = here.reaching("further back: phoenixctl events --since yesterday")
-        return page([f"Nothing{about} stands in the journal for that time; {further}"])
+        further = "further back: phoenixctl events --since yesterday"
+        return page([here.ending(f"Nothing{about} stands in the journal for that time; {further}")])
     first, last = rows[0].entry.wall, rows[-1].entry.wall
     width = name_column([stored.entry.agent or FLEET for stored in rows], here)
     lines = [event(stored, here, width) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
-    why = here.reaching(f"why: phoenixctl explain {agent}") if agent else here.reaching("why: phoenixctl explain NAME")
+    why = f"why: phoenixctl explain {agent or 'NAME'}"
     period = f"{counted}, {here.minute(first)} to {here.minute(last)}."
-    told = [*lines, "", f"{period}     {why}" if gone is None else period]
+    told = [*lines, "", here.ending(f"{period}     {why}") if gone is None else period]
     if gone is not None and gone[0]:
         told += with_command(*gone, here) if gone[1] else wrap(gone[0], here.width, SET_IN)
     if left_out is not None:

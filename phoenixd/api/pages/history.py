@@ -100,7 +100,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += _line("orders", "", ", ".join(asked), here)
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    return page([*lines, "", here.reaching(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
+    return page([*lines, "", here.ending(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
 
 
 def explain(
@@ -161,7 +161,7 @@ def explain(
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
         return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])
-    return page([*lines, "", here.reaching(each)])
+    return page([*lines, "", here.ending(each)])
 
 
 def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:
