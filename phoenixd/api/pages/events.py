@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from phoenixd.api.pages.history import FLEET, event
@@ -39,18 +39,20 @@ def events(
     agent: str | None = None,
     gone: tuple[str, str] | None = None,
     left_out: LeftOut | None = None,
+    called: Callable[[str], str] = lambda name: name,
 ) -> str:
     """One line for each event; says its period, why it is empty, and how those that are left out are seen.
 
     gone: of an agent that is gone, and so has no explanation, a sentence about that and a command; empty for none.
+    called: as what people know an agent by the name that the journal has.
     """
     if not rows:
         about = f" about {agent}" if agent else ""
         further = "further back: phoenixctl events --since yesterday"
         return page([here.ending(f"Nothing{about} stands in the journal for that time; {further}")])
     first, last = rows[0].entry.wall, rows[-1].entry.wall
-    width = name_column([stored.entry.agent or FLEET for stored in rows], here)
-    lines = [event(stored, here, width) for stored in rows]
+    width = name_column([called(stored.entry.agent) if stored.entry.agent else FLEET for stored in rows], here)
+    lines = [event(stored, here, width, called) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
     why = f"why: phoenixctl explain {agent or 'NAME'}"
     period = f"{counted}, {here.minute(first)} to {here.minute(last)}."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
@@ -164,12 +164,18 @@ def explain(
     return page([*lines, "", here.ending(each)])
 
 
-def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:
-    """One event on one line. width: of the column of names; None where what else comes is not known."""
+def event(
+    stored: StoredEntry, here: Page, width: int | None = None, called: Callable[[str], str] = lambda name: name
+) -> str:
+    """One event on one line. width: of the column of names; None where what else comes is not known.
+
+    called: as what people know an agent by the name that the journal has.
+    """
     entry = stored.entry
-    width = name_column([entry.agent or FLEET], here) if width is None else width
+    name = called(entry.agent) if entry.agent else FLEET
+    width = name_column([name], here) if width is None else width
     said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
-    return clip(f"{here.clock(entry.wall)}  {pad(entry.agent or FLEET, width)} {said}", here.width)
+    return clip(f"{here.clock(entry.wall)}  {pad(name, width)} {said}", here.width)
 
 
 def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:
