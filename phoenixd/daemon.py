@@ -96,7 +96,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             give_back()
             take_precedence()
             take_turns()
-            anyio.run(_live, directories, configuration, owned)
+            anyio.run(_live, directories, configuration, owned, file)
     except ConfigurationError as error:
         return _fail(error.message, error.remedy, EXIT_BAD_CONFIGURATION)
     except AlreadyRunning as error:
@@ -143,13 +143,15 @@ def _fail(message: str, remedy: str, code: int) -> int:
     return code
 
 
-async def _live(directories: Directories, configuration: Configuration, owned: Ownership) -> None:
+async def _live(
+    directories: Directories, configuration: Configuration, owned: Ownership, lines: log_file.LogFile | None
+) -> None:
     """Build, recover, serve until told to stop; the agents live on."""
     keep = configuration.settings.journal.keep
     with SqliteJournal(directories.state / "journal.sqlite3", keep_seconds=keep) as journal:
         require_known(configuration.agents.values(), lambda: {agent.name for agent in journal.load().agents})
         async with anyio.create_task_group() as tasks:
-            daemon = await compose(directories, configuration, journal, tasks, Ending(owned))
+            daemon = await compose(directories, configuration, journal, tasks, Ending(owned), lines)
             await _begin(daemon, tasks)
             await daemon.ending.begun.wait()
             await _end(daemon)

@@ -92,8 +92,14 @@ def find_configuration(
     """The configuration directory, or the file that `--config` names; None when no place has one."""
     if flag is not None:
         named = Path(flag).absolute()
-        if not named.exists():
-            raise ConfigurationError(f"--config {flag}: there is no such file or directory")
+        try:
+            os.stat(named)
+        except FileNotFoundError:
+            remedy = "bring it back, or name one that is there; what is found without it: phoenixctl config check"
+            raise ConfigurationError(f"--config {flag}: there is no such file or directory", remedy) from None
+        except OSError as error:
+            remedy = f"look why with: ls -ld {shlex.quote(str(named.parent))}"
+            raise ConfigurationError(f"--config {flag} cannot be read: {error.strerror or error}", remedy) from None
         return named
     from_systemd = environ.get("CONFIGURATION_DIRECTORY", "").partition(":")[0]
     places = [Path(from_systemd)] if from_systemd else [system, _xdg(environ, "XDG_CONFIG_HOME", ".config")]

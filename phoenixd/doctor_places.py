@@ -11,6 +11,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents import entering
+from phoenixd.documents.project import beginning
 from phoenixd.documents.project.layout import paths
 from phoenixd.remedies import Command, Remedy, Sentence, then
 
@@ -39,8 +40,8 @@ def project_findings(name: str, cwd: str, seat: Seat | None) -> Iterator[Finding
     if os.path.isdir(root) or not os.path.isdir(cwd):
         return
     detail = f"{root}: without it the next handoff comes to nothing; bring it back, or begin it anew"
-    anew = f"phoenixctl phase init --standard --project {seat.project} --workspace {quote(cwd)}"
-    yield Finding("problem", f"{name}: its project {seat.project} is gone", detail, Command(anew))
+    anew = Command(beginning.command(seat.project, cwd))
+    yield Finding("problem", f"{name}: its project {seat.project} is gone", detail, anew)
 
 
 def _remedy(cwd: str) -> Remedy | None:

@@ -6,8 +6,9 @@ both lead to the journal of the host, and this file is left alone.
 
 from __future__ import annotations
 
-import contextlib
+import errno
 import os
+import shlex
 import stat
 import threading
 from collections.abc import Sequence
@@ -33,22 +34,45 @@ class LogFile:
         """The file before this one."""
         return self._path.with_name(f"{self._path.name}.1")
 
-    def tend(self) -> None:
-        """Begin the file anew where it is due. Where that fails, lines go on to where they went."""
-        with self._lock, contextlib.suppress(OSError):
-            if (size := self._size()) is not None and size < self._largest:
-                return
-            if size is not None:
-                os.replace(self._path, self.kept)
-            flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
-            descriptor = os.open(self._path, flags, 0o600)
+    def tend(self) -> str | None:
+        """Begin the file anew where it is due. Where that fails, lines go on to where they went: why, and what helps.
+
+        Safe in any thread.
+        """
+        with self._lock:
             try:
-                if not stat.S_ISREG(os.fstat(descriptor).st_mode):
-                    return
-                for output in self._outputs:
-                    os.dup2(descriptor, output)
-            finally:
-                os.close(descriptor)
+                self._begin_anew()
+            except OSError as error:
+                what = error.strerror or str(error)
+                return f"{self._path} cannot be begun anew ({what}): {self._remedy()}"
+        return None
+
+    def _begin_anew(self) -> None:
+        if (size := self._size()) is not None and size < self._largest:
+            return
+        if size is not None:
+            os.replace(self._path, self.kept)
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
+        descriptor = os.open(self._path, flags, 0o600)
+        try:
+            if not stat.S_ISREG(os.fstat(descriptor).st_mode):
+                raise OSError(errno.EEXIST, "what stands there is no file")
+            for output in self._outputs:
+                os.dup2(descriptor, output)
+        finally:
+            os.close(descriptor)
+
+    def _remedy(self) -> str:
+        """What stands in the place of a file is moved away, never removed: it is somebody's."""
+        for place in (self._path, self.kept):
+            try:
+                found = os.stat(place, follow_symlinks=False).st_mode
+            except OSError:
+                continue
+            if stat.S_ISDIR(found) or (place == self._path and not stat.S_ISREG(found)):
+                return f"mv {shlex.quote(str(place))} {shlex.quote(f'{place}.aside')}"
+        directory = shlex.quote(str(self._path.parent))
+        return f"look with: ls -ld {directory}; df {directory}"
 
     def _size(self) -> int | None:
         """How large it is; None where the path does not lead to what is written any more. Raises OSError."""

@@ -104,7 +104,7 @@ class Lines:
     def __init__(self, stream: TextIO) -> None:
         self._stream = stream
         self.dropped = 0
-        self.tend: Callable[[], None] | None = None
+        self.tend: Callable[[], object] | None = None
         """Called after each line: has the file that the stream leads to kept small."""
 
     def msg(self, line: str) -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import shlex
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -25,6 +27,7 @@ class Daemon:
         self.lines = Lines(self.stream)
         file = written_by_us(path, self.fds, LARGEST)
         assert file is not None
+        self.file = file
         self.lines.tend = file.tend
 
     def says(self, count: int, line: str = LINE) -> None:
@@ -103,6 +106,43 @@ def test_what_stands_in_the_logs_place_hangs_nothing_and_no_line_is_lost(
     assert len(aside.read_text().splitlines()) == 20
     assert daemon.lines.dropped == 0
     path.parent.mkdir(exist_ok=True)
+
+
+@pytest.mark.parametrize("trap", ["link", "fifo", "directory", "kept directory", "no directory"])
+def test_a_log_that_cannot_be_begun_anew_says_why_and_what_helps(path: Path, daemon: Daemon, trap: str) -> None:
+    """The remedy is typed, and it is well again."""
+    kept = path.with_name("phoenixd.log.1")
+    assert daemon.file.tend() is None
+    daemon.says(2)
+    blocked = kept if trap == "kept directory" else path
+    if blocked == path:
+        path.unlink()
+    match trap:
+        case "link":
+            path.symlink_to("victim")
+        case "fifo":
+            os.mkfifo(path)
+        case "directory":
+            path.mkdir()
+        case "kept directory":
+            kept.mkdir()
+            daemon.says(20)
+        case _:
+            path.parent.rmdir()
+    problem = daemon.file.tend()
+    assert problem is not None
+    assert problem.startswith(f"{path} cannot be begun anew (")
+    assert daemon.file.tend() == problem, "the same, for it is told once"
+    if trap == "no directory":
+        assert problem.endswith(f"look with: ls -ld {path.parent}; df {path.parent}")
+        path.parent.mkdir()
+    else:
+        remedy = problem.partition("): ")[2]
+        assert remedy == f"mv {blocked} {blocked}.aside"
+        subprocess.run(shlex.split(remedy), check=True)
+    assert daemon.file.tend() is None
+    daemon.says(1, "well again")
+    assert path.read_text() == "well again\n"
 
 
 def test_a_log_that_leads_elsewhere_is_left_alone(path: Path, tmp_path: Path) -> None:

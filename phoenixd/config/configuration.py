@@ -48,6 +48,11 @@ class Configuration:
         return tuple(problem for problem in self.problems if problem.severity == "error")
 
     @property
+    def read(self) -> frozenset[str]:
+        """The files without the places that cannot be looked through."""
+        return frozenset(self.files) - {problem.file for problem in self.problems if problem.is_unread}
+
+    @property
     def jobs(self) -> JobRules:
         """The rules of workers."""
         return JobRules(**self.settings.jobs.model_dump())

@@ -22,6 +22,8 @@ def declare(before: Fleet, found: Step, event: AgentDeclared, now: Moment) -> St
     fleet = before
     known = fleet.agents.get(event.spec.name)
     if known is not None:
+        if event.fills_env:
+            known = replace(known, spec=replace(known.spec, env=event.spec.env))
         changed = groups.moved(requests.redeclare(known, event.spec, now), now)
         told = weights.ordered(event, known, changed) if changed.is_worth_keeping or changed.refusal else changed
         return answer(found, told, now)

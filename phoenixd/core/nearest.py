@@ -7,6 +7,8 @@ from collections.abc import Iterable
 LONGEST = 64
 """Characters of a word that are compared: a longer one is no slip of the fingers."""
 ALIKE = 0.6
+MOST = 1000
+"""Words that are as much alike, of which one is chosen."""
 
 
 def nearest(word: str, known: Iterable[str]) -> str | None:
@@ -14,8 +16,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     # Only who mistyped something waits for this import.
     import difflib
 
-    close = difflib.get_close_matches(word[:LONGEST].lower(), known, n=1, cutoff=ALIKE)
-    return close[0] if close else None
+    typed = word[:LONGEST].lower()
+    close = difflib.get_close_matches(typed, known, n=MOST, cutoff=ALIKE)
+    if not close:
+        return None
+    alike = {one: difflib.SequenceMatcher(None, one, typed).ratio() for one in close}
+    # Of those that are as much alike: web-10 goes on where web-1 ends, and web-21 does not.
+    return min(close, key=lambda one: (-alike[one], not one.startswith(typed), one))
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:

@@ -39,6 +39,11 @@ def act(command: Command) -> int:
     verb, dry = command.words[0], bool(command.given.get("only_show"))
     if verb == "mute" and (why := _no_length(str(command.given.get("for", "1h")))):
         return refuse(exits.USAGE, f"--for {why}", _with_length(command))
+    if verb == "mute" and "for" not in command.given and len(words) > 1 and not _no_length(words[-1]):
+        given = {**command.given, "which": words[1:-1]}
+        shown = Command(command.words, command.operation, given, as_json=command.as_json)
+        why = f"{words[-1]} is a length of time, and stands behind --for"
+        return refuse(exits.USAGE, why, spelled(shown, "--for", words[-1]))
     if len(words) == 1 and not dry and re.fullmatch(NAME_PATTERN, words[0]):
         return calls.send(command) if verb == "send" else calls.call(command)
     asked = {"verb": VERBS.get(command.words, verb), "select": " ".join(words), **_carried(command)}

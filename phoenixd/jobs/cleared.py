@@ -1,46 +1,72 @@
-"""The directories of workers that were removed: of the newest they are kept, and a fleet has thousands in a year.
+"""An end to what is kept of the past: removed workers, ended generations of seats, and the results of tasks.
 
-A daemon looks through all of them at its start. What a worker made and reported stands in STATE_DIR/tasks, and stays.
+A fleet has thousands of each in a year, and a daemon looks through the directories of all agents at its start. The
+newest are kept, by number and by no time, for a clock may jump.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Collection, Iterable
+from pathlib import Path
 
 import structlog
 from anyio import to_thread
 
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.tasks.names import beyond
+from phoenixd.core.seat import names as generations
+from phoenixd.core.tasks import names as workers
 from phoenixd.directories import Directories
 from phoenixd.runs import is_locked
 
-KEPT = 1000
-"""Not a time, for a clock may jump."""
+GENERATIONS_KEPT = 100
+"""Of each seat. A journal that is older than so many handoffs does not know again which of them are over."""
 INTERVAL = 3600.0
+_TASK = re.compile(r"t([1-9][0-9]{0,8})")
 
 log = structlog.get_logger()
 
 
-async def clear(directories: Directories, fleet: Callable[[], Fleet], keep: int = KEPT) -> None:
-    """Remove what the oldest workers left of themselves, if they were removed and nothing of them lives."""
+async def clear(directories: Directories, fleet: Callable[[], Fleet], generations_kept: int = GENERATIONS_KEPT) -> None:
+    """Remove what is older than the newest `jobs.keep` tasks and generations, if it is over and nothing of it lives."""
     known = fleet()
+    keep = known.jobs.keep
     busy = {*known.agents, *(task.agent for task in known.tasks.open)}
     gone = known.retired.keys() - busy
-    removed = await to_thread.run_sync(lambda: _clear(directories, gone, keep), abandon_on_cancel=True)
-    if removed:
-        log.info("workers_cleared", count=removed, kept=keep)
+
+    def clear_all() -> tuple[int, int, int]:
+        there = gone.intersection(_listed(directories.agent_state("a").parent))
+        old_workers = workers.beyond(there, keep)
+        old_generations = generations.beyond(there, generations_kept)
+        removed = [sum(_is_removed(directories, name) for name in old) for old in (old_workers, old_generations)]
+        old_tasks = _old_tasks(_listed(directories.task("t1").parent), known, keep)
+        return removed[0], removed[1], sum(_is_cleared(directories.task(one)) for one in old_tasks)
+
+    of_workers, of_generations, of_tasks = await to_thread.run_sync(clear_all, abandon_on_cancel=True)
+    if of_workers or of_generations or of_tasks:
+        log.info("past_cleared", workers=of_workers, generations=of_generations, tasks=of_tasks, kept=keep)
 
 
-def _clear(directories: Directories, gone: frozenset[str] | set[str], keep: int) -> int:
+def _old_tasks(there: Iterable[str], known: Fleet, keep: int) -> list[str]:
+    """The tasks of which nothing is kept: none that the journal remembers, and none that it has yet to give out."""
+    tasks = known.tasks
+    needed = {task.id for task in (*tasks.open, *tasks.ended, *tasks.untold)}
+    needed |= {agent.spec.task for agent in known.agents.values()}
+    numbers = sorted(int(found[1]) for name in there if (found := _TASK.fullmatch(name)) is not None)
+    old = (f"t{number}" for number in numbers[: max(0, len(numbers) - keep)] if number < tasks.next)
+    return [one for one in old if one not in needed]
+
+
+def _listed(place: Path) -> Collection[str]:
     try:
-        there = os.listdir(directories.agent_state("a").parent)
+        return os.listdir(place)
+    except FileNotFoundError:
+        return ()
     except OSError as error:
-        log.warning("agents_not_listed", reason=str(error))
-        return 0
-    return sum(_is_removed(directories, name) for name in beyond(gone.intersection(there), keep))
+        log.warning("past_not_listed", path=os.fspath(place), reason=str(error))
+        return ()
 
 
 def _is_removed(directories: Directories, name: str) -> bool:
@@ -48,11 +74,17 @@ def _is_removed(directories: Directories, name: str) -> bool:
     try:
         if is_locked(os.fspath(runtime)):
             return False
-        # The other one is by which it is found again, if this is broken off.
-        if os.path.lexists(runtime):
-            shutil.rmtree(runtime)
-        shutil.rmtree(state)
     except OSError as error:
-        log.warning("worker_not_cleared", agent=name, reason=str(error))
+        log.warning("past_not_cleared", path=os.fspath(runtime), reason=str(error))
+        return False
+    # The other one is by which it is found again, if this is broken off.
+    return (not os.path.lexists(runtime) or _is_cleared(runtime)) and _is_cleared(state)
+
+
+def _is_cleared(place: Path) -> bool:
+    try:
+        shutil.rmtree(place)
+    except OSError as error:
+        log.warning("past_not_cleared", path=os.fspath(place), reason=str(error))
         return False
     return True

@@ -183,7 +183,8 @@ class Handover:
             sources = replace(sources, made=self.made(self.ended(tree.project, workspace)))
             if tree.is_empty and handoff.previous_session:
                 why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
-                return PapersFailed(handoff.seat, handoff.id, why, final=True)
+                anew = beginning.command(handoff.project, workspace)
+                return PapersFailed(handoff.seat, handoff.id, why, final=True, remedy=anew)
             if tree.is_empty:
                 what = "beginning the project"
                 summary = self.clean(handoff.seat, old.spec.prompt or "")

@@ -22,7 +22,7 @@ from phoenixd.core.requests import LAUNCH_KEYS
 from phoenixd.core.seat.finding import declared, meant
 from phoenixd.core.seat.names import refusal_of_name
 from phoenixd.core.undo.state import KEPT
-from phoenixd.directories import Directories, check_socket_paths, find_configuration
+from phoenixd.directories import Directories, check_socket_paths, find_configuration, start_again
 from phoenixd.errors import ConfigurationError
 from phoenixd.ports import Clock
 from phoenixd.runtime.supervisor import Supervisor
@@ -44,6 +44,11 @@ class Declarations:
     """What is known of an agent that nobody declared so far; None where nothing of it lives."""
     adopted: Callable[[str], object]
     """Takes up the run of one that was declared while it lives."""
+    files: frozenset[str]
+    """Those of the configuration that were read since the daemon began."""
+    began_without: Mapping[str, int] = field(default_factory=dict)
+    """The agents that no file declared when the daemon began, with their incarnations: their environments are in no
+    journal."""
     _made: Path | None = None
     _declaring: anyio.Lock = field(default_factory=anyio.Lock)
     """Held from the look at the declarations to the fleet's answer, so that each sees what the one before it did."""
@@ -145,16 +150,18 @@ class Declarations:
     async def plan(self) -> Planned:
         """What `apply` would do."""
         configuration = await self._load()
-        return self._planned(self._compare(configuration), configuration)
+        return self._planned(await self._compare(configuration), configuration)
 
     async def apply(self) -> Planned:
         """Bring the fleet to what the configuration says; what is refused says so in its line."""
         async with self._declaring:
             configuration = await self._load()
-            difference = self._compare(configuration)
+            difference = await self._compare(configuration)
             require_seats(difference.added)
             planned = self._planned(difference, configuration)
             orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
+            found = configuration.agents
+            orders += [AgentDeclared(found[name], fills_env=True) for name in self._without_env() & found.keys()]
             orders += [AgentDeclared(change.spec) for change in difference.changed]
             orders += [AgentWithdrawn(name) for name in difference.removed]
             added = [AgentDeclared(spec, start=spec.autostart) for spec in difference.added]
@@ -194,8 +201,31 @@ class Declarations:
         settings = config.at_once(fleet.limits, fleet.jobs, fleet.clinic, configuration)
         return Planned(_changes(difference, configuration), waiting, settings)
 
-    def _compare(self, configuration: config.Configuration) -> config.Plan:
-        return config.plan(declared(self.supervisor.fleet), configuration.agents)
+    async def _compare(self, configuration: config.Configuration) -> config.Plan:
+        """Raises ConfigurationError where agents would be removed only because their place cannot be read."""
+        known, found = declared(self.supervisor.fleet), configuration.agents
+        filled = {name: replace(known[name], env=found[name].env) for name in self._without_env() & found.keys()}
+        difference = config.plan(known | filled, found)
+        removed = {name: known[name].source for name in difference.removed}
+        read = self.files | configuration.read
+        await anyio.to_thread.run_sync(
+            config.require_given_up, removed, self.directories.declarations, read, self._again
+        )
+        self.files = read
+        return difference
+
+    def _without_env(self) -> frozenset[str]:
+        """Of whom nobody has read the environment; who was started since was started without one."""
+        agents = {name: meant(self.supervisor.fleet, name) for name in self.began_without}
+        return frozenset(
+            name
+            for name, agent in agents.items()
+            if agent is not None and not agent.spec.env and agent.incarnation == self.began_without[name]
+        )
+
+    def _again(self, place: Path) -> str:
+        """What begins a daemon that reads another place than this one."""
+        return f"phoenixctl down && {start_again(self.environ, replace(self.directories, configuration=place))}"
 
     async def _restore(self, name: str, before: config.Configuration) -> None:
         """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""

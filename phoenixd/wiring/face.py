@@ -14,6 +14,7 @@ from phoenixd import __version__, runs
 from phoenixd.api.values import Facts
 from phoenixd.config import read_configuration
 from phoenixd.config.problems import Problem
+from phoenixd.core.seat.finding import declared, meant
 from phoenixd.directories import find_configuration, start_again
 from phoenixd.doctor import Doctor
 from phoenixd.doctor_alerts import alert_findings
@@ -55,6 +56,8 @@ def make_service(
             environ=os.environ,
             began_with=ground.configuration.settings,
             left_alone=lambda name: left_alone(outside, ground.epochs, name),
+            files=ground.configuration.read,
+            began_without=_undeclared(ground),
             adopted=lambda name: tasks.start_soon(relink, name, supervisor.find, shims, hands.hearing, ground.clock),
         ),
         describe=facts,
@@ -70,6 +73,13 @@ def make_service(
         sights=hands.sights,
         onlookers=Onlookers(world.terminal, hands.sights, ground.clock, supervisor.everybody),
     )
+
+
+def _undeclared(ground: Ground) -> dict[str, int]:
+    """The agents of the journal that no file declares, with their incarnations."""
+    fleet = ground.supervisor.fleet
+    found = {name: meant(fleet, name) for name in declared(fleet).keys() - ground.configuration.agents.keys()}
+    return {name: agent.incarnation for name, agent in found.items() if agent is not None}
 
 
 def _facts(ground: Ground, world: World) -> Callable[[], Facts]:

@@ -7,14 +7,16 @@ from phoenixd.core.seat.finding import is_other
 from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.processes import heap
 from phoenixd.jobs import cleared
+from phoenixd.log_file import LogFile
 from phoenixd.memory import breakers, phase_limits
 from phoenixd.memory.phase_limits import PhaseLimits
+from phoenixd.runtime.log_watch import LogWatch
 from phoenixd.runtime.rounds import Look
 from phoenixd.start import coexistence
 from phoenixd.wiring.parts import Ground, House, World
 
 
-def periodic_looks(ground: Ground, world: World, house: House) -> tuple[Look, ...]:
+def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | None) -> tuple[Look, ...]:
     """Those with a fixed pace. Documents and briefs are looked at when they are due, by the same clock."""
     supervisor = ground.supervisor
     files = house.papers.breakers
@@ -34,12 +36,14 @@ def periodic_looks(ground: Ground, world: World, house: House) -> tuple[Look, ..
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
         # The allocator gives back by itself only what lies above all that is used.
         Look("pages that nothing uses", heap.INTERVAL, _give_back),
-        # A worker is removed with its task, and what it left of itself is of use for a while.
+        # What is left of a worker after its task, and of a generation after its handoff, is of use for a while.
         Look(
-            "directories of workers",
+            "directories of what is over",
             cleared.INTERVAL,
             lambda: cleared.clear(ground.directories, lambda: supervisor.fleet),
         ),
+        # The line that fills the log begins it anew, and cannot tell that this failed.
+        Look("the daemon's log", LOOK_EVERY, LogWatch(lines.tend if lines is not None else None, supervisor.tell).look),
         # The kernel tells of no unlinked socket (F-TMUX).
         Look("the terminal server's socket", LOOK_EVERY, world.terminal.keep_named),
     )

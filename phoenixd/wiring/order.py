@@ -19,6 +19,7 @@ from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.notify.notifier import Notifier
+from phoenixd.log_file import LogFile
 from phoenixd.ports.journal import StoredEntry
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.openings import openings
@@ -34,9 +35,14 @@ from phoenixd.wiring.parts import Daemon
 
 
 async def compose(
-    directories: Directories, configuration: Configuration, journal: SqliteJournal, tasks: TaskGroup, ending: Ending
+    directories: Directories,
+    configuration: Configuration,
+    journal: SqliteJournal,
+    tasks: TaskGroup,
+    ending: Ending,
+    lines: LogFile | None,
 ) -> Daemon:
-    """Make every part, each of those above it."""
+    """Make every part, each of those above it. lines: the daemon's log, where it is a file of ours."""
     settings = configuration.settings
     ground = lay_ground(directories, configuration, journal)
     supervisor = ground.supervisor
@@ -59,7 +65,7 @@ async def compose(
     outside = open_outside(ground, world, house, evidence, notifier)
     hands = await lend_hands(ground, world, house, outside, tasks)
     publisher = Publisher(house.papers, evidence, ground.clock, supervisor.tell)
-    rounds = Rounds(ground.clock, periodic_looks(ground, world, house))
+    rounds = Rounds(ground.clock, periodic_looks(ground, world, house, lines))
     service = make_service(ground, world, house, outside, hands, ending, tasks)
 
     def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import Any, get_args
 
 import jsonschema
 import pytest
 
+from phoenixd.api.cases import Replayed
+from phoenixd.api.pages import clinic
+from phoenixd.api.pages.layout import Page
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.events.handoffs import PapersUpdated
 from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
 from phoenixd.core.facts import HandoffEnded
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import following
 from phoenixd.core.handoff.state import Handoff, Step, StepTime, Trigger
+from phoenixd.core.seat import finding
+from phoenixd.core.seat.state import Seat
 from phoenixd.ports.journal import Entry
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
@@ -178,6 +185,20 @@ async def test_the_alert_of_a_handoff_says_the_word_once(live: Live, boss: FakeD
     assert alert.text.startswith(f"{over.id} was rolled back: no ack within 5 min. ")
 
 
+async def test_f_ho_13_the_page_of_a_handoff_without_a_project_says_what_begins_one(
+    live: Live, boss: FakeDaemon
+) -> None:
+    seat = boss.fleet().seats["boss"]
+    assert seat.handoff is not None
+    anew = "phoenixctl phase init --standard --project shop --workspace /srv/shop"
+    over = replace(seat.handoff, step=Step.ROLLED_BACK, why_back="it is gone", remedy=anew)
+    boss.state = replace(boss.state, seats={"boss": replace(seat, handoff=over)})
+
+    page = (await live.ask("GET", "/v1/handoff?agent=boss", text=True)).text
+
+    assert f"Bring that back, or begin it anew:\n  {anew}\n" in page
+
+
 async def test_e80_what_a_successor_asks_leads_to_its_own_terminal_and_is_waited_for_by_nobody(
     live: Live, boss: FakeDaemon
 ) -> None:
@@ -320,3 +341,32 @@ async def test_e47_an_ack_where_no_successor_is_there_is_refused_with_that(live:
     told = await live.ask("POST", "/v1/handoff/ack", {"agent": "boss", "said": "{}"})
     assert (told.status, told.exit) == (409, 6), told.text
     assert "nothing waits for an acknowledgement" in told.text
+
+
+async def test_events_name_a_seats_holder_as_people_do_and_earlier_generations_by_their_number(
+    live: Live, boss: FakeDaemon
+) -> None:
+    """The journal has the names of processes, and so has JSON."""
+    seats = boss.fleet().seats
+    boss.state = replace(boss.state, seats={**seats, "boss": replace(seats["boss"], generation=2)})
+
+    lines = (await live.ask("GET", "/v1/events", text=True)).text.splitlines()
+
+    (first,) = [line for line in lines if "starting incarnation 1, fresh" in line and "boss" in line.split()[1]][:1]
+    (second,) = [line for line in lines if "declared as generation 2" in line]
+    assert (first.split()[1], second.split()[1]) == ("boss-g1", "boss")
+    rows = (await live.ask("GET", "/v1/events")).json["events"]
+    assert {one["agent"] for one in rows if one["agent"] != "docs"} >= {"boss", "boss-g2"}
+
+
+def test_a_name_of_the_journal_is_that_under_which_people_know_the_agent() -> None:
+    fleet = Fleet(seats={"boss": Seat("boss", "shop", generation=3)})
+    known = {name: finding.known_as(fleet, name) for name in ("boss", "boss-g2", "boss-g3", "docs", "docs-g2")}
+    assert known == {"boss": "boss-g1", "boss-g2": "boss-g2", "boss-g3": "boss", "docs": "docs", "docs-g2": "docs-g2"}
+
+
+def test_a_case_names_its_agents_as_people_know_them() -> None:
+    fleet = Fleet(seats={"boss": Seat("boss", "shop", generation=2)})
+    found = Replayed("boss-g2", 7, "end", None, "none", None, "none", "restart")
+    told = clinic.replay("c1", [found], Page(0.0), partial(finding.known_as, fleet))
+    assert " boss run 7, end: " in told

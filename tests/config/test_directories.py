@@ -73,8 +73,16 @@ def test_p80_a_relative_path_is_refused(name: str, linger: Path) -> None:
 
 
 def test_a_configuration_that_is_named_and_missing_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ConfigurationError, match="no such file"):
+    with pytest.raises(ConfigurationError, match="no such file") as refused:
         find_configuration({}, str(tmp_path / "none"))
+    assert refused.value.remedy.endswith(": phoenixctl config check")
+
+
+def test_a_configuration_that_is_named_and_cannot_be_looked_at_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    with pytest.raises(ConfigurationError, match="cannot be read: Not a directory") as refused:
+        find_configuration({}, str(tmp_path / "file" / "none"))
+    assert refused.value.remedy == f"look why with: ls -ld {tmp_path / 'file'}"
 
 
 def test_a_socket_path_is_checked_against_what_the_kernel_takes() -> None:

@@ -87,7 +87,7 @@ SAMPLES: dict[str, dict[str, object]] = {
     "redaction": {"marks": ["acme_"]},
     "loops": {"stale_days": 3, "resolved_days": 3},
     "journal": {"keep": "2d"},
-    "jobs": {"at_once": 7, "timeout": "7m"},
+    "jobs": {"keep": 9, "at_once": 7, "timeout": "7m"},
     "clinic": {
         "per_case": 7, "per_agent": 7, "per_fleet": 7, "model": "anthropic:NAME", "command": ["/bin/read"],
         "timeout": "7s", "questions_per_day": 7, "tokens_per_day": 7,

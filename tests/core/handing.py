@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
+from phoenixd.core import armed
 from phoenixd.core.actions import Deliver, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import HandoffRequested
-from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
+from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import AgentSpec, Kind
@@ -24,6 +26,9 @@ OPENING = "Read your package."
 
 def orchestrator(name: str = "o", **changes: Any) -> AgentSpec:
     return claude(name, kind=Kind.ORCHESTRATOR, **changes)
+
+
+STEPS_BEFORE_FENCE = ("freeze", "drain", "update", "snapshot", "spawn", "await_ack")
 
 
 class HandoffStory(Story):
@@ -126,3 +131,63 @@ class HandoffStory(Story):
     def uses(self, tokens: int, limit: int | None = 200_000) -> None:
         run = self.run
         self.tell(UsageSeen(self.agent.name, run.incarnation, tokens, limit, "transcript", self.wall))
+
+
+def at(step: str) -> HandoffStory:
+    """A handoff that has come to this step."""
+    story = HandoffStory()
+    match step:
+        case "freeze":
+            story.works()
+            story.hook("stop")
+            story.begins()
+        case "drain":
+            story.works()
+            story.begins()
+            text = story.of(Deliver)[-1]
+            story.tell(NotDelivered("o", 1, text.message_id, "the terminal is busy"))
+        case "update" | "snapshot":
+            story.works()
+            story.hook("stop")
+            story.files = "never"
+            story.begins()
+            story.told_to_finish()
+            if step == "snapshot":
+                story.tell(PapersUpdated("o", story.handoff.id))
+        case "spawn":
+            story.drained()
+        case "await_ack":
+            story.awaiting()
+        case "shutdown":
+            story.awaiting()
+            assert story.ack() is None
+        case _:
+            raise ValueError(step)
+    assert story.step.value == step, story.handoff
+    return story
+
+
+def run_of(story: HandoffStory, name: str = "o-g2") -> Run:
+    run = story.fleet.agents[name].run
+    assert run is not None
+    return run
+
+
+def denied(story: HandoffStory) -> list[str]:
+    """What stands armed for the predecessor: begin, finish, rest."""
+    return [one.answer.id.rsplit("-", 1)[1] for one in armed.standing(story.fleet.agents["o"], story.at)]
+
+
+def armed_at_ack() -> HandoffStory:
+    """A predecessor whose shim takes armed answers has handed its work over, and is denied every tool."""
+    story = HandoffStory()
+    story.start()
+    story.tell(AgentStarted("o", 1, story.run.run_id, 100, 1000, link=2))
+    story.hook("session-start", session_id=story.run.session_id, source="startup")
+    story.hook("prompt-submit", text="Build the shop.")
+    story.hook("stop")
+    story.begins()
+    story.told_to_finish()
+    story.started_of("o-g2")
+    assert denied(story) == ["begin", "rest"]
+    return story

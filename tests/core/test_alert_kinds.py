@@ -48,5 +48,6 @@ def test_of_these_no_agents_state_proves_the_end() -> None:
         "session in use elsewhere", "brief", "state", "phase limit", "documents",
     }  # fmt: skip
     assert those(about="fleet") == {
-        "outage: ...", "degraded", "slow disk", "journal", "journal behind", "epoch", "alerts not told", "terminal",
+        "outage: ...", "degraded", "slow disk", "journal", "journal behind", "epoch", "alerts not told", "log",
+        "terminal",
     }  # fmt: skip

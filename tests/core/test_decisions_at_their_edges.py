@@ -7,7 +7,6 @@ together. Behind each change stands a digest of what it comes to with each other
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from hashlib import sha256
@@ -32,8 +31,8 @@ from phoenixd.core.spec import BreakerRules, ResonanceRules
 from phoenixd.core.work import Deed, Findings
 from phoenixd.documents.hooks import hook_of
 from tests.core.happening import PLANTING
-from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import changes, value
+from tests.core.recorded.tables import compare
 from tests.core.resonating import resonant
 from tests.core.story import EPOCH, Story
 from tests.core.test_edges import Edges, of
@@ -368,8 +367,4 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_decision_comes_at_its_edges_to_what_it_came_to(name: str) -> None:
-    found = list(rows(*TABLES[name]))
-    path = EDGES / f"{name}.txt"
-    if AGAIN in os.environ:
-        path.write_text("\n".join((*found, "")), encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"
+    compare(name, rows(*TABLES[name]))

@@ -6,7 +6,6 @@ of what it comes to with each other one. `python -m tests.core.recorded` writes 
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from dataclasses import fields, replace
 from hashlib import sha256
@@ -37,8 +36,8 @@ from phoenixd.core.treatment.case import Treated
 from phoenixd.core.turn import due
 from tests.agents import an_agent
 from tests.core.handing import HandoffStory, orchestrator
-from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import value
+from tests.core.recorded.tables import compare
 from tests.core.story import EPOCH, claude, spec
 
 NOW = Moment(10_000.0, EPOCH, 0.5)
@@ -248,9 +247,4 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_rule_says_at_its_edges_what_it_said(name: str) -> None:
-    found = list(rows(*TABLES[name]))
-    path = EDGES / f"{name}.txt"
-    if AGAIN in os.environ:
-        path.parent.mkdir(exist_ok=True)
-        path.write_text("\n".join((*found, "")), encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8").splitlines()
+    compare(name, rows(*TABLES[name]))

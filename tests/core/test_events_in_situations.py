@@ -7,7 +7,6 @@ event stands what it comes to mostly, and below that where it comes to something
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -27,8 +26,8 @@ from phoenixd.core.step import step
 from tests.core.fleets.every import FLEETS
 from tests.core.fleets.situation import At
 from tests.core.happening import ALL, Happens
-from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import changes, clipped, value
+from tests.core.recorded.tables import compare
 from tests.core.test_rules_of_agents import SITUATIONS
 
 DAY = 86_400.0
@@ -89,13 +88,6 @@ def test_an_event_comes_in_each_situation_to_what_it_came_to(name: str) -> None:
         most, *others = answers(happens, LIVING if name in ("hooks", "signs") else FLEETS)
         found += [f"{what}: {most}", *others]
     compare(f"events-{name}", found)
-
-
-def compare(name: str, found: list[str]) -> None:
-    path = EDGES / f"{name}.txt"
-    if AGAIN in os.environ:
-        path.write_text("\n".join((*found, "")), encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"
 
 
 def test_faces_show_of_each_situation_what_they_showed() -> None:

@@ -455,3 +455,15 @@ def test_who_is_queued_goes_on_with_the_session_unless_it_is_asked_to_be_fresh(
     assert queued is not None
     assert isinstance(queued.state, BackingOff)
     assert queued.state.mode is mode
+
+
+@pytest.mark.parametrize("fills", [True, False])
+def test_an_environment_that_was_only_not_read_restarts_nobody(fills: bool) -> None:
+    """The journal has none: a daemon that began without the configuration learns of it when that is back."""
+    story = Story(spec()).runs()
+    found = replace(story.agent.spec, env=(("KEY", "1"),))
+
+    story.tell(AgentDeclared(found, fills_env=fills))
+
+    assert story.agent.spec == found
+    assert isinstance(story.state, Running) is fills

@@ -5,7 +5,6 @@ As in tests/core/test_decisions_at_their_edges.py. `python -m tests.core.recorde
 
 from __future__ import annotations
 
-import os
 from dataclasses import replace
 from typing import Any
 
@@ -53,8 +52,8 @@ from phoenixd.core.undo import orders as undoing
 from phoenixd.core.undo.state import Undoable
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.hooks import hook_of
-from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import value
+from tests.core.recorded.tables import compare
 from tests.core.story import EPOCH
 from tests.core.test_decisions_at_their_edges import OFF, RESONANT, Rule, Said, came, changed, resonates, rows
 from tests.core.test_edges import Edges, of
@@ -428,8 +427,4 @@ TABLES: dict[str, tuple[Rule, dict[str, Any], Edges]] = {
 
 @pytest.mark.parametrize("name", TABLES)
 def test_a_rule_comes_at_its_edges_to_what_it_came_to(name: str) -> None:
-    found = list(rows(*TABLES[name]))
-    path = EDGES / f"{name}.txt"
-    if AGAIN in os.environ:
-        path.write_text("\n".join((*found, "")), encoding="utf-8")
-    assert found == path.read_text(encoding="utf-8").splitlines(), "if that is meant: python -m tests.core.recorded"
+    compare(name, rows(*TABLES[name]))

@@ -208,6 +208,7 @@ def test_every_state_activity_and_group_of_a_row_can_be_asked_for() -> None:
 
 def test_did_you_mean_is_silent_where_nothing_is_near() -> None:
     assert did_you_mean("statsu", ["status", "stop"]) == "; did you mean status?"
+    assert did_you_mean("web-1", ["web-01", "web-10", "web-11", "web-21"]) == "; did you mean web-10?"
     assert did_you_mean("frobnicate", ["status", "stop"]) == ""
 
 

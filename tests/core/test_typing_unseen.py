@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from phoenixd.core.moment import Moment
-from phoenixd.core.typing.delivery import GIVE_UP, Delivery, TakingBack, Unseen, begin
+from phoenixd.core.typing.delivery import GIVE_UP, Delivery, TakingBack, Unseen, begin, digest
+from phoenixd.core.typing.machine import hear
 from phoenixd.core.typing.orders import Done, Look, PressEnter
 from phoenixd.core.typing.outcomes import LOOK_INTERVAL, Outcome
-from phoenixd.core.typing.seen import Screen, Sight
+from phoenixd.core.typing.seen import PromptSubmitted, Screen, Sight
 from phoenixd.core.typing.unseen import hear_pressed, hear_unseen
 
 AT = 100.0
@@ -72,6 +73,34 @@ def test_where_no_hook_tells_of_a_text_enter_is_pressed_after_2_and_5_seconds_an
     assert isinstance(found.delivery.step, TakingBack) is (after >= GIVE_UP)
     if order == PressEnter():
         assert step_of(found.delivery) == Unseen(AT, AT + after, presses + 1)
+
+
+def test_what_a_hook_names_in_other_words_has_arrived_once_it_is_read_and_enter_is_not_pressed_again() -> None:
+    """What took it may ask something by now, and the Enter would be an answer; sent again, it would be done twice."""
+    entered = replace(begin("go on", 0.0, is_seen=False), step=PRESSED, pasted_wall=1e9, order=Look(AT + 2.0))
+    heard_of = hear(entered, PromptSubmitted("another"), Moment(AT + 0.1, 1e9))
+    assert heard_of.order == Look(AT + 2.0, unread=True)
+    delivery = heard_of.delivery
+
+    once = hear(delivery, replace(SHOWS, unread=0), Moment(AT + 2.0, 1e9))
+    assert once.order == Look(AT + 2.0 + LOOK_INTERVAL, screen=False, unread=True)
+    twice = hear(once.delivery, Sight(unread=0), Moment(AT + 2.1, 1e9))
+    assert verdict(twice) == ("delivered", "its program took it, and its hook tells of another prompt")
+    unread = hear(delivery, replace(SHOWS, unread=6), Moment(AT + 5.0, 1e9))
+    assert unread.order == Look(AT + 5.0 + LOOK_INTERVAL, screen=False, unread=True)
+    late = hear(unread.delivery, replace(SHOWS, unread=6), Moment(AT + GIVE_UP, 1e9))
+    assert isinstance(late.delivery.step, TakingBack), "what it did not read is taken back"
+    by_name = hear(delivery, PromptSubmitted(digest("go on")), Moment(AT + 0.2, 1e9))
+    assert verdict(by_name) == ("delivered", "the agent took the prompt")
+
+
+@pytest.mark.parametrize("changes", [{"step": Unseen(AT, AT)}, {"touched": True}])
+def test_a_prompt_before_enter_or_beside_a_person_is_somebody_elses(changes: dict[str, Any]) -> None:
+    entered = replace(begin("go on", 0.0, is_seen=False), step=PRESSED, pasted_wall=1e9, order=Look(AT + 2.0))
+    found = hear(replace(entered, **changes), PromptSubmitted("another"), Moment(AT + 0.1, 1e9)).delivery
+
+    assert not found.is_renamed
+    assert hear(found, replace(SHOWS, unread=0), Moment(AT + 2.0, 1e9)).order in (PressEnter(), Look(AT + 5.0))
 
 
 def test_an_enter_that_somebody_is_in_the_way_of_is_left_out_and_counts() -> None:

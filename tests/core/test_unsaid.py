@@ -33,7 +33,8 @@ SAID: dict[str, object] = {
     "Traits.has_hooks": True, "Traits.is_prompted": True, "Traits.tells_cut": True, "View.is_news": True,
     # Of a task, of send, and of daily briefs, where the order names no other.
     "Task.timeout": 45 * 60.0, "TaskRequested.timeout": 45 * 60.0, "JobRules.timeout": 45 * 60.0,
-    "Task.tries": 2, "TaskRequested.tries": 2, "JobRules.at_once": 2, "Task.writes": True, "TaskRequested.writes": True,
+    "Task.tries": 2, "TaskRequested.tries": 2, "JobRules.at_once": 2, "JobRules.keep": 1000,
+    "Task.writes": True, "TaskRequested.writes": True,
     "SendRequested.within": 60.0, "AwaitWord.within": 5.0, "HandOver.within": 5.0,
     "Calendar.hour": 4 * 3600.0, "Calendar.stagger": 1800.0,
     "ReaderRules.questions_per_day": 24, "ReaderRules.timeout": 60.0, "ReaderRules.tokens_per_day": 200_000,

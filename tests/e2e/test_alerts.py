@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import subprocess
 from pathlib import Path
 from typing import Any
 
 from phoenixd.demo.stage import Stage
+from phoenixd.log_file import LARGEST
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/get-told.md").read_text(encoding="utf-8")
 
@@ -68,3 +70,24 @@ def test_p84_an_alert_reaches_every_place_that_the_page_names_and_is_over_when_t
     events = stage.ask("events")
     assert events.count("alert raised: quarantined") == events.count("alert over: quarantined") == 1
     assert '"event": "alert"' in stage.log.read_text()
+
+
+def test_f_st_13_a_log_that_cannot_be_begun_anew_is_told_with_what_helps_and_that_it_is_well_again(
+    stage: Stage,
+) -> None:
+    stage.log.with_name("phoenixd.log.1").mkdir(0o700)
+    with stage.log.open("wb") as log:
+        log.truncate(LARGEST)
+    stage.up()
+
+    def alerts() -> list[str]:
+        return [one["text"] for one in json.loads(stage.ask("inbox", "--json"))["alerts"] if one["kind"] == "log"]
+
+    stage.until("it is told", lambda: bool(alerts()))
+    (told,) = alerts()
+    assert stage.log.stat().st_size > LARGEST
+    assert told.startswith(f"{stage.log} cannot be begun anew (Is a directory): mv ")
+    assert "cannot be begun anew" in stage.ask("inbox")
+    subprocess.run(shlex.split(told.partition("): ")[2]), check=True)
+    stage.until("it is over", lambda: not alerts())
+    assert stage.log.stat().st_size < LARGEST

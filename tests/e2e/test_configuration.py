@@ -66,6 +66,73 @@ def test_a_configuration_directory_that_vanishes_ends_no_agent(
     eventually_sync(lambda: "late" not in stage.rows(), what="an empty directory is a configuration")
 
 
+@pytest.mark.parametrize("makes", [False, True])
+def test_a_daemon_that_begins_without_the_configuration_ends_no_agent_that_it_declared(
+    stage: Stage, short_tmp: Path, *, makes: bool
+) -> None:
+    """makes: a service's manager makes a directory that is missing, and it is empty."""
+    place, aside = short_tmp / "config" / "phoenixd", short_tmp / "aside"
+    os.makedirs(place)
+    agent = AGENT.replace("autostart = false\n", "") + 'env = { KEY = "1" }\n'
+    (place / "phoenixd.toml").write_text(agent + agent.replace("late", "other"))
+    stage.up()
+    pid = stage.until_running("late", 1)["pid"]
+    stage.until_running("other", 1)
+    stage.kill()
+    place.rename(aside)
+    if makes:
+        place.mkdir()
+
+    stage.up()
+
+    for verb in ("plan", "apply"):
+        refused = stage.ctl(verb)
+        assert refused.returncode != 0, refused
+        assert f"{place}: it {'holds no file any more' if makes else 'is gone'}, and it declared late, other" in (
+            refused.stderr
+        )
+        assert typed(stage, "remove", "late", "other") in refused.stderr
+    assert stage.process is not None
+    stage.process.send_signal(signal.SIGHUP)
+    stage.until("the log tells of the refusal", lambda: "reload_refused" in stage.log_tail(5))
+    assert stage.row("late")["pid"] == pid
+    stage.ask("remove", "other")
+    if makes:
+        place.rmdir()
+    aside.rename(place)
+    (place / "phoenixd.toml").write_text(agent)
+    (change,) = json.loads(stage.ask("apply", "--json"))["changes"]
+    assert change["action"] == "keep"
+    (place / "phoenixd.toml").write_text("")
+    stage.ask("apply")
+    eventually_sync(lambda: "late" not in stage.rows(), what="what its file says no more is given up")
+
+
+def test_a_configuration_that_came_back_after_another_was_found_in_its_place_is_not_given_up(
+    stage: Stage, short_tmp: Path
+) -> None:
+    """As that of a first place that was not mounted when the daemon began."""
+    place, other = short_tmp / "config" / "phoenixd", short_tmp / "other" / "phoenixd"
+    os.makedirs(place)
+    (place / "phoenixd.toml").write_text(AGENT)
+    stage.up()
+    stage.ask("down")
+    os.makedirs(other)
+    first, stage.environ = stage.environ, {**stage.environ, "XDG_CONFIG_HOME": str(other.parent)}
+    stage.up()
+
+    refused = stage.ctl("apply")
+
+    assert refused.returncode != 0, refused
+    assert f"{place}: this daemon does not read it, and it declared late" in refused.stderr
+    assert f"--config {place}" in refused.stderr
+    assert list(stage.rows()) == ["late"]
+    stage.environ = first
+    stage.ask("down")
+    stage.up()
+    assert [one["action"] for one in json.loads(stage.ask("apply", "--json"))["changes"]] == ["keep"]
+
+
 def test_settings_of_the_daemons_own_wait_for_its_restart_and_plan_and_apply_say_so(
     stage: Stage, short_tmp: Path
 ) -> None:

@@ -1,4 +1,4 @@
-"""What removed workers left of themselves is kept of the newest alone; of nobody else is anything ever taken away."""
+"""What workers, ended generations and tasks left is kept of the newest alone; of nobody else is anything taken away."""
 
 from __future__ import annotations
 
@@ -9,12 +9,14 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from structlog.testing import capture_logs
 
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.tasks.names import beyond
-from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.core.tasks.state import JobRules, Task, Tasks
 from phoenixd.directories import Directories
 from phoenixd.jobs.cleared import clear
+from tests.core.story import Story, spec
 
 WORKERS = tuple(f"shop-t{number}" for number in range(1, 13))
 
@@ -30,8 +32,8 @@ def directories(tmp_path: Path) -> Directories:
     return directories
 
 
-def retired(*names: str) -> Fleet:
-    return replace(Fleet(), retired=dict.fromkeys(names, 1))
+def retired(*names: str, keep: int = 0) -> Fleet:
+    return replace(Fleet(), retired=dict.fromkeys(names, 1), jobs=JobRules(keep=keep))
 
 
 def left(directories: Directories) -> tuple[set[str], set[str]]:
@@ -41,12 +43,12 @@ def left(directories: Directories) -> tuple[set[str], set[str]]:
 async def test_of_thousands_of_removed_workers_the_newest_leave_something_and_results_stay(
     directories: Directories,
 ) -> None:
-    fleet = retired(*WORKERS, "shop-g2", "old")
-    await clear(directories, lambda: fleet, keep=3)
+    fleet = retired(*WORKERS, "shop-g2", "old", keep=3)
+    await clear(directories, lambda: fleet)
     stay = {"shop-t10", "shop-t11", "shop-t12", "shop", "shop-g2", "old", "x-t0a"}
     assert left(directories) == (stay, stay)
     assert directories.task("t1").is_dir()
-    await clear(directories, lambda: fleet, keep=3)
+    await clear(directories, lambda: fleet)
     assert left(directories) == (stay, stay)
 
 
@@ -57,7 +59,7 @@ async def test_a_worker_that_is_there_that_returns_or_that_nobody_removed_keeps_
     waiting = replace(retired(*WORKERS[:2], *WORKERS[3:]), tasks=Tasks(open=(Task("t1", "shop-t1", spec=None),)))
     held = os.open(directories.agent_runtime("shop-t2"), os.O_RDONLY)
     fcntl.flock(held, fcntl.LOCK_EX)
-    await clear(directories, lambda: waiting, keep=0)
+    await clear(directories, lambda: waiting)
     os.close(held)
     assert {name for name in left(directories)[0] if name in WORKERS} == {"shop-t1", "shop-t2", "shop-t3"}
 
@@ -71,9 +73,65 @@ async def test_no_link_of_a_worker_leads_to_what_is_not_its(directories: Directo
     (directories.agent_runtime("shop-t1") / "hooks" / "link").symlink_to(outside / "precious")
     directories.agent_state("shop-t2").rename(tmp_path / "aside")
     directories.agent_state("shop-t2").symlink_to(outside)
-    await clear(directories, lambda: retired("shop-t1", "shop-t2", "shop-t3"), keep=0)
+    await clear(directories, lambda: retired("shop-t1", "shop-t2", "shop-t3"))
     assert (outside / "precious").exists()
     assert left(directories)[0].isdisjoint({"shop-t1", "shop-t3"})
+
+
+async def test_of_the_ended_generations_of_each_seat_the_newest_leave_something(directories: Directories) -> None:
+    """The first one's directory is the seat's own; one that lives, or that nobody removed, is never old."""
+    ended = [f"shop-g{number}" for number in range(2, 13)] + ["bakery-g2", "bakery-g11", "bakery-g9"]
+    for name in (*ended, "shop-g13"):
+        directories.agent_state(name).mkdir(parents=True, exist_ok=True)
+    fleet = retired(*(one for one in ended if one != "shop-g3"), "shop", "bakery")
+    await clear(directories, lambda: fleet, generations_kept=2)
+    found = {name for name in left(directories)[0] if "-g" in name}
+    assert found == {"shop-g3", "shop-g11", "shop-g12", "shop-g13", "bakery-g9", "bakery-g11"}
+    assert "shop" in left(directories)[0]
+
+
+def tasks_left(directories: Directories) -> set[str]:
+    return set(os.listdir(directories.task("t1").parent))
+
+
+async def test_of_thousands_of_tasks_the_newest_keep_their_results(directories: Directories) -> None:
+    """jobs.keep says how many; an operator with large results lowers it."""
+    for number in range(1, 13):
+        (directories.task(f"t{number}") / "outputs").mkdir(parents=True, exist_ok=True)
+        (directories.task(f"t{number}") / "report.md").touch()
+    (directories.task("t1").parent / "notes").mkdir()
+    (directories.task("t1").parent / "t3.kept").mkdir()
+    fleet = replace(retired(keep=3), tasks=Tasks(next=13))
+    await clear(directories, lambda: fleet)
+    assert tasks_left(directories) == {"t10", "t11", "t12", "notes", "t3.kept"}
+    assert (directories.task("t10") / "report.md").exists()
+    await clear(directories, lambda: replace(fleet, jobs=JobRules(keep=1)))
+    assert tasks_left(directories) == {"t12", "notes", "t3.kept"}, "the newest tells a lost journal where to go on"
+
+
+async def test_a_task_that_is_open_remembered_or_of_no_journal_keeps_its_results(directories: Directories) -> None:
+    """t1 waits, `task status` shows t2, the plan is yet to be told of t3, the worker of t4 is there."""
+    for number in range(1, 10):
+        directories.task(f"t{number}").mkdir(parents=True, exist_ok=True)
+    worker = Story(spec("shop-t4", task="t4")).agent
+    waiting, shown, of_plan = (Task(f"t{n}", f"shop-t{n}", spec=None) for n in (1, 2, 3))
+    tasks = Tasks(next=7, open=(waiting,), ended=(shown,), untold=(of_plan,))
+    fleet = replace(retired(), tasks=tasks, agents={worker.name: worker})
+    await clear(directories, lambda: fleet)
+    assert tasks_left(directories) == {"t1", "t2", "t3", "t4", "t7", "t8", "t9"}
+
+
+async def test_what_cannot_be_cleared_is_told_and_keeps_nothing_else(directories: Directories, tmp_path: Path) -> None:
+    """A task's directory that is a link is somebody's, and is not followed."""
+    outside = tmp_path / "outside"
+    outside.mkdir()
+    directories.task("t2").symlink_to(outside)
+    directories.task("t3").mkdir()
+    with capture_logs() as told:
+        await clear(directories, lambda: replace(retired(), tasks=Tasks(next=4)))
+    assert tasks_left(directories) == {"t2"}
+    assert outside.is_dir()
+    assert [one["path"] for one in told if one["event"] == "past_not_cleared"] == [str(directories.task("t2"))]
 
 
 @pytest.mark.parametrize(

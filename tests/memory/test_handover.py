@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import os
+import shutil
 from dataclasses import dataclass, field, replace
 from functools import partial
 from hashlib import sha256
@@ -142,6 +143,20 @@ class Scene:
 @pytest.fixture
 def scene(room: Room) -> Scene:
     return Scene(room)
+
+
+async def test_f_ho_13_a_project_that_is_gone_fails_with_what_begins_it_anew(room: Room) -> None:
+    scene = Scene(room)
+    shutil.rmtree(room.work / ".claude/projects")
+    scene.changes = {"previous_session": "orchestrator-1"}
+
+    failed = await scene.handover.update(UpdatePapers("a", "h1"))
+
+    assert isinstance(failed, PapersFailed)
+    assert (failed.final, "is gone from" in failed.why) == (True, True)
+    assert failed.remedy == f"phoenixctl phase init --standard --project shop --workspace {room.work}"
+    scene.changes = {}
+    assert isinstance(await scene.handover.update(UpdatePapers("a", "h1")), PapersUpdated), "its first one begins it"
 
 
 @pytest.mark.parametrize("generation", [1, 2])

@@ -16,7 +16,7 @@ OF_HANDOFFS = (
                 "    if False:\n",
             ),
         ),
-        ("tests/core/test_handoff.py", "-k", "f_ho_10"),
+        ("tests/core/test_handoff_ack.py", "-k", "f_ho_10"),
     ),
     Plant(
         "fences the predecessor only when it is shut down",

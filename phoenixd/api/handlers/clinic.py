@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from functools import partial
+
 from phoenixd.api import cases
 from phoenixd.api.exchange import Ask, Reply
 from phoenixd.api.pages import clinic as pages
@@ -9,6 +12,7 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
 from phoenixd.core.inbox import inbox as all_items
 from phoenixd.core.question.call import PROPOSAL
+from phoenixd.core.seat.finding import known_as
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.examined import FailureRead
 from phoenixd.core.treatment.outcome import Figure
@@ -26,7 +30,7 @@ async def clinic_list(ask: Ask) -> Reply:
         "limits": [_figure(one) for one in shared],
         "cases": [_case(one) for one in found],
     }
-    return Reply(body, lambda here: pages.figures(own, shared, found, here))
+    return Reply(body, lambda here: pages.figures(own, shared, found, here, _called(ask)))
 
 
 async def clinic_show(ask: Ask) -> Reply:
@@ -46,7 +50,7 @@ async def clinic_show(ask: Ask) -> Reply:
         },
     }
     asked = [item for item in all_items(fleet) if item.kind == PROPOSAL and item.about[:1] == (kept.id,)]
-    return Reply(body, lambda here: pages.case(found, here, pages.in_force(reader, today), asked))
+    return Reply(body, lambda here: pages.case(found, here, pages.in_force(reader, today), asked, _called(ask)))
 
 
 async def clinic_replay(ask: Ask) -> Reply:
@@ -68,7 +72,11 @@ async def clinic_replay(ask: Ask) -> Reply:
             for one in found
         ],
     }
-    return Reply(body, lambda here: pages.replay(name, found, here))
+    return Reply(body, lambda here: pages.replay(name, found, here, _called(ask)))
+
+
+def _called(ask: Ask) -> Callable[[str], str]:
+    return partial(known_as, ask.service.fleet())
 
 
 async def _read(ask: Ask, kept: KeptCase) -> FailureRead | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import shlex
 from dataclasses import replace
+from functools import partial
 
 from phoenixd.api import exits, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
@@ -34,7 +35,7 @@ from phoenixd.core.opened import opening
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.render import title
 from phoenixd.core.resonance.due import PURPOSE
-from phoenixd.core.seat.finding import as_shown, asking, is_other, meant, shown, was_removed
+from phoenixd.core.seat.finding import as_shown, asking, is_other, known_as, meant, shown, was_removed
 from phoenixd.core.turns import is_judged
 from phoenixd.ports.journal import Entry, StoredEntry
 
@@ -157,7 +158,10 @@ async def list_events(ask: Ask) -> Reply:
     asked = _asked(ask, since=words if newest else None)
     left_out = text_events.LeftOut(asked, lines, is_older=newest) if is_cut else None
     gone = removal.sentence(ask, str(agent)) if agent is not None else None
-    return Reply(body, lambda here: text_events.events(rows, here, agent=agent, gone=gone, left_out=left_out))
+    called = partial(known_as, ask.service.fleet())
+    return Reply(
+        body, lambda here: text_events.events(rows, here, agent=agent, gone=gone, left_out=left_out, called=called)
+    )
 
 
 def _asked(ask: Ask, since: str | None) -> str:

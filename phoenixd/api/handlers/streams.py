@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
-from functools import reduce
+from functools import partial, reduce
 
 from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, here
@@ -18,7 +18,7 @@ from phoenixd.api.handlers import past, queries
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import meant_past, parse_past
-from phoenixd.core.seat.finding import meant, written_by
+from phoenixd.core.seat.finding import known_as, meant, written_by
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports.journal import StoredEntry
 
@@ -159,7 +159,8 @@ async def _newest(ask: Ask) -> int:
 
 def _told(ask: Ask, row: StoredEntry) -> str:
     if ask.arguments["form"] == "text":
-        return text_history.event(row, here(ask.arguments, ask.service.now()))
+        called = partial(known_as, ask.service.fleet())
+        return text_history.event(row, here(ask.arguments, ask.service.now()), called=called)
     return json.dumps(representation.event(row))
 
 

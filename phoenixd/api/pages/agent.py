@@ -138,13 +138,13 @@ def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
     changes, waiting = found.changes, f"{', '.join(found.after_restart)}: in force after a restart of the daemon,"
     real = [change for change in changes if change.action != "keep" or change.detail]
     waits = with_command(f"{waiting} the agents live on:", again, here) if found.after_restart else []
-    settings, end = wrap(_settings(found, done=done), here.width), here.reaching(_ending(found, done=done))
+    settings, end = wrap(_settings(found, done=done), here.width), here.ending(_ending(found, done=done))
     if not real and settings:
         return page([*settings, "", *waits, *([""] if waits else []), end])
     if not real and waits:
         return page(waits)
     if not real:
-        return page([here.reaching("The configuration and the fleet agree; nothing to do. See: phoenixctl status")])
+        return page([here.ending("The configuration and the fleet agree; nothing to do. See: phoenixctl status")])
     width = name_column([change.agent for change in real], here)
     lines: list[str] = []
     for change in real:
@@ -164,7 +164,7 @@ def plan(found: Planned, here: Page, *, done: bool, again: str) -> str:
     if waits:
         lines += ["", *waits]
     if not settings and all(change.action == "keep" for change in real):
-        return page(lines) if waits else page([*lines, "", here.reaching("nothing to do; see: phoenixctl status")])
+        return page(lines) if waits else page([*lines, "", here.ending("nothing to do; see: phoenixctl status")])
     return page([*lines, "", end])
 
 
@@ -193,7 +193,7 @@ def heartbeat(row: Row, file: Mapping[str, object] | None, here: Page) -> str:
         if value is None:
             continue
         lines += _labelled(str(key)[: LABEL_COLUMNS - 1], str(value), here)
-    return page([*lines, "", here.reaching(f"next: phoenixctl explain {row.name}")])
+    return page([*lines, "", here.ending(f"next: phoenixctl explain {row.name}")])
 
 
 def leftovers(found: Mapping[str, Leftovers], here: Page, *, dry_run: bool) -> str:
@@ -205,8 +205,8 @@ def leftovers(found: Mapping[str, Leftovers], here: Page, *, dry_run: bool) -> s
     if not lines:
         lines.append(f"nothing{f' of{whose}' if whose else ''} is left over")
     if dry_run and any(one.owned for one in found.values()):
-        return page([*lines, "", here.reaching(f"end them: phoenixctl cleanup{whose}")])
-    return page([*lines, "", here.reaching(f"why: phoenixctl explain{whose}")] if whose else lines)
+        return page([*lines, "", here.ending(f"end them: phoenixctl cleanup{whose}")])
+    return page([*lines, "", here.ending(f"why: phoenixctl explain{whose}")] if whose else lines)
 
 
 def _leftovers_of(name: str, found: Leftovers, *, dry_run: bool) -> Iterable[str]:
@@ -234,9 +234,9 @@ def breaker(told: Agent, here: Page) -> str:
     found, rules, name = told.breaker, told.spec.breaker, told.name
     if (without := no_breaker(told)) is not None:
         said, command = without
-        return page([f"{said}.", "", here.reaching(f"next: {command}")])
+        return page([f"{said}.", "", here.ending(f"next: {command}")])
     if not rules.enabled:
-        return page([f"The breaker of {name} is off.", "", here.reaching(f"next: phoenixctl status {name}")])
+        return page([f"The breaker of {name} is off.", "", here.ending(f"next: phoenixctl status {name}")])
     tally, unit = found.tally, "iteration" if is_loop(told) else "turn"
     facts = {
         "reason": reason_of(found),
@@ -259,16 +259,16 @@ def breaker(told: Agent, here: Page) -> str:
     for label, text in facts.items():
         lines += _labelled(label, text, here)
     if isinstance(found, Open):
-        next_line = here.reaching(f"why: phoenixctl explain {name}; again: phoenixctl start {name}")
+        next_line = here.ending(f"why: phoenixctl explain {name}; again: phoenixctl start {name}")
     else:
-        next_line = here.reaching(f"next: phoenixctl explain {name}")
+        next_line = here.ending(f"next: phoenixctl explain {name}")
     return page([*lines, "", next_line])
 
 
 def breakers(found: Sequence[Agent], here: Page) -> str:
     """The circuit breakers of several agents, a line each, those that are not closed first."""
     if not found:
-        return page([here.reaching("No loop is here, and no agent whose turns are judged. See: phoenixctl status")])
+        return page([here.ending("No loop is here, and no agent whose turns are judged. See: phoenixctl status")])
     width = name_column([one.name for one in found], here)
     order = {"OPEN": 0, "HALF_OPEN": 1, "CLOSED": 2}
     lines = []
@@ -277,19 +277,19 @@ def breakers(found: Sequence[Agent], here: Page) -> str:
         lead = f"{pad(one.name, width)} {one.breaker.name:<9} "
         said = ": ".join(filter(None, (f"{one.breaker.tally.no_progress} without progress", reason_of(one.breaker))))
         lines.append(f"{here.sign(sign)} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")
-    return page([*lines, "", here.reaching(f"one in full: phoenixctl breaker show {found[0].name}")])
+    return page([*lines, "", here.ending(f"one in full: phoenixctl breaker show {found[0].name}")])
 
 
 def rechecked(looked: Sequence[Rechecked], here: Page) -> str:
     """What a forced look found."""
     if not looked:
-        return page([here.reaching(f"No agents to look at. Try: phoenixctl add NAME -- {EXAMPLE}")])
+        return page([here.ending(f"No agents to look at. Try: phoenixctl add NAME -- {EXAMPLE}")])
     width = name_column([look.agent for look in looked], here)
     lines: list[str] = []
     for look in looked:
         said = f"{look.found} -> {look.done}" if look.done else look.found
         lines.append(f"{pad(look.agent, width)} {clip(said, here.width - width - 1)}")
-    return page([*lines, "", here.reaching("next: phoenixctl status")])
+    return page([*lines, "", here.ending("next: phoenixctl status")])
 
 
 def _labelled(label: str, text: str, here: Page) -> list[str]:

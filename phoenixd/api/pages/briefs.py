@@ -28,5 +28,5 @@ def verdict(name: str, faults: Sequence[Fault], age: float | None, here: Page, *
         told = wrap(fault.text, here.width - 2)
         lines += [f"{sign} {line}" if number == 0 else f"  {line}" for number, line in enumerate(told)]
     if sound:
-        return page([*lines, "", here.reaching(f"next: phoenixctl brief show {name}")])
-    return page([*lines, "", here.reaching(f"fix: phoenixctl brief generate {name}")])
+        return page([*lines, "", here.ending(f"next: phoenixctl brief show {name}")])
+    return page([*lines, "", here.ending(f"fix: phoenixctl brief generate {name}")])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from phoenixd.api.cases import Replayed
 from phoenixd.api.pages.facts import in_words
@@ -28,9 +28,15 @@ NEWEST = 5
 """Cases shown where none is open, and incidents shown of one Case."""
 
 
-def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Case], here: Page) -> str:
+def figures(
+    own: Sequence[Figure],
+    shared: Sequence[Figure],
+    cases: Sequence[Case],
+    here: Page,
+    called: Callable[[str], str] = lambda name: name,
+) -> str:
     """How often treatments healed, as `since` counts it, and held; limits and outages stand by themselves, for nothing
-    but time ends them."""
+    but time ends them. called: as what people know an agent by the name that a Case has."""
     if not own and not shared and not cases:
         return page(["Nothing has failed so far."])
     lines: list[str] = []
@@ -39,25 +45,32 @@ def figures(own: Sequence[Figure], shared: Sequence[Figure], cases: Sequence[Cas
             lines += [*_table(title, found, here), ""]
     recent = [one for one in cases if one.closed is None] or list(cases)[:NEWEST]
     for group in alike(recent, lambda one: (one.detail, one.incidents, one.treatments, one.outcome)):
-        lines += wrap(f"{SIGNS[group[0].outcome]} {_listed(group, here)}", here.width, SET_IN)
+        lines += wrap(f"{SIGNS[group[0].outcome]} {_listed(group, here, called)}", here.width, SET_IN)
     shown = recent[0].id if recent else "ID"
-    return page([*lines, *([""] if recent else []), here.reaching(f"one of them: phoenixctl clinic show {shown}")])
+    return page([*lines, *([""] if recent else []), here.ending(f"one of them: phoenixctl clinic show {shown}")])
 
 
-def _listed(group: Sequence[Case], here: Page) -> str:
+def _listed(group: Sequence[Case], here: Page, called: Callable[[str], str]) -> str:
     """One Case, or several of which the same is to be told: then what differs stands behind each of them."""
     one = group[0]
     detail = _words(one.detail)
     often = f"{counted(one.incidents, 'time')}, {counted(one.treatments, 'treatment')}"
     if len(group) == 1:
-        return f"{one.id} {detail}: {one.scope}, {often}, {one.outcome}, {here.minute(one.newest)}"
-    each = ", ".join(f"{case.id} {case.scope} {here.clock(case.newest)}" for case in group)
+        return f"{one.id} {detail}: {called(one.scope)}, {often}, {one.outcome}, {here.minute(one.newest)}"
+    each = ", ".join(f"{case.id} {called(case.scope)} {here.clock(case.newest)}" for case in group)
     return f"{len(group)} Cases of {detail}, each {often}, {one.outcome}: {each}"
 
 
-def case(found: clinic.Case, here: Page, reader: str = "", proposed: Sequence[InboxItem] = ()) -> str:
+def case(
+    found: clinic.Case,
+    here: Page,
+    reader: str = "",
+    proposed: Sequence[InboxItem] = (),
+    called: Callable[[str], str] = lambda name: name,
+) -> str:
     """The four steps and the outcome. reader: who reads what no rule knows; proposed: what a person may allow."""
-    lines = wrap(f"Case {found.id} is {found.outcome}: {', '.join(found.agents[:5])}", here.width, SET_IN)
+    agents = ", ".join(dict.fromkeys(map(called, found.agents[:5])))
+    lines = wrap(f"Case {found.id} is {found.outcome}: {agents}", here.width, SET_IN)
     lines += ["", "triage"]
     if older := len(found.triage[:-NEWEST]):
         see = here.reaching(f"phoenixctl clinic show {found.id} --json")
@@ -67,7 +80,8 @@ def case(found: clinic.Case, here: Page, reader: str = "", proposed: Sequence[In
     for seen in found.triage[-NEWEST:]:
         known = in_words({name: value for name, value in seen.evidence.items() if name not in NOT_LISTED})
         occasion = _words(seen.occasion)
-        lines += _below(f"{_when(seen.at, here)} {seen.agent} run {seen.incarnation}, {occasion}: {known}", here)
+        whose = f"{called(seen.agent)} run {seen.incarnation}"
+        lines += _below(f"{_when(seen.at, here)} {whose}, {occasion}: {known}", here)
     lines += _said(found, here)
     pane = _pane(found)
     if pane and found.diagnosis is not None:
@@ -93,7 +107,7 @@ def case(found: clinic.Case, here: Page, reader: str = "", proposed: Sequence[In
         lines += _below(f"{what}; {back}, {counted(one.turns, 'turn')} since{_because(one.why)}", here)
     if not found.rehabilitation:
         lines.append("  nothing was done so far")
-    return page([*lines, "", here.reaching(f"what today's rules say of it: phoenixctl clinic replay {found.id}")])
+    return page([*lines, "", here.ending(f"what today's rules say of it: phoenixctl clinic replay {found.id}")])
 
 
 def in_force(reader: ReaderRules, today: Examinations) -> str:
@@ -136,7 +150,7 @@ def _cited(words: Sequence[str], here: Page) -> list[str]:
     return [clip(f"    | {line}", here.width) for line in words]
 
 
-def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
+def replay(name: str, found: Sequence[Replayed], here: Page, called: Callable[[str], str] = lambda name: name) -> str:
     """What differs between the diagnoses of then and those of today; what was done is no part of it."""
     changed = sum(one.differs for one in found)
     told = f"of {changed} of {counted(len(found), 'incident')} another" if changed else "the same"
@@ -144,9 +158,8 @@ def replay(name: str, found: Sequence[Replayed], here: Page) -> str:
     said = f"Case {name}: today's rules make {told} diagnosis{whole}; treatments that were tried are not compared"
     lines = wrap(said, here.width, SET_IN)
     for one in found:
-        lead = (
-            f"{'!' if one.differs or one.problem else '.'} {one.agent} run {one.incarnation}, {_words(one.occasion)}: "
-        )
+        sign, whose = "!" if one.differs or one.problem else ".", f"{called(one.agent)} run {one.incarnation}"
+        lead = f"{sign} {whose}, {_words(one.occasion)}: "
         then = f"{_words(one.then_cause or 'unknown')} ({one.then_rule})"
         now = f"; now {_words(one.now_cause or 'unknown')} ({one.now_rule})" if one.differs else ""
         told = one.problem or f"{then}{now}; untried, it begins with {one.treatment}"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from phoenixd.api.pages.history import FLEET, event
@@ -39,22 +39,24 @@ def events(
     agent: str | None = None,
     gone: tuple[str, str] | None = None,
     left_out: LeftOut | None = None,
+    called: Callable[[str], str] = lambda name: name,
 ) -> str:
     """One line for each event; says its period, why it is empty, and how those that are left out are seen.
 
     gone: of an agent that is gone, and so has no explanation, a sentence about that and a command; empty for none.
+    called: as what people know an agent by the name that the journal has.
     """
     if not rows:
         about = f" about {agent}" if agent else ""
-        further = here.reaching("further back: phoenixctl events --since yesterday")
-        return page([f"Nothing{about} stands in the journal for that time; {further}"])
+        further = "further back: phoenixctl events --since yesterday"
+        return page([here.ending(f"Nothing{about} stands in the journal for that time; {further}")])
     first, last = rows[0].entry.wall, rows[-1].entry.wall
-    width = name_column([stored.entry.agent or FLEET for stored in rows], here)
-    lines = [event(stored, here, width) for stored in rows]
+    width = name_column([called(stored.entry.agent) if stored.entry.agent else FLEET for stored in rows], here)
+    lines = [event(stored, here, width, called) for stored in rows]
     counted = "1 event" if len(rows) == 1 else f"{len(rows)} events"
-    why = here.reaching(f"why: phoenixctl explain {agent}") if agent else here.reaching("why: phoenixctl explain NAME")
+    why = f"why: phoenixctl explain {agent or 'NAME'}"
     period = f"{counted}, {here.minute(first)} to {here.minute(last)}."
-    told = [*lines, "", f"{period}     {why}" if gone is None else period]
+    told = [*lines, "", here.ending(f"{period}     {why}") if gone is None else period]
     if gone is not None and gone[0]:
         told += with_command(*gone, here) if gone[1] else wrap(gone[0], here.width, SET_IN)
     if left_out is not None:

@@ -37,7 +37,7 @@ def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False)
         bad = sum(group[0].level != "ok" for group in groups)
         lines += ["", f"{counts(count['problem'], 'problem', count['warning'])}{told_in(wrong, bad)}; {well}{see}"]
     elif not everything:
-        lines.append(here.reaching("see each: phoenixctl doctor --all"))
+        lines.append(here.ending("see each: phoenixctl doctor --all"))
     return page(lines)
 
 

@@ -23,7 +23,7 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
     handoff = seat.handoff
     head = f"{seat.name}: generation {seat.generation} leads project {seat.project}"
     if handoff is None:
-        return page([head, "no handoff so far", "", here.reaching(f"Begin one: phoenixctl handoff start {seat.name}")])
+        return page([head, "no handoff so far", "", here.ending(f"Begin one: phoenixctl handoff start {seat.name}")])
     lines = [head]
     since = ago(max(0.0, now.wall - handoff.since_wall))
     what = f"handoff {handoff.id} ({handoff.trigger}) is at {handoff.step.value}, since {since}"
@@ -45,8 +45,10 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
         lines += ["", "Before it:"]
     for before in earlier:
         lines += wrap(clean(_line(before, here)), here.width, SET_IN)
+    if handoff.remedy and handoff.step is Step.ROLLED_BACK:
+        lines += ["", here.ending(f"Bring that back, or begin it anew: {handoff.remedy}")]
     if not handoff.is_over and handoff.is_before_fence:
-        lines += ["", here.reaching(f"Call it off: phoenixctl handoff rollback {seat.name}")]
+        lines += ["", here.ending(f"Call it off: phoenixctl handoff rollback {seat.name}")]
     return page(lines)
 
 

@@ -137,4 +137,4 @@ def _daemon(facts: Facts, here: Page) -> list[str]:
         lines += wrap(here.reaching(f"{one.kind}: {one.text}"), here.width, SET_IN)
     if facts.tmux is None:
         lines += wrap("The terminal server does not answer.", here.width)
-    return [*lines, here.reaching("See: phoenixctl doctor")] if lines else []
+    return [*lines, here.ending("See: phoenixctl doctor")] if lines else []

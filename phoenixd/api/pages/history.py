@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import groupby
 
 from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
@@ -100,7 +100,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += _line("orders", "", ", ".join(asked), here)
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    return page([*lines, "", here.reaching(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
+    return page([*lines, "", here.ending(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
 
 
 def explain(
@@ -161,15 +161,21 @@ def explain(
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":
         return page([*lines, "", side_by_side(f"answer: {answer_choice(row)}", each, here)])
-    return page([*lines, "", here.reaching(each)])
+    return page([*lines, "", here.ending(each)])
 
 
-def event(stored: StoredEntry, here: Page, width: int | None = None) -> str:
-    """One event on one line. width: of the column of names; None where what else comes is not known."""
+def event(
+    stored: StoredEntry, here: Page, width: int | None = None, called: Callable[[str], str] = lambda name: name
+) -> str:
+    """One event on one line. width: of the column of names; None where what else comes is not known.
+
+    called: as what people know an agent by the name that the journal has.
+    """
     entry = stored.entry
-    width = name_column([entry.agent or FLEET], here) if width is None else width
+    name = called(entry.agent) if entry.agent else FLEET
+    width = name_column([name], here) if width is None else width
     said = f"{event_words(entry)} -> {entry.reason}" if entry.reason else event_words(entry)
-    return clip(f"{here.clock(entry.wall)}  {pad(entry.agent or FLEET, width)} {said}", here.width)
+    return clip(f"{here.clock(entry.wall)}  {pad(name, width)} {said}", here.width)
 
 
 def _decision(stored: StoredEntry, here: Page) -> Iterator[str]:

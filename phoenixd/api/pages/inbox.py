@@ -26,7 +26,7 @@ GOES_ON = "  > "
 def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert] = (), needed: str = "") -> str:
     """What waits for a person, oldest first. alerts: those of no agent; needed: how many need one, as `status` says."""
     if not items and not alerts:
-        return page([here.reaching("Nothing waits for you. What happened: phoenixctl since last")])
+        return page([here.ending("Nothing waits for you. What happened: phoenixctl since last")])
     there = [_Waiting.of(item, here) for item in items] + [_Waiting.of_nobody(one, here) for one in alerts]
     there.sort(key=lambda one: (one.opened, one.id))
     new, seen = [one for one in there if one.ack is None], [one for one in there if one.ack is not None]
@@ -36,12 +36,12 @@ def inbox(items: Sequence[InboxItem], here: Page, alerts: Sequence[StandingAlert
     if seen:
         lines += ["", f"{len(seen)} acknowledged, and not over:", *_listed(seen, there, here)]
     if alerts:
-        lines += ["", here.reaching(f"what is of {NOBODY} alone: {next_command(alerts[-1].kind, None)}")]
+        lines += ["", here.ending(f"what is of {NOBODY} alone: {next_command(alerts[-1].kind, None)}")]
     answerable = [item for item in items if item.answer_by == "answer"]
     if answerable:
         return page([*lines, *(line for item in answerable for line in ["", *_asked(item, here)])])
     first = next((item for item in items if item.ack is None), items[0] if items else None)
-    return page([*lines, *(["", here.reaching("; ".join(_instead(first)))] if first is not None else [])])
+    return page([*lines, *(["", here.ending("; ".join(_instead(first)))] if first is not None else [])])
 
 
 @dataclass(frozen=True, slots=True)

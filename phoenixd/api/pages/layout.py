@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime, tzinfo
 from shlex import quote
@@ -16,6 +16,8 @@ MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", 
 KEPT_MARKS = 2
 """Combining marks kept after one character; more of them only smear over the neighbouring lines."""
 COMMAND = "phoenixctl "
+_BEGINS = re.compile(r"(?<!&& )(?=phoenixctl )")
+_ENDS = re.compile(r"(; |, )")
 ITS_OWN = frozenset({"up", "demo", "install-service", "hooks", "help"})
 """Verbs that ask no daemon, or name its directories."""
 ELLIPSIS = "..."
@@ -79,6 +81,11 @@ class Page:
         """Words of ours whose commands reach the daemon that was asked, and no other."""
         return reaching(words, self.socket)
 
+    def ending(self, words: str) -> str:
+        """Such words as a line of their own; where they are too wide for it, each command has one, and stays whole."""
+        told = self.reaching(words)
+        return told if columns(told) <= self.width else "\n".join(_with_own_lines(told, self.width))
+
     @property
     def name_columns(self) -> int:
         """The most columns of a name: a third of the line, so that the rest has room."""
@@ -98,6 +105,18 @@ def reaching(words: str, socket: str) -> str:
     first, *commands = words.split(COMMAND) if socket else (words,)
     named = f"{COMMAND}--socket {quote(clean(socket))} "
     return first + "".join((COMMAND if _is_its_own(one) else named) + one for one in commands)
+
+
+def _with_own_lines(words: str, width: int) -> Iterator[str]:
+    label, *commands = _BEGINS.split(words)
+    for behind in commands:
+        command, _, rest = _ENDS.split(behind, maxsplit=1) if _ENDS.search(behind) else (behind, "", "")
+        if label.strip():
+            yield from wrap(label, width, SET_IN)
+        yield f"{SET_IN}{command.strip()}"
+        label = rest
+    if label.strip():
+        yield from wrap(label, width, SET_IN)
 
 
 def _is_its_own(words: str) -> bool:
@@ -241,8 +260,8 @@ def with_command(words: str, command: str, here: Page) -> list[str]:
 
 def side_by_side(first: str, second: str, here: Page) -> str:
     """Two hints on one line, or only the first: a command that is cut is none."""
-    first, second = here.reaching(first), here.reaching(second)
-    return f"{first}     {second}" if columns(first) + columns(second) + 5 <= here.width else first
+    both = f"{here.reaching(first)}     {here.reaching(second)}"
+    return both if columns(both) <= here.width else here.ending(first)
 
 
 def page(lines: Iterable[str]) -> str:

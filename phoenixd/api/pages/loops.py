@@ -31,9 +31,9 @@ def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | No
     """All of them, in the order given; the next command closes the first one. waiting: loops that `inbox` lists."""
     whose = f" of {agent}" if agent else ""
     if not found and waiting:
-        return page([here.reaching(f"No open loops{whose} but what waits for a person. See: phoenixctl inbox")])
+        return page([here.ending(f"No open loops{whose} but what waits for a person. See: phoenixctl inbox")])
     if not found:
-        return page([here.reaching(f"No open loops{whose}. See: phoenixctl status{f' {agent}' if agent else ''}")])
+        return page([here.ending(f"No open loops{whose}. See: phoenixctl status{f' {agent}' if agent else ''}")])
     stale = sum(loop.stale for loop in found)
     counted = "1 open loop" if len(found) == 1 else f"{len(found)} open loops"
     flagged = f"{stale} stale (open for more than {stale_days} days)" if stale else "none stale"
@@ -50,9 +50,9 @@ def loops(found: Sequence[Loop], stale_days: int, here: Page, *, agent: str | No
     for loop in found:
         lines += _loop(loop, widths, here)
     first = found[0]
-    asked = [here.reaching("what waits for a person: phoenixctl inbox")] if waiting else []
+    asked = [here.ending("what waits for a person: phoenixctl inbox")] if waiting else []
     return page(
-        [*lines, "", here.reaching(f'close one: phoenixctl resolve {first.id} "WHY" --agent {first.agent}'), *asked]
+        [*lines, "", here.ending(f'close one: phoenixctl resolve {first.id} "WHY" --agent {first.agent}'), *asked]
     )
 
 

@@ -25,4 +25,4 @@ def listed(body: dict[str, Any], here: Page) -> str:
     for one in body["shared"]:
         words = f"{one['name']}: of {one['project']}, {one['at']}, {one['session_id']}"
         lines += wrap(clean(words), here.width, SET_IN)
-    return page([*lines, "", here.reaching("share one: phoenixctl memory share PATH")])
+    return page([*lines, "", here.ending("share one: phoenixctl memory share PATH")])

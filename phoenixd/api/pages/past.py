@@ -18,7 +18,7 @@ def closed(items: Sequence[ClosedItem], here: Page) -> str:
     """What waited within 7 days, the newest end first: when, whose, what, by whom and how it ended."""
     if not items:
         return page(
-            [here.reaching("Nothing that waited for you has ended within 7 days. What waits now: phoenixctl inbox")]
+            [here.ending("Nothing that waited for you has ended within 7 days. What waits now: phoenixctl inbox")]
         )
     width = name_column([one.agent or NOBODYS for one in items], here)
     lines = []
@@ -27,7 +27,7 @@ def closed(items: Sequence[ClosedItem], here: Page) -> str:
         what = f"{one.kind}: {one.text}" if one.text else one.kind
         lines.append(lead + clip(what, max(10, here.width - columns(lead))))
         lines.append(f"    {clip(_how(one), max(10, here.width - 4))}")
-    return page([*lines, "", here.reaching("what waits now: phoenixctl inbox")])
+    return page([*lines, "", here.ending("what waits now: phoenixctl inbox")])
 
 
 def closed_one(item: ClosedItem, here: Page) -> str:
@@ -35,7 +35,7 @@ def closed_one(item: ClosedItem, here: Page) -> str:
     head = f"#{item.id} {item.kind} of {item.agent or NOBODYS}, ended {here.clock(item.closed)} {_how(item)}"
     asked = [line for part in item.text.splitlines() for line in wrap(part, here.width - 4)]
     lines = [*wrap(head, here.width), *([""] if asked else []), *(f"    {line}" for line in asked)]
-    return page([*lines, "", here.reaching("what else ended: phoenixctl inbox --closed")])
+    return page([*lines, "", here.ending("what else ended: phoenixctl inbox --closed")])
 
 
 def _how(item: ClosedItem) -> str:
@@ -48,7 +48,7 @@ def turns(name: str, found: Sequence[TurnRow], here: Page) -> str:
     """A turn on two lines: when, how long, how it ended; what it was told, what it called, what it took."""
     if not found:
         return page(
-            [here.reaching(f"Nothing is known of a turn of {name}. What its terminal shows: phoenixctl screen {name}")]
+            [here.ending(f"Nothing is known of a turn of {name}. What its terminal shows: phoenixctl screen {name}")]
         )
     lines = []
     for one in found:
@@ -63,4 +63,4 @@ def turns(name: str, found: Sequence[TurnRow], here: Page) -> str:
         brought = f"{one.output} written" if one.output else ""
         told = "; ".join(filter(None, (calls or "no tools", failed, took_tokens, brought)))
         lines.append(clip(f"    {told}", here.width))
-    return page([*lines, "", here.reaching(f"what was said: phoenixctl log {name}")])
+    return page([*lines, "", here.ending(f"what was said: phoenixctl log {name}")])

@@ -22,7 +22,7 @@ def listed(body: dict[str, Any], here: Page) -> str:
         told = one["problem"] or f"{counted or 'no task'}; {one['lines']} lines"
         lead = f"{here.sign(SIGNS[one['status']]) if one['status'] != 'not_started' else ' '} "
         lines.append(f"{lead}{pad(one['phase'], columns)} {clip(told, max(20, here.width - columns - 3))}")
-    return page([*lines, "", here.reaching("what is wrong with it: phoenixctl phase check")])
+    return page([*lines, "", here.ending("what is wrong with it: phoenixctl phase check")])
 
 
 def checked(body: dict[str, Any], here: Page) -> str:

@@ -112,7 +112,7 @@ def every(found: Sequence[Marked], here: Page) -> str:
         told = f"{one.verified(here.now)}; {due}" if due else one.verified(here.now)
         lines.append(f"{sign} {lead}{clip(clean(told), here.width - columns(lead) - 2)}")
     first = next((one for one in found if STATES.get(one.state, "!") == "!"), found[0])
-    return page([*lines, "", here.reaching(f"one of them: phoenixctl resonance status {first.name}")])
+    return page([*lines, "", here.ending(f"one of them: phoenixctl resonance status {first.name}")])
 
 
 def one(marked: Marked, here: Page) -> str:

@@ -41,7 +41,7 @@ def status(
     """
     head = headline(rows, facts, digest, here, stale or {}, running_again)
     if not rows:
-        return page([*head, here.reaching(f"Try: phoenixctl demo, or phoenixctl run NAME -- {EXAMPLE}")])
+        return page([*head, here.ending(f"Try: phoenixctl demo, or phoenixctl run NAME -- {EXAMPLE}")])
     head.append("")
     next_line = next_commands(rows, here, whole, everyone=everyone)
     if everyone:

@@ -16,7 +16,7 @@ ID_COLUMNS, STATE_COLUMNS = 5, 10
 def tasks(found: Sequence[Task], at_once: int, here: Page) -> str:
     """All of them, what is open first; the next command shows the one that needs a look."""
     if not found:
-        return page([here.reaching("No tasks. Hand one to a worker: phoenixctl task run PROMPT")])
+        return page([here.ending("No tasks. Hand one to a worker: phoenixctl task run PROMPT")])
     running = sum(one.state in BUSY for one in found)
     waiting = sum(one.state == "waiting" for one in found)
     lines = [f"{running} of {at_once} workers run, {_count(waiting, 'task')} wait{'s' if waiting == 1 else ''}.", ""]
@@ -26,7 +26,7 @@ def tasks(found: Sequence[Task], at_once: int, here: Page) -> str:
         room = here.width - columns(f"* {pad(one.id, ID_COLUMNS)} {pad(one.state, STATE_COLUMNS)} {age}")
         lines.append(f"{lead}{age}{clip(what(one), room)}")
     first = next((one for one in found if one.state == "failed"), found[0])
-    return page([*lines, "", here.reaching(f"one of them: phoenixctl task status {first.id}")])
+    return page([*lines, "", here.ending(f"one of them: phoenixctl task status {first.id}")])
 
 
 def task(one: Task, here: Page) -> str:
@@ -46,7 +46,7 @@ def task(one: Task, here: Page) -> str:
         for claim in outcome.judged.claims:
             lines += wrap(f"{claim.verdict}: {claim.said} ({claim.why})", here.width, SET_IN)
     if not one.has_ended:
-        lines.append(here.reaching(f"end it: phoenixctl task cancel {one.id}"))
+        lines.append(here.ending(f"end it: phoenixctl task cancel {one.id}"))
     return page(lines)
 
 

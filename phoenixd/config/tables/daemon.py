@@ -74,3 +74,4 @@ class JournalTable(Table):
 class JobsTable(Table):
     at_once: Annotated[int, Field(ge=1, le=64)] = _JOBS.at_once
     timeout: Annotated[Duration, Field(ge=1, le=7 * 86400)] = _JOBS.timeout
+    keep: Annotated[int, Field(ge=1, le=1_000_000)] = _JOBS.keep

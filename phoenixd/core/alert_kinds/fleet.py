@@ -69,6 +69,16 @@ KINDS: tuple[AlertKind, ...] = (
         is_ours=True,
     ),
     AlertKind(
+        "log",
+        (
+            "`phoenixd.log` is full or was taken away, and cannot be begun anew: its lines go on to where they went, "
+            "and that file grows; the alert says what is in the way"
+        ),
+        "it can be begun anew, which is tried every 5 seconds",
+        None,
+        about="fleet",
+    ),
+    AlertKind(
         "terminal",
         "most of the fleet fell at once",
         "the terminal server answers",

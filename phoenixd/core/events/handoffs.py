@@ -35,13 +35,17 @@ class PapersUpdated:
 
 @dataclass(frozen=True, slots=True)
 class PapersFailed:
-    """They could not be brought up to date. final: to try again would fail alike. tokens: as PapersUpdated has them."""
+    """They could not be brought up to date. final: to try again would fail alike. tokens: as PapersUpdated has them.
+
+    remedy: the command without which the next handoff would fail alike.
+    """
 
     agent: str
     handoff: str
     why: str
     final: bool = False
     tokens: int = 0
+    remedy: str = ""
 
 
 @dataclass(frozen=True, slots=True)

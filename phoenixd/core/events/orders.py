@@ -20,6 +20,8 @@ class AgentDeclared:
     """What was seen of one whose run lives although nobody declared it so far."""
     is_undo: bool = False
     """Whether a removal is being taken back, which is an order of its own."""
+    fills_env: bool = False
+    """The environment is the one with which its run began; the journal has none, and it was read nowhere until now."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -158,8 +158,8 @@ def hear_work(
     match event:
         case PapersUpdated(note=note) if handoff.step is states.Step.UPDATE:
             return taken(found, work.updated(handoff, now, note), now)
-        case PapersFailed(why=why, final=final) if handoff.step is states.Step.UPDATE:
-            return taken(found, work.work_failed(handoff, why, old, now, final=final), now)
+        case PapersFailed(why=why, final=final, remedy=remedy) if handoff.step is states.Step.UPDATE:
+            return taken(found, work.work_failed(replace(handoff, remedy=remedy), why, old, now, final=final), now)
         case PackageWritten() if handoff.step in (states.Step.SNAPSHOT, states.Step.AWAIT_ACK):
             return taken(found, work.written(handoff, event, now), now)
         case PackageFailed(why=why, final=final) if handoff.step is states.Step.SNAPSHOT:

@@ -217,7 +217,7 @@ def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
         last = f"; after {most} in a row phoenixd begins none by itself" if handoff.rollbacks >= most else ""
         text = (
             f"{handoff.id} was rolled back: {handoff.why_back}{last}. "
-            f"Look: phoenixctl handoff status {handoff.seat}; again: phoenixctl handoff start {handoff.seat}"
+            f"Look: phoenixctl handoff status {handoff.seat}; {_again(handoff)}"
         )
         return (Alert(agent.name, ALERT, text),)
     if handoff.step is states.Step.ROLLBACK and handoff.lingers:
@@ -242,6 +242,11 @@ def _alerts(agent: Agent | None, handoff: Handoff) -> tuple[Alert, ...]:
         )
         return (Alert(agent.name, ALERT, text),)
     return ()
+
+
+def _again(handoff: Handoff) -> str:
+    anew = f"phoenixctl handoff start {handoff.seat}"
+    return f"bring that back, or begin it anew: {handoff.remedy} && {anew}" if handoff.remedy else f"again: {anew}"
 
 
 def _teller(found: Step, handoff: Handoff) -> Agent | None:

@@ -240,7 +240,7 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
         anew = entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
             reminded=False, escaped=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
-            late=(), later=0, stale="",
+            remedy="", late=(), later=0, stale="",
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     over = handoff if handoff.is_back_by_order else replace(handoff, rollbacks=handoff.rollbacks + 1)

@@ -95,7 +95,8 @@ class Handoff:
     incarnation that its name had before. attempt: how often the present file work was ordered. degraded: what of it
     went otherwise than planned, as the package says. alone: the predecessor is down and stays so. said: whether it was
     told to finish. stays: an operator stopped the seat, so a rollback starts nothing. recalled: somebody ordered
-    the rollback. again: once rolled back, it begins anew; rounds: for which time. why_back: why it is rolled back.
+    the rollback. again: once rolled back, it begins anew; rounds: for which time. why_back: why it is rolled back;
+    remedy: the command without which the next one would be, too.
     called_off: the word to go on was told to the predecessor, or waits for it. lingers: the generation that is to go
     cannot be ended. escaped: Escape was pressed on the predecessor's turn. stale: why the project's files are not up to
     date in the package. package: the hash of the package on disk. word: the one-time word in it. facts: what else an
@@ -138,6 +139,7 @@ class Handoff:
     again: bool = False
     rounds: int = 1
     why_back: str = ""
+    remedy: str = ""
     called_off: bool = False
     lingers: bool = False
     escaped: bool = False

@@ -185,6 +185,15 @@ def shown(fleet: Fleet, agent: Agent) -> str:
     return state.shown(fleet.seats, agent.spec)
 
 
+def known_as(fleet: Fleet, name: str) -> str:
+    """The name under which people know an agent of which the journal tells, whether or not it is still there."""
+    seat_name, generation = names.read(name) or (name, 1)
+    seat = fleet.seats.get(seat_name)
+    if seat is None:
+        return name
+    return seat_name if generation == seat.generation else f"{seat_name}-g{generation}"
+
+
 def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
     """Under which names the journal has what is told of a name: of a seat all generations, the newest MOST_NAMES.
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 from phoenixd.core.refusal import Refusal
 
@@ -34,6 +35,17 @@ def seat_name(name: str) -> str:
 def is_reserved(name: str) -> bool:
     """Whether no agent may be declared by this name: it is kept for the generation of an orchestrator."""
     return RESERVED.fullmatch(name) is not None
+
+
+def beyond(names: Iterable[str], keep: int) -> list[str]:
+    """Those generations that are not the newest so many of their seats, the oldest first. The first bears no number."""
+    found = sorted(found for name in names if is_reserved(name) and (found := read(name)) is not None)
+    of_seats: dict[str, list[int]] = {}
+    for seat, number in found:
+        of_seats.setdefault(seat, []).append(number)
+    return [
+        f"{seat}-g{number}" for seat, numbers in of_seats.items() for number in numbers[: max(0, len(numbers) - keep)]
+    ]
 
 
 def is_too_long(name: str) -> bool:

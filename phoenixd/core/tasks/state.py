@@ -33,10 +33,14 @@ WHY_LIMIT = 300
 
 @dataclass(frozen=True, slots=True)
 class JobRules:
-    """`[jobs]`. at_once: workers of the whole fleet. timeout: seconds that one run of a task may take."""
+    """`[jobs]`. at_once: workers of the whole fleet. timeout: seconds that one run of a task may take.
+
+    keep: so many tasks, the newest, keep their results and what their workers left.
+    """
 
     at_once: int = 2
     timeout: float = 45 * MINUTE
+    keep: int = 1000
 
 
 @dataclass(frozen=True, slots=True)

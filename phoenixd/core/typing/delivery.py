@@ -190,8 +190,9 @@ class Delivery:
     input line. has_hooks: hooks of this run have come. too_late: when it is too late to begin; None: never.
     began, deadline: when it began, and when there is a verdict whatever was seen. left: what of ours may stand in the
     input line. pasted_wall: when it was pasted (wall); None before. asked: a hook told of a dialog. told: a hook told
-    of the prompt before Enter was pressed. touched: a person has pressed keys since the paste. looks: how many there
-    were. is_orphan: an earlier daemon began it. order: what the runtime is about to do.
+    of the prompt before Enter was pressed. other: a hook told of another prompt since Enter was pressed. touched: a
+    person has pressed keys since the paste. looks: how many there were. is_orphan: an earlier daemon began it. order:
+    what the runtime is about to do.
     """
 
     text: str = field(repr=False)
@@ -206,10 +207,16 @@ class Delivery:
     pasted_wall: float | None = None
     asked: bool = False
     told: bool = False
+    other: bool = False
     touched: bool = False
     looks: int = 0
     is_orphan: bool = False
     order: Order = BEGIN
+
+    @property
+    def is_renamed(self) -> bool:
+        """Whether its program took a prompt that nobody else can have typed: it names this one in words of its own."""
+        return self.other and not self.touched
 
     @property
     def enters(self) -> int:

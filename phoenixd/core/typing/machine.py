@@ -104,11 +104,19 @@ def _hear_hook(delivery: Delivery, hook: Told) -> Outcome:
     if isinstance(delivery.step, Orphaned):
         return orphans.hear_hook(delivery, delivery.step, hook)
     if delivery.pasted_wall is None or hook.sha256 not in (None, digest(delivery.text)):
-        return Outcome(delivery, delivery.order, "the prompt of somebody else")
+        return _hear_other(delivery)
     if isinstance(delivery.step, Pasting | Appearing) or (isinstance(delivery.step, Unseen) and not delivery.enters):
         # A hook of an earlier text with the same words may be late: alone it is no proof before Enter was pressed.
         return Outcome(replace(delivery, told=True), delivery.order, "a hook names the text before Enter was pressed")
     return delivered(delivery, TAKEN)
+
+
+def _hear_other(delivery: Delivery) -> Outcome:
+    """A prompt of somebody else; after Enter it may be this one, by the name that its program gives it."""
+    if not delivery.enters:
+        return Outcome(delivery, delivery.order, "the prompt of somebody else")
+    order = replace(delivery.order, unread=True) if isinstance(delivery.order, Look) else delivery.order
+    return Outcome(replace(delivery, other=True, order=order), order, "a hook names another prompt")
 
 
 def _hear_paste(delivery: Delivery, seen: Pasted, now: Moment) -> Outcome:

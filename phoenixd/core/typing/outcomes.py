@@ -20,6 +20,7 @@ SETTLES = 0.5
 
 QUEUED = "queued: the agent reads it at its next step"
 TAKEN = "the agent took the prompt"
+OTHER_NAME = "its program took it, and its hook tells of another prompt"
 ENDED = "its run ended with it"
 RUN_OVER = "the run that it was meant for is over"
 

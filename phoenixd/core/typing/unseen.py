@@ -11,6 +11,7 @@ from phoenixd.core.typing.orders import Look, PressEnter
 from phoenixd.core.typing.outcomes import (
     ENDED,
     LOOK_INTERVAL,
+    OTHER_NAME,
     RUN_OVER,
     TAKEN,
     Outcome,
@@ -38,7 +39,9 @@ def hear_unseen(delivery: Delivery, step: Unseen, sight: Sight, now: Moment) -> 
         if against is not None:
             return not_delivered(delivery, against)
         return go_on(delivery, replace(step, presses=1), PressEnter(), "nobody is in the way, as far as can be seen")
-    return _hear_hooks(delivery, step, sight, now) if delivery.has_hooks else _hear_reading(delivery, step, sight, now)
+    return (
+        _hear_hooks(delivery, step, sight, now) if _hooks_tell(delivery) else _hear_reading(delivery, step, sight, now)
+    )
 
 
 def hear_pressed(delivery: Delivery, step: Unseen, now: Moment) -> Outcome:
@@ -60,22 +63,29 @@ def _hear_hooks(delivery: Delivery, step: Unseen, sight: Sight, now: Moment) -> 
 
 
 def _hear_reading(delivery: Delivery, step: Unseen, sight: Sight, now: Moment) -> Outcome:
-    """Without hooks, the receipt is that the program has read all that was typed."""
+    """Where no hook names this text, the receipt is that the program has read all that was typed.
+
+    Enter is not pressed again: what took the text may ask something by now, and no screen of it can be read.
+    """
     if sight.is_over:
         return delivered(delivery, ENDED)
     if sight.unread is None:
-        return delivered(delivery, "typed; this agent gives no receipt")
+        return delivered(delivery, OTHER_NAME if delivery.other else "typed; this agent gives no receipt")
     step = replace(step, emptied=step.emptied + 1 if sight.unread == 0 else 0)
     # Once might be before tmux has handed it over.
     if step.emptied == 2:
-        return delivered(delivery, "its program read it, and gives no other receipt")
+        return delivered(delivery, OTHER_NAME if delivery.other else "its program read it, and gives no other receipt")
     if now.at - step.at >= GIVE_UP:
         return look_again(delivery, TakingBack(NOT_READ), now, NOT_READ, Look(now.at, screen=False, unread=True))
     return _wait(delivery, step, now)
 
 
+def _hooks_tell(delivery: Delivery) -> bool:
+    return delivery.has_hooks and not delivery.is_renamed
+
+
 def _wait(delivery: Delivery, step: Unseen, now: Moment) -> Outcome:
-    if delivery.has_hooks:
+    if _hooks_tell(delivery):
         return look_again(delivery, step, now, "whether a hook tells that it was taken", Look(_due(step)))
     order = Look(now.at + LOOK_INTERVAL, screen=False, unread=True)
     return look_again(delivery, step, now, "whether its program has read it", order)

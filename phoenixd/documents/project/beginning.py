@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shlex
 from collections.abc import Sequence
 from itertools import pairwise
 
@@ -40,6 +41,11 @@ def begin(tree: Tree, phases: Sequence[str], now: str, summary: str = "") -> Cha
         state = state_after(tree.after(changes), None, Sources(now=now))
         changes = changes.then(Changes({paths.state: render_document(state)}))
     return changes.then(Changes({path: text for path, text in schema_files().items() if tree.files.get(path) != text}))
+
+
+def command(project: str, workspace: str) -> str:
+    """What makes such a project in a workspace where it is gone."""
+    return shlex.join(["phoenixctl", "phase", "init", "--standard", "--project", project, "--workspace", workspace])
 
 
 def take_apart(tree: Tree, content: bytes, name: str, now: str) -> Changes:

@@ -1,0 +1,188 @@
+"""The handoff of a seat, spawn and acknowledgement: a successor that cannot start, says nothing, or proves nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from phoenixd.core.actions import Deliver, WritePackage
+from phoenixd.core.agent.state import Starting, Stopping
+from phoenixd.core.events.handoffs import PackageFailed
+from phoenixd.core.events.runs import ShimLost, StartFailed
+from phoenixd.core.handoff import verdict
+from phoenixd.core.handoff.state import Step
+from tests.core.handing import (
+    FACTS,
+    HASH,
+    STEPS_BEFORE_FENCE,
+    WORD,
+    HandoffStory,
+    armed_at_ack,
+    at,
+    denied,
+    run_of,
+)
+
+
+def test_deadlines_stand_still_while_the_successor_asks_a_person() -> None:
+    story = at("await_ack")
+    story.hook_of("o-g2", "permission-request", tool="Bash", text="phoenixctl handoff ack")
+    story.wait(5000)
+    assert story.step is Step.AWAIT_ACK
+    story.hook_of("o-g2", "tool-end", tool="Bash")
+    assert story.ack() is None
+
+
+def test_f_ho_9_a_successor_that_cannot_start_is_told_as_that_with_what_is_in_its_way() -> None:
+    story = HandoffStory().drained()
+    for _ in range(2):
+        run = story.fleet.agents["o-g2"].run
+        assert run is not None
+        story.tell(StartFailed("o-g2", run.incarnation, 1, "/srv/shop is not there", obstacle="no directory"))
+
+    assert story.step is Step.ROLLED_BACK
+    assert story.handoff.why_back == "generation 2 did not start: /srv/shop is not there, and 2 tries are all"
+
+
+def test_f_ho_9_a_successor_that_never_confirms_is_ended_one_more_is_tried_then_it_is_rolled_back() -> None:
+    story = at("await_ack")
+    story.wait(301)
+    assert isinstance(story.fleet.agents["o-g2"].state, Stopping)
+    assert story.step is Step.SPAWN
+    first = story.fleet.agents["o-g2"].incarnation
+    story.exits("o-g2", None, 15)
+    assert story.handoff.tries == 2
+    again = story.fleet.agents["o-g2"]
+    assert isinstance(again.state, Starting)
+    assert again.incarnation > first
+    story.started_of("o-g2")
+    story.wait(301)
+    assert story.step is Step.ROLLBACK
+    story.exits("o-g2", None, 15)
+    assert story.step is Step.ROLLED_BACK
+    assert list(story.fleet.agents) == ["o"]
+    assert story.seat.generation == 1
+    assert "handoff" in story.alerts()
+    assert story.of(Deliver)[-1].message_id.endswith("-off"), "the predecessor is told to go on"
+
+
+@pytest.mark.parametrize(
+    ("changes", "why"),
+    [
+        ({"package": "00" * 32}, "package hash"),
+        ({"package": ""}, "package hash"),
+        ({"word": "stork"}, "word"),
+        ({"word": ""}, "word"),
+        ({"facts": ()}, "does not say phase"),
+        ({"facts": FACTS[:1]}, "does not say step"),
+        ({"facts": (("phase", "phase-01-plan"), ("step", "3"))}, "phase is not what stands there"),
+    ],
+)
+def test_f_ho_10_e46_e48_e74_an_ack_that_proves_nothing_is_refused_with_the_reason(
+    changes: dict[str, Any], why: str
+) -> None:
+    story = at("await_ack")
+    refusal = story.ack(**changes)
+    assert refusal is not None
+    assert refusal.code == "conflict"
+    assert why in refusal.message
+    assert story.step is Step.AWAIT_ACK
+    assert story.seat.generation == 1
+
+
+@pytest.mark.parametrize("step", [*STEPS_BEFORE_FENCE, "shutdown"])
+def test_x13_an_ack_of_the_generation_that_holds_the_seat_is_refused(step: str) -> None:
+    story = at(step)
+    generation = story.seat.generation
+    refusal = story.ack(story.seat.holder)
+    assert refusal is not None
+    assert story.seat.generation == generation
+
+
+def test_e47_an_ack_at_the_end_of_an_answer_counts_as_well() -> None:
+    story = at("await_ack")
+    told = f'{{"package": "{HASH}", "word": "{WORD}", "phase": "phase-02-api", "step": 3}}'
+    story.hook_of("o-g2", "stop", text=f"I have read all of it.\nHANDOFF-ACK {told}")
+    assert story.seat.generation == 2
+
+
+def test_an_answer_that_quotes_an_ack_in_its_middle_is_none() -> None:
+    assert verdict.in_last_words('HANDOFF-ACK {"package": "x"}\nthat is what I would say') is None
+    assert verdict.in_last_words("HANDOFF-ACK {broken") is None
+    assert verdict.in_last_words('```\nHANDOFF-ACK {"package": "x", "word": "y"}\n```') == ("x", "y", ())
+
+
+def test_of_an_ack_names_of_up_to_100_characters_are_read() -> None:
+    said: dict[str, object] = {"n" * 100: "read", "n" * 101: "too long", "word": "y"}
+    assert verdict.read(said) == ("", "y", (("n" * 100, "read"),))
+
+
+def test_f_ho_8_a_package_that_was_changed_is_written_again_before_an_ack_counts() -> None:
+    story = at("await_ack")
+    story.files = "never"
+    refusal = story.ack(changed=True, package="00" * 32)
+    assert refusal is not None
+    assert "written again" in refusal.message
+    assert len(story.of(WritePackage)) == 2
+
+
+def test_a_successor_whose_turn_ends_without_an_ack_is_asked_once_more() -> None:
+    """It may have asked while no daemon lived."""
+    story = at("await_ack")
+    for _ in range(2):
+        story.hook_of("o-g2", "stop", text="I have read it.")
+    (asked,) = [one for one in story.of(Deliver) if "-ack-" in one.message_id]
+    assert (asked.agent, asked.until) == ("o-g2", story.at + 60), "there is time to type it"
+    assert story.ack() is None
+
+
+def test_a_successor_of_the_last_try_that_cannot_be_ended_rolls_back() -> None:
+    story = armed_at_ack()
+    story.wait(301)
+    assert story.step.value == "spawn"
+    story.wait(301)
+    assert story.step.value == "rollback"
+    assert denied(story) == []
+    story.wait(301)
+    assert "handoff" in story.alerts()
+
+
+@pytest.mark.parametrize("step", ["spawn", "await_ack"])
+def test_f_ho_9_a_successor_that_is_being_ended_and_cannot_be_is_waited_for_no_longer_than_one_that_is_silent(
+    step: str,
+) -> None:
+    """Its shim is lost, and what is left of its run is never known gone."""
+    story = at(step)
+    story.tell(ShimLost("o-g2", run_of(story).incarnation))
+    assert isinstance(story.fleet.agents["o-g2"].state, Stopping)
+    assert story.step.value == step
+    story.wait(301)
+    assert (story.step.value, story.handoff.made) == ("spawn", False)
+    story.wait(301)
+    assert story.step.value == "rollback"
+    assert story.of(Deliver)[-1].message_id.endswith("-off"), "the predecessor goes on meanwhile"
+    story.wait(301)
+    assert "handoff" in story.alerts()
+
+
+def test_a_package_that_is_changed_again_and_again_does_not_put_the_deadline_off_for_ever() -> None:
+    story = at("await_ack")
+    for _ in range(30):
+        story.pass_over(100)
+        refusal = story.ack(changed=True, package="00" * 32)
+        assert refusal is not None
+        story.wait(0)
+    assert story.step.value != "await_ack"
+    assert len(story.of(WritePackage)) == 1 + 2, "it is written again twice in a try"
+
+
+def test_a_changed_package_that_cannot_be_written_again_is_told() -> None:
+    story = at("await_ack")
+    story.files = "never"
+    story.ack(changed=True, package="00" * 32)
+    story.tell(PackageFailed("o", story.handoff.id, "the disk is full"))
+    assert story.step.value == "await_ack"
+    assert any("the disk is full" in one for one in story.reasons)
+    story.tell(PackageFailed("o", story.handoff.id, "there is no project shop", final=True))
+    assert story.step.value == "rollback"
