@@ -411,6 +411,8 @@ def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_i
     assert isinstance(story.state, Starting)
     assert next(iter(changes)) in story.reasons[-2]
     assert "quarantine" not in story.agent.reason
+    story.started()
+    assert not [one for one in story.agent.alerts if one.kind == "quarantined"]
     assert not story.agent.items
     assert not story.agent.crashes
     assert story.spawn.incarnation == (2 if by == "no command" else 6)
