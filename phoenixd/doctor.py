@@ -35,7 +35,7 @@ from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
 from phoenixd.doctor_disks import disk_findings
 from phoenixd.doctor_places import (
-    command_remedy,
+    agents_command_remedy,
     directory_findings,
     find_command,
     is_told_by_quarantine,
@@ -251,7 +251,7 @@ class Doctor:
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
         elif is_missing and not is_told_by_quarantine(agent):
             argv0 = agent.spec.argv[0]
-            remedy = await self._aside(lambda: command_remedy(argv0))
+            remedy = await self._aside(lambda: agents_command_remedy(agent.spec))
             findings.append(Finding("problem", f"{name}: its command is not found", argv0, remedy))
         if look.program is not None:
             harness = HARNESSES.get(agent.spec.harness)

@@ -10,6 +10,7 @@ from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents import entering
 from phoenixd.documents.project import beginning
 from phoenixd.documents.project.layout import paths
@@ -82,6 +83,19 @@ def command_remedy(command: str) -> Remedy:
     return Sentence(f"put a program that can be run at {command}, or name another one in argv")
 
 
+def agents_command_remedy(spec: AgentSpec) -> Remedy:
+    """The same for an agent's own command, whose PATH is another one than that of the shell where this is read."""
+    command, remedy = spec.argv[0], command_remedy(spec.argv[0])
+    if "/" in command:
+        return remedy
+    where = f" in {spec.source}" if spec.source else ""
+    whole = f"where your shell alone finds it, write the path that this prints as argv[0]{where}: command -v"
+    told = f"install {command}; {whole} {quote(command)}"
+    if spec.env_from != "daemon" or "PATH" in dict(spec.env):
+        return Sentence(told)
+    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up")
+
+
 def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding:
     """An agent that was given up, with what releases it. is_missing: its command is not found now."""
     name, remedy = agent.name, f"phoenixctl explain {agent.name}"
@@ -89,7 +103,7 @@ def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding
     if _is_kept_out(agent) and (entered := _remedy(agent.spec.cwd)) is not None:
         remedy = then(entered, again)
     elif never_ran(agent) and is_missing:
-        remedy = then(command_remedy(agent.spec.argv[0]), again)
+        remedy = then(agents_command_remedy(agent.spec), again)
     elif gone := _gone(agent):
         cause, remedy = f"{cause}; {gone}", again
     return Finding("problem", f"{name} is quarantined", cause, remedy)

@@ -227,19 +227,25 @@ def claude_agent(home: Path, **changes: object) -> Agent:
     return agent("claude", home, seed_trust=True, **changes)  # type: ignore[arg-type]
 
 
+INSTALL = (
+    "install claude; where your shell alone finds it, write the path that this prints as argv[0]: command -v claude, "
+    "or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up"
+)
+
+
 @pytest.mark.parametrize(
     ("state", "ran", "found"),
     [
-        (Stopped(), None, {"problem: a: its command is not found": "install claude, or give its whole path in argv"}),
+        (Stopped(), None, {"problem: a: its command is not found": INSTALL}),
         (
             Quarantined("the command cannot run"), False,
-            {"problem: a is quarantined": "install claude, or give its whole path in argv; then: phoenixctl start a"},
+            {"problem: a is quarantined": f"{INSTALL}; then: phoenixctl start a"},
         ),
         (
             Quarantined("5 crashes"), True,
             {
                 "problem: a is quarantined": "phoenixctl explain a",
-                "problem: a: its command is not found": "install claude, or give its whole path in argv",
+                "problem: a: its command is not found": INSTALL,
             },
         ),
     ],
@@ -253,6 +259,16 @@ async def test_a_program_that_is_missing_is_told_once(
     for tokens in (0, 1):
         missing = claude_agent(tmp_path, brief=BriefRules(writer=WriterKind.AUTO, tokens_per_day=tokens))
         assert await examined(replace(missing, state=state, last_exit=end), tmp_path) == found
+
+
+@pytest.mark.parametrize("changes", [{"env_from": "login"}, {"env": (("PATH", "/opt"),)}])
+async def test_another_path_of_the_daemon_is_no_remedy_for_an_agent_that_does_not_have_it(
+    tmp_path: Path, changes: dict[str, object]
+) -> None:
+    missing = claude_agent(tmp_path, source="/etc/phoenixd/a.toml", **changes)
+    found = await examined(missing, tmp_path)
+    told = "install claude; where your shell alone finds it, write the path that this prints as argv[0]"
+    assert found["problem: a: its command is not found"] == f"{told} in /etc/phoenixd/a.toml: command -v claude"
 
 
 @pytest.mark.parametrize(("severity", "level"), [("warning", "warning"), ("error", "problem")])

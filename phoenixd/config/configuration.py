@@ -12,7 +12,7 @@ from pydantic import ValidationError
 
 from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
-from phoenixd.config.layers import Layer, Stack, configuration_files, lay_all, read_layer, unread_places
+from phoenixd.config.layers import Layer, Origin, Stack, configuration_files, lay_all, read_layer, unread_places
 from phoenixd.config.places import shared_projects, shared_work
 from phoenixd.config.problems import Problem, declared_twice, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
@@ -42,6 +42,8 @@ class Configuration:
     files: tuple[str, ...] = ()
     origins: Mapping[str, str] = field(default_factory=dict)
     """Dotted key -> the file and line that set it last."""
+    set_at: Mapping[str, Origin] = field(default_factory=dict, repr=False)
+    """The same, as file and line; a table is set where it begins."""
 
     @property
     def errors(self) -> tuple[Problem, ...]:
@@ -137,6 +139,7 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
         problems=tuple(problems),
         files=tuple(layer.file for layer in layers),
         origins={".".join(path): str(origin) for path, origin in stack.origins.items()},
+        set_at={".".join(path): origin for path, origin in stack.origins.items()},
     )
 
 

@@ -88,11 +88,7 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     wanted = replace(agent, desired=Desired.RUNNING, left_out=False)
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
-            forgiven = replace(
-                progress.armed(wanted, f"started by {event.by}"),
-                crashes=(), short_runs=0, dead_ends=0, record=Record(),
-            )  # fmt: skip
-            forgiven = close_items(forgiven)
+            forgiven = _forgiven(wanted, f"started by {event.by}")
             return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
             if is_too_long(agent.state.activity):
@@ -114,6 +110,12 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
             )
         case _:
             assert_never(agent.state)
+
+
+def _forgiven(agent: Agent, why: str) -> Agent:
+    """The agent without the ends that were counted, and without what they asked of a person."""
+    armed = progress.armed(agent, why)
+    return close_items(replace(armed, crashes=(), short_runs=0, dead_ends=0, record=Record()))
 
 
 def _unpark(agent: Agent, held: Parking, event: StartRequested, now: Moment) -> Decision:
@@ -221,12 +223,15 @@ def withdraw(agent: Agent, event: AgentWithdrawn, seen: Seen, now: Moment) -> De
 
 
 def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
-    """Take a changed specification; only a change that needs a new process restarts a running agent."""
+    """Take a changed specification; only a change that needs a new process restarts a running agent.
+
+    Who was given up because it could not be run as it was declared is started by such a change (see `is_corrected`).
+    """
     if isinstance(agent.state, Stopping) and agent.state.then is Afterwards.REMOVE:
         return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
     if spec == agent.spec:
         return Decision(agent)
-    changed = tuple(key for key in LAUNCH_KEYS if getattr(spec, key) != getattr(agent.spec, key))
+    changed = launch_changes(agent.spec, spec)
     updated = replace(agent, spec=spec)
     if spec.kind is not agent.spec.kind:
         updated = replace(updated, iteration=None, turns=())
@@ -238,7 +243,38 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
         updated = replace(updated, hooks_seen=False, session=session)
     if changed and isinstance(agent.state, Starting | Running):
         return end_run(updated, Afterwards.RESTART, f"its configuration changed: {', '.join(changed)}", now)
+    if is_corrected(agent, spec):
+        why = f"its configuration changed: {', '.join(changed)}"
+        return queue(_forgiven(updated, why), why, now)
+    if isinstance(agent.state, Quarantined):
+        return Decision(updated, reason=f"its configuration changed; {still_given_up(agent)}")
+    if changed:
+        told = f"its configuration changed: {', '.join(changed)}; its next start takes that up"
+        return Decision(updated, reason=told)
     return Decision(updated, reason="its configuration changed; nothing that needs a new process")
+
+
+def launch_changes(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:
+    """The keys that differ and need a new process."""
+    return tuple(key for key in LAUNCH_KEYS if getattr(after, key) != getattr(before, key))
+
+
+def is_corrected(agent: Agent, spec: AgentSpec) -> bool:
+    """Whether this specification changes what an agent was given up for, so that a person has said what is to run.
+
+    Not so of a crash loop, which may crash for any reason; nor of a sequence, whose turns are begun by a start; nor
+    while a person has yet to say what becomes of the agent after the journal was lost.
+    """
+    state = agent.state
+    if not isinstance(state, Quarantined) or not state.misdeclared or agent.desired is not Desired.RUNNING:
+        return False
+    is_of_a_sequence = bool(spec.turn_of is not None or spec.loop.sequence)
+    return agent.found is None and not is_of_a_sequence and bool(launch_changes(agent.spec, spec))
+
+
+def still_given_up(agent: Agent) -> str:
+    """What a quarantine that a changed specification does not end waits for, as a clause."""
+    return f"it stays in quarantine until: phoenixctl start {agent.name}"
 
 
 def set_breaker(

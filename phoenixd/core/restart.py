@@ -61,6 +61,8 @@ class GiveUp:
     """It was given up because of how often its runs ended."""
     crashes: tuple[Instant, ...] = ()
     """Those ends, where they were counted, with the last one."""
+    misdeclared: bool = False
+    """It could not be run as it is declared."""
 
 
 Verdict = StayDown | TryAgain | GiveUp
@@ -89,7 +91,7 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
         why = ended.text if ended.cause == "exit" else ended.told
         named = why if spec.argv[0] in why else f"{why}: {spec.argv[0]}"
-        return GiveUp(f"the command cannot run: {named}")
+        return GiveUp(f"the command cannot run: {named}", misdeclared=True)
     if ended.limited and rules.policy is not RestartPolicy.NEVER and not ended_well(spec, ended):
         return TryAgain(0.0, f"{ended.text}, as it had met a limit", agent.crashes)
     if spec.is_question and ended_well(spec, ended):
@@ -207,6 +209,7 @@ def _count(rules: RestartRules, history: tuple[Instant, ...], ended: LastExit, n
             readings,
             counted=True,
             crashes=crashes,
+            misdeclared=not began,
         )
     return TryAgain(backoff(rules, len(crashes), now.chance), after, crashes, readings)
 

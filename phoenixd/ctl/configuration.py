@@ -6,14 +6,18 @@ import json
 import os
 import shlex
 import sys
+from collections.abc import Iterator, Mapping
 
 from phoenixd.api import exits
 from phoenixd.api.pages.findings import counts, problems, told_in
 from phoenixd.config import Configuration, json_schema, read_configuration
+from phoenixd.config.layers import Origin
+from phoenixd.config.problems import Problem
 from phoenixd.ctl import absence, pager
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.directories import Directories, find_configuration, find_directories
+from phoenixd.doctor_places import command_remedy, find_command
 from phoenixd.errors import ConfigurationError
 
 
@@ -22,14 +26,15 @@ def check(command: Command) -> int:
     configuration = _read(command)
     if configuration is None:
         return exits.USAGE
+    all_told = (*configuration.problems, *_missing_programs(configuration, os.environ))
     if command.as_json:
         findings = [
             {"severity": one.severity, "file": one.file, "line": one.line, "key": one.key, "message": one.message}
-            for one in configuration.problems
+            for one in all_told
         ]
         print(json.dumps({"files": list(configuration.files), "problems": findings}))
         return exits.FAILED if configuration.errors else exits.OK
-    lines, found = problems(configuration.problems), len(configuration.problems)
+    lines, found = problems(all_told), len(all_told)
     for line in lines:
         print(line, file=sys.stderr)
     errors = len(configuration.errors)
@@ -44,6 +49,22 @@ def check(command: Command) -> int:
         print(f"{is_well}: no file{places},\nand every key has its default")
     print(reaching("what it changes: phoenixctl plan"))
     return exits.OK
+
+
+def _missing_programs(configuration: Configuration, environ: Mapping[str, str]) -> Iterator[Problem]:
+    """Programs that are not there now, as `plan` and `add` warn of them. A name is looked for on this shell's PATH."""
+    for name, spec in configuration.agents.items():
+        program, path = spec.argv[0], dict(spec.env).get("PATH")
+        if path is None and spec.env_from == "daemon":
+            path = environ.get("PATH", os.defpath)
+        if (path is None and "/" not in program) or find_command(program, path or "", spec.cwd) is not None:
+            continue
+        where = "" if "/" in program else " on the PATH of its env" if "PATH" in dict(spec.env) else " on this PATH"
+        keys = (f"agent.{name}.argv", "defaults.argv", f"agent.{name}")
+        key = next((key for key in keys if key in configuration.set_at), f"agent.{name}")
+        place = configuration.set_at.get(key, Origin(""))
+        told = f"{program} is not to be found{where} now: {command_remedy(program)}"
+        yield Problem(told, key, place.file, place.line, "warning", name)
 
 
 def _again(command: Command) -> str:

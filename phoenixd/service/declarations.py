@@ -13,12 +13,15 @@ from phoenixd import config
 from phoenixd.api.values import Change, Planned
 from phoenixd.config.seats import require_seats
 from phoenixd.config.tables import ConfigurationTable
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Quarantined, Running, Starting
 from phoenixd.core.behind.world import World
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, UndoRequested
-from phoenixd.core.requests import LAUNCH_KEYS
+from phoenixd.core.fleet import Fleet
+from phoenixd.core.requests import LAUNCH_KEYS, is_corrected, still_given_up
 from phoenixd.core.seat.finding import declared, meant
 from phoenixd.core.seat.names import refusal_of_name
 from phoenixd.core.undo.state import KEPT
@@ -150,7 +153,7 @@ class Declarations:
     async def plan(self) -> Planned:
         """What `apply` would do."""
         configuration = await self._load()
-        return self._planned(await self._compare(configuration), configuration)
+        return await self._planned(await self._compare(configuration), configuration)
 
     async def apply(self) -> Planned:
         """Bring the fleet to what the configuration says; what is refused says so in its line."""
@@ -158,7 +161,7 @@ class Declarations:
             configuration = await self._load()
             difference = await self._compare(configuration)
             require_seats(difference.added)
-            planned = self._planned(difference, configuration)
+            planned = await self._planned(difference, configuration)
             orders: list[Event] = [LimitsDeclared(configuration.limits, configuration.jobs, configuration.clinic)]
             found = configuration.agents
             orders += [AgentDeclared(found[name], fills_env=True) for name in self._without_env() & found.keys()]
@@ -195,11 +198,20 @@ class Declarations:
         place, state = self._place(), self.directories.state
         return await anyio.to_thread.run_sync(config.load_configuration, place, state, self.environ)
 
-    def _planned(self, difference: config.Plan, configuration: config.Configuration) -> Planned:
+    async def _planned(self, difference: config.Plan, configuration: config.Configuration) -> Planned:
         waiting = config.after_restart(self.began_with, configuration.settings)
         fleet = self.supervisor.fleet
         settings = config.at_once(fleet.limits, fleet.jobs, fleet.clinic, configuration)
-        return Planned(_changes(difference, configuration), waiting, settings)
+        warnings = await anyio.to_thread.run_sync(self._warnings, difference, configuration)
+        return Planned(_changes(difference, self.supervisor.fleet, warnings), waiting, settings)
+
+    def _warnings(self, difference: config.Plan, configuration: config.Configuration) -> dict[str, list[str]]:
+        """By agent: that it is declared twice, also where nothing changes; that its command is not there. Blocking."""
+        found = _twice(configuration)
+        for spec in (*difference.added, *(change.spec for change in difference.changed)):
+            if (problem := self.starts.command_problem(spec)) is not None:
+                found.setdefault(spec.name, []).append(problem)
+        return found
 
     async def _compare(self, configuration: config.Configuration) -> config.Plan:
         """Raises ConfigurationError where agents would be removed only because their place cannot be read."""
@@ -248,27 +260,36 @@ def _agent_of(order: Event) -> str:
             return ""
 
 
-def _changes(plan: config.Plan, configuration: config.Configuration) -> tuple[Change, ...]:
-    """What is done of each agent. Who is declared twice says so, also where nothing changes."""
-    twice = {one.agent: str(one) for one in configuration.problems if one.is_twice}
+def _twice(configuration: config.Configuration) -> dict[str, list[str]]:
+    """What is to be known of each agent that a file and `add` declare."""
+    return {one.agent: [str(one)] for one in configuration.problems if one.is_twice and one.agent is not None}
+
+
+def _changes(plan: config.Plan, fleet: Fleet, warnings: Mapping[str, Sequence[str]]) -> tuple[Change, ...]:
+    """What is done of each agent, and what is to be known of it."""
     added = [
         Change(spec.name, "add", f"{spec.harness}, {'starts' if spec.autostart else 'does not start'}")
         for spec in plan.added
     ]
-    changed = [
-        Change(
-            change.spec.name,
-            "change",
-            "; ".join(change.differences),
-            restart=any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys),
-        )
-        for change in plan.changed
-    ]
+    changed = [_changed(change, meant(fleet, change.spec.name)) for change in plan.changed]
     removed = [Change(name, "remove", "its run is stopped, its files stay", restart=False) for name in plan.removed]
     found = (*added, *changed, *removed, *(Change(name, "keep") for name in plan.unchanged))
     return tuple(
-        replace(one, detail="; ".join(filter(None, (one.detail, f"warning: {twice[one.agent]}"))))
-        if one.agent in twice
+        replace(
+            one, detail="; ".join(filter(None, (one.detail, *(f"warning: {each}" for each in warnings[one.agent]))))
+        )
+        if one.agent in warnings
         else one
         for one in found
     )
+
+
+def _changed(change: config.Change, agent: Agent | None) -> Change:
+    """A change as this agent takes it: its run ends where it has one, and a quarantine ends or stays."""
+    told = list(change.differences)
+    if agent is not None and isinstance(agent.state, Quarantined):
+        is_over = is_corrected(agent, change.spec)
+        told.append("it is started, which ends its quarantine" if is_over else still_given_up(agent))
+    lives = agent is not None and isinstance(agent.state, Starting | Running)
+    restart = lives and any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys)
+    return Change(change.spec.name, "change", "; ".join(told), restart=restart)

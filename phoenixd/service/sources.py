@@ -9,6 +9,7 @@ from phoenixd.api.values import BriefPage, LoopCounts, MarkerFace, RebuiltMarker
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.seat.state import Seat
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
@@ -91,6 +92,10 @@ class Starts(Protocol):
     """What the service asks of starts: how runs are named to outsiders, and what a start would meet."""
 
     def token(self, run_id: str) -> str: ...
+
+    def command_problem(self, spec: AgentSpec) -> str | None:
+        """Why the command cannot be run as things stand, for warnings of `plan` and `apply`. Blocking."""
+        ...
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, for warnings at `add` and `run`."""

@@ -192,22 +192,22 @@ class Starter:
         """Take away the control groups of the runs before, once that one was ordered; no disk is asked."""
         self._prune(agent, incarnation)
 
-    def command_problem(self, agent: Agent) -> str | None:
+    def command_problem(self, spec: AgentSpec) -> str | None:
         """Why the agent's command could not be run as things stand, as far as that can be told without waiting."""
-        base = self._variables.known_base(agent.spec.env_from)
-        path = dict(agent.spec.env).get("PATH") or (base or {}).get("PATH")
-        command = agent.spec.argv[0]
+        base = self._variables.known_base(spec.env_from)
+        path = dict(spec.env).get("PATH") or (base or {}).get("PATH")
+        command = spec.argv[0]
         if path is None and "/" not in command:
             return None
-        if find_command(command, path or os.defpath, agent.spec.cwd) is not None:
+        if find_command(command, path or os.defpath, spec.cwd) is not None:
             return None
-        if "/" in command and os.path.isfile(os.path.join(agent.spec.cwd, command)):
+        if "/" in command and os.path.isfile(os.path.join(spec.cwd, command)):
             return f"{command} cannot be run now: it is not executable (chmod +x); it is needed when the agent starts"
         return f"{command} is not to be found in the agent's environment now; it is needed when the agent starts"
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
-        first = await to_thread.run_sync(self.command_problem, agent)
+        first = await to_thread.run_sync(self.command_problem, agent.spec)
         try:
             environment = await self._variables.environment_of(agent)
             found = await to_thread.run_sync(questions_at_start, agent, environment, self._files)

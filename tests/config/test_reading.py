@@ -359,6 +359,19 @@ def test_a_home_directory_is_written_as_a_tilde(place: Path, state: Path, monkey
     assert load_configuration(place, state, {}).agents["a"].cwd == str(place)
 
 
+def test_a_program_in_a_home_directory_is_written_with_a_tilde_as_a_directory_is(
+    place: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No shell is there to say where, so it was looked for below the working directory."""
+    monkeypatch.setenv("HOME", str(place))
+    write(place / "phoenixd.toml", '[agent.a]\nargv = ["~/bin/worker", "~/notes"]\ncwd = "/"\n')
+    assert load_configuration(place, state, {}).agents["a"].argv == (f"{place}/bin/worker", "~/notes")
+
+    write(place / "phoenixd.toml", '[agent.a]\nargv = ["~no-such-user/worker"]\ncwd = "/"\n')
+    (problem,) = read_configuration(place, state, {}).errors
+    assert "there is no such home directory; write the program from /" in str(problem)
+
+
 DIALOG = '[agent.a]\nharness = "{}"\ncwd = "/"\n[[agent.a.answers]]\ndialog = "dialog"\nasks = "{}"\nanswer = "{}"\n'
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
@@ -372,6 +373,82 @@ def test_a_change_while_stopping_takes_effect_at_the_next_start() -> None:
     story.exited(143)
     assert isinstance(story.state, Stopped)
     assert story.agent.spec.cwd == "/elsewhere"
+
+
+def given_up(by: str, **declared: Any) -> Story:
+    story = Story(spec(**declared))
+    story.start()
+    if by == "no command":
+        story.tell(StartFailed("a", 1, 127, "not found"))
+    elif by == "no directory":
+        for incarnation in range(1, 6):
+            story.tell(StartFailed("a", incarnation, 1, "no such directory", "no directory"))
+            if incarnation < 5:
+                story.respawned()
+    else:
+        for _ in range(5):
+            story.respawned().started()
+            story.pass_over(1)
+            story.exited(1)
+    assert isinstance(story.state, Quarantined)
+    return story
+
+
+@pytest.mark.parametrize(
+    ("by", "changes"),
+    [
+        ("no command", {"argv": ("agent", "--other")}),
+        ("no command", {"env": (("PATH", "/opt/agent"),)}),
+        ("no directory", {"cwd": "/elsewhere"}),
+    ],
+)
+def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_it(
+    by: str, changes: dict[str, Any]
+) -> None:
+    """A person changed what was wrong, and nobody had said that it is to be down."""
+    story = given_up(by)
+    story.tell(AgentDeclared(spec(**changes)))
+    assert isinstance(story.state, Starting)
+    assert next(iter(changes)) in story.reasons[-2]
+    assert "quarantine" not in story.agent.reason
+    story.started()
+    assert not [one for one in story.agent.alerts if one.kind == "quarantined"]
+    assert not story.agent.items
+    assert not story.agent.crashes
+    assert story.spawn.incarnation == (2 if by == "no command" else 6)
+
+
+@pytest.mark.parametrize(
+    ("by", "changes"),
+    [
+        ("crashes", {"argv": ("agent", "--other")}),
+        ("no command", {"prompt": "Another goal."}),
+        ("no directory", {"restart": RestartRules(max_crashes=9)}),
+    ],
+)
+def test_a_quarantine_of_another_cause_stays_and_a_changed_declaration_says_what_ends_it(
+    by: str, changes: dict[str, Any]
+) -> None:
+    story = given_up(by)
+    why = story.agent.reason
+    story.tell(AgentDeclared(spec(**changes)))
+    assert isinstance(story.state, Quarantined)
+    assert story.agent.reason == why
+    assert story.reasons[-1].endswith("it stays in quarantine until: phoenixctl start a")
+
+
+def test_promise_3_what_was_stopped_in_quarantine_is_not_started_by_a_correction() -> None:
+    story = given_up("no command")
+    story.stop()
+    story.tell(AgentDeclared(spec(argv=("agent", "--other"))))
+    assert isinstance(story.state, Stopped)
+    assert story.reasons[-1] == "its configuration changed: argv; its next start takes that up"
+
+
+def test_a_member_of_a_sequence_is_not_begun_out_of_its_turn_by_a_correction() -> None:
+    story = given_up("no command", turn_of="first")
+    story.tell(AgentDeclared(spec(argv=("agent", "--other"), turn_of="first")))
+    assert isinstance(story.state, Quarantined)
 
 
 def test_another_harness_inherits_neither_hooks_nor_session() -> None:

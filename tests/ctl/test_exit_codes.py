@@ -75,6 +75,7 @@ async def test_1_a_start_that_ends_in_quarantine_failed(ctl: Ctl, daemon: FakeDa
 
     assert (ran.code, ran.out) == (1, "")
     assert "did not start" in ran.err
+    assert "; what would help: phoenixctl doctor" in " ".join(ran.err.split())
     assert "phoenixctl explain docs" in ran.err
 
 

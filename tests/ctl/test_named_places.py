@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 from pathlib import Path
@@ -125,7 +126,7 @@ async def test_config_show_tells_what_the_file_says_in_vain(home: Path) -> None:
 
 
 async def test_config_check_counts_what_it_shows(home: Path) -> None:
-    tables = "".join(f'[agent.{name}]\nharness = "claude"\ncwd = "/nowhere"\n' for name in ("docs", "shop"))
+    tables = "".join(f'[agent.{name}]\nargv = ["/bin/sh"]\ncwd = "/nowhere"\n' for name in ("docs", "shop"))
     (home / "a.toml").write_text(tables)
 
     checked = await asked(home, "config", "check", "--config", os.fspath(home / "a.toml"))
@@ -248,3 +249,21 @@ def test_what_top_tells_at_its_foot_and_on_an_empty_list_names_the_socket_that_i
     assert told[0] == "start: `phoenixctl stop x` waits. do: phoenixctl --socket /b/api.sock inbox 3"
     assert told[1] == "docs: is down. do: phoenixctl --socket /b/api.sock start docs"
     assert "In a shell: phoenixctl demo, or phoenixctl --socket /b/api.sock run NAME -- claude" in told[2]
+
+
+async def test_config_check_names_a_program_that_is_not_there_and_one_in_a_home_directory_that_is(home: Path) -> None:
+    """The daemon's `plan` and `add` warn of it too; nothing is wrong that would keep the file from being used."""
+    (home / "bin").mkdir()
+    (home / "bin" / "worker").write_text("#!/bin/sh\n")
+    agent = '[agent.{}]\nargv = ["{}"]\ncwd = "/"\n'
+    text = agent.format("a", "~/bin/worker") + agent.format("b", "no-such-program") + agent.format("c", "sh")
+    (home / "a.toml").write_text(text)
+    words = ("config", "check", "--config", os.fspath(home / "a.toml"))
+
+    checked = await asked(home, *words)
+    assert checked.code == 0
+    assert f"chmod +x {home}/bin/worker" in " ".join(checked.err.split())
+    (home / "bin" / "worker").chmod(0o700)
+    found = json.loads((await asked(home, *words, "--json")).out)["problems"]
+    assert [(one["severity"], one["line"], one["key"]) for one in found] == [("warning", 5, "agent.b.argv")]
+    assert "no-such-program is not to be found on this PATH now: install no-such-program" in found[0]["message"]

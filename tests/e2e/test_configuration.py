@@ -286,3 +286,43 @@ def test_what_apply_is_refused_is_told_and_done_by_the_next_apply(stage: Stage, 
     assert "the rest is done" in refused.stderr
     assert (change["action"], change["refused"]) == ("add", "slow is being removed")
     stage.until_running("slow", 2)
+
+
+def test_f_proc_9_an_agent_whose_wrong_command_is_corrected_is_started_by_apply_and_plan_says_so(
+    stage: Stage, short_tmp: Path
+) -> None:
+    place = short_tmp / "config" / "phoenixd"
+    os.makedirs(place)
+    wrong = AGENT.replace("autostart = false\n", "").replace('"sleep"', '"no-such-program"')
+    (place / "phoenixd.toml").write_text(wrong)
+    stage.up()
+    stage.until("its command cannot run", lambda: stage.row("late")["state"] == "quarantined")
+
+    (place / "phoenixd.toml").write_text(f'{wrong}prompt_via = "none"\nlabels = ["a"]\n')
+    told = " ".join(stage.ask("plan").split())
+    assert "warning: no-such-program is not to be found" in told
+    (place / "phoenixd.toml").write_text(f'{wrong}labels = ["a"]\n')
+    assert "it stays in quarantine until: phoenixctl start late" in " ".join(stage.ask("apply").split())
+    assert stage.row("late")["state"] == "quarantined"
+
+    (place / "phoenixd.toml").write_text(wrong.replace("no-such-program", "sleep"))
+    for verb in ("plan", "apply"):
+        (change,) = json.loads(stage.ask(verb, "--json"))["changes"]
+        assert "it is started, which ends its quarantine" in change["detail"]
+        assert "warning" not in change["detail"]
+        assert change["restart"] is False
+    stage.until_running("late", 2)
+    assert "no-such-program" not in stage.ask("explain", "late").split("\n", 1)[0]
+
+
+def test_plan_says_that_a_run_ends_only_of_an_agent_that_has_one(stage: Stage, short_tmp: Path) -> None:
+    place = short_tmp / "config" / "phoenixd"
+    os.makedirs(place)
+    (place / "phoenixd.toml").write_text(AGENT)
+    stage.up()
+    (place / "phoenixd.toml").write_text(AGENT.replace("1000", "999"))
+    (change,) = json.loads(stage.ask("plan", "--json"))["changes"]
+    assert change["restart"] is False
+    stage.ask("start", "late", "--wait")
+    (change,) = json.loads(stage.ask("plan", "--json"))["changes"]
+    assert change["restart"] is True

@@ -471,12 +471,12 @@ async def test_the_shim_is_run_from_its_copy_by_the_interpreter_itself(room: Roo
 
 
 async def test_a_missing_command_is_a_warning_at_add(room: Room) -> None:
-    assert "not to be found" in (room.starter.command_problem(room.agent()) or "")
+    assert "not to be found" in (room.starter.command_problem(room.spec()) or "")
     (room.work / "file").write_text("true")
-    found = room.starter.command_problem(room.agent(room.spec(argv=("./file",)))) or ""
+    found = room.starter.command_problem(room.spec(argv=("./file",))) or ""
     assert found.startswith("./file cannot be run now: it is not executable")
-    assert room.starter.command_problem(room.agent(room.spec(argv=("sh",)))) is None
-    assert room.starter.command_problem(room.agent(room.spec(argv=("/bin/sh",)))) is None
+    assert room.starter.command_problem(room.spec(argv=("sh",))) is None
+    assert room.starter.command_problem(room.spec(argv=("/bin/sh",))) is None
 
 
 async def test_f_proc_16_what_stands_in_the_way_of_an_unattended_start_is_named_beforehand(tmp_path: Path) -> None:

@@ -246,7 +246,10 @@ async def _started(ask: Ask, previous: int) -> Reply:
     if _runs_since(agent, previous):
         return _outcome(ask, done=True, message=f"{ask.name} is running, incarnation {agent.incarnation}")
     if decided:
-        words = f"{ask.name} did not start: {agent.reason}. See: phoenixctl explain {ask.name}"
+        # What is missing, and what would help, is looked for by doctor.
+        is_misdeclared = isinstance(agent.state, Quarantined) and agent.state.misdeclared
+        helps = "; what would help: phoenixctl doctor" if is_misdeclared else ""
+        words = f"{ask.name} did not start: {agent.reason}. See: phoenixctl explain {ask.name}{helps}"
         return _outcome(ask, done=False, message=words, code=exits.FAILED)
     words = f"{ask.name} does not run after {ago(timeout)}: {agent.reason}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)

@@ -20,6 +20,7 @@ from phoenixd.config.tables.values import (
     RESERVED_VARIABLES,
     VARIABLE_NAME,
     AbsolutePath,
+    CommandWords,
     CredentialTable,
     Labels,
     Table,
@@ -78,7 +79,7 @@ class AgentTable(Table):
     cwd: AbsolutePath | None = None
     prompt: Text | None = None
     autostart: bool = True
-    argv: Words = ()
+    argv: CommandWords = ()
     account: Text | None = None
     project: Text | None = None
     labels: Labels = ()

@@ -32,6 +32,16 @@ def _absolute_path(value: str) -> str:
     return os.path.normpath(expanded)
 
 
+def _command(words: tuple[str, ...]) -> tuple[str, ...]:
+    """An agent's argv, whose program may lie in a home directory, as its cwd may: no shell is there to say where."""
+    if not words or not words[0].startswith("~") or "/" not in words[0]:
+        return words
+    expanded = os.path.expanduser(words[0])
+    if not os.path.isabs(expanded):
+        raise refuse(f'"{words[0]}": there is no such home directory; write the program from /')
+    return (expanded, *words[1:])
+
+
 def list_to_tuple(value: Any) -> Any:
     return tuple(value) if isinstance(value, list) else value
 
@@ -39,6 +49,7 @@ def list_to_tuple(value: Any) -> Any:
 Text = Annotated[str, AfterValidator(text)]
 AbsolutePath = Annotated[str, AfterValidator(_absolute_path)]
 Words = Annotated[tuple[Text, ...], BeforeValidator(list_to_tuple)]
+CommandWords = Annotated[Words, AfterValidator(_command)]
 Label = Annotated[Text, Field(pattern=r"^[a-z0-9][a-z0-9._-]{0,31}$")]
 Labels = Annotated[tuple[Label, ...], Field(max_length=16), BeforeValidator(list_to_tuple)]
 """Words by which agents are chosen and shown."""

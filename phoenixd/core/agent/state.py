@@ -125,11 +125,13 @@ class Parked:
 class Quarantined:
     """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it.
 
-    counted: it was given up because of how often its runs ended, which an outage explains as well.
+    counted: it was given up because of how often its runs ended, which an outage explains as well. misdeclared: it
+    could not be run as it was declared; who changes its command, directory or environment starts it as well.
     """
 
     cause: str
     counted: bool = False
+    misdeclared: bool = False
     name: Literal["quarantined"] = "quarantined"
 
 

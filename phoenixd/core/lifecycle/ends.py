@@ -295,9 +295,10 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             if not agent.spec.is_question or not state.failed or end.cause != "exit":
                 return down
             return replace(down, actions=(*down.actions, Alert(agent.name, restart.QUESTION, reason)))
-        case restart.GiveUp(reason=reason, readings=readings, counted=is_count, crashes=crashes):
+        case restart.GiveUp(reason=reason, readings=readings, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
-            decision = enter(counted_all, Quarantined(reason, is_count), f"quarantined: {reason}", now)
+            given_up = Quarantined(reason, verdict.counted, verdict.misdeclared)
+            decision = enter(counted_all, given_up, f"quarantined: {reason}", now)
             assert decision.agent is not None
             agent = open_item(decision.agent, "quarantined", reason, "command", now)
             alert = Alert(agent.name, "quarantined", reason)
