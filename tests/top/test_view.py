@@ -105,6 +105,9 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
     deaths = {**SINCE["deaths"], "quarantined": 0, "ended": 2, "released": 3}
     third = paint(world(width=120, face=Face(since={**SINCE, "deaths": deaths}))).text.splitlines()[1]
     assert "1 not back, 2 stopped or removed, 3 were down, started since" in third
+    one = {**deaths, "returned": 2, "released": 1}
+    third = paint(world(width=150, face=Face(since={**SINCE, "deaths": one}))).text.splitlines()[1]
+    assert "2 came back, stopped and started since, 1 was down, started since" in third
     story = {**SINCE["deaths"], "total": 13, "healed": 1, "repeated": 1, "running_again": 1, "healing": 0}
     story["quarantined"] = 10
     told = paint(world(width=120, face=Face(since={**SINCE, "deaths": story}))).text.splitlines()[1]
