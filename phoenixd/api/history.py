@@ -74,8 +74,8 @@ class Digest:
     which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration. Each is
     healed, repeated (the next run died before it was productive, and the story went on to be healed), returned (its
     agent was back, was not productive so far, and was stopped and started since), released (its agent was stopped or in
-    quarantine before it was back, and was started since), quarantined, ended (its agent is stopped now, or was removed),
-    or unhealed (its agent is to run). slowest: seconds from a death to productive work.
+    quarantine before it was back, and was started since), quarantined, ended (its agent is stopped now, or was
+    removed), or unhealed (its agent is to run). slowest: seconds from a death to productive work.
     """
 
     since: float
@@ -210,9 +210,12 @@ class Digest:
         self._states[agent] = state
 
     def _release(self, agent: str) -> None:
-        """Somebody started it, so its next run heals nothing. After which deaths it was down is known by its last one."""
+        """Somebody started it, so its next run heals nothing. Its last death tells whether it was back by itself."""
         story = self._stories.pop(agent, [])
-        if story and self._lived.get(agent, 0) > story[-1][0]:
+        if not story:
+            return
+        newest, _ = story[-1]
+        if self._lived.get(agent, 0) > newest:
             self.returned += len(story)
         else:
             self.released += len(story)

@@ -219,15 +219,15 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
         slowest = f"; slowest {span(digest.slowest)}" if digest.slowest is not None else ""
         again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
         parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
-    again = stretch.running_again
+    running = stretch.running_again
     open_ones = sorted(digest.unhealed_agents.items())
-    back = [f"{name} {count} ({again[name]})" for name, count in open_ones if name in again]
+    back = [f"{name} {count} ({running[name]})" for name, count in open_ones if name in running]
     if back:
         parts.append(f"back and running, not yet productive: {', '.join(_shown(back, here))}")
     if digest.returned:
         parts.append(f"came back, and were stopped and started since: {digest.returned}")
     unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
-    unhealed += [f"{name} {count} (not back)" for name, count in open_ones if name not in again]
+    unhealed += [f"{name} {count} (not back)" for name, count in open_ones if name not in running]
     unhealed += [f"{name} {count} (stopped)" for name, count in sorted(digest.stopped_agents.items())]
     unhealed = _shown(unhealed, here)
     if digest.released:
