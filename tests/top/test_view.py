@@ -260,3 +260,13 @@ def test_unknown_is_a_question_mark_and_never_zero() -> None:
 
     assert row.split()[4:6] == ["?", "?"]
     assert "$3.10" in paint(world("of_everything", 200, 60)).text
+
+
+def test_what_was_told_last_is_cut_between_words() -> None:
+    """A newcomer read "do: d" on one line and "etach first" on the next."""
+    words = (
+        "attach m1: this terminal is inside another tmux, whose prefix key would hide the inner one's do: detach first"
+    )
+    shown = paint(world(width=95, face=Face(since=SINCE, message=words))).text
+
+    assert "do: detach first" in " ".join(shown.split())
