@@ -171,6 +171,7 @@ def test_a_bad_environment_value_is_refused_by_name(state: Path) -> None:
             "toml:5: agent.a.liveness.stale_after",
             "did you mean stale?",
         ),
+        ("[agent.a]\ncommand = 'worker'\n", "phoenixd.toml:2: agent.a.command", "did you mean argv?"),
         ("[agents.a]\n", "phoenixd.toml:1: agents", "did you mean agent?"),
         ("[defaults]\nharnes = 'claude'\n", "phoenixd.toml:2: defaults.harnes", "did you mean harness?"),
         ("[daemon]\nzzzzzz = 1\n", "phoenixd.toml:2: daemon.zzzzzz", "known here: api_group, log_format, log_level"),

@@ -98,7 +98,7 @@ async def test_2_usage(ctl: Ctl, daemon: FakeDaemon, words: tuple[str, ...]) -> 
 
 
 async def test_2_a_wrong_verb_is_told_in_one_short_line(ctl: Ctl) -> None:
-    assert (await ctl("frobnicate")).err == "phoenixctl: there is no verb 'frobnicate'\ndo: phoenixctl --help\n"
+    assert (await ctl("frobnicate")).err == "phoenixctl: there is no verb 'frobnicate'\ndo: phoenixctl help\n"
 
 
 async def test_help_fits_eighty_columns(ctl: Ctl) -> None:
