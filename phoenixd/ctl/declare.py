@@ -138,6 +138,9 @@ def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | 
         return None
     if "brief_writer" in declared or not can or command.as_json or not at_a_terminal():
         return declared
+    if (argv := declared.get("argv")) and shutil.which(argv[0]) is None:
+        # What is not there is told of next, and writes nothing until it is.
+        return declared
     asked = QUESTION.format(cli=declared["harness"], name=declared.get("name", "NAME"))
     print("\n".join(wrap(asked, wire.width())), file=sys.stderr)
     try:
