@@ -157,7 +157,10 @@ def _key_path(location: tuple[int | str, ...]) -> KeyPath:
 
 
 def _sentence(message: str) -> str:
+    if message == "Input is not a valid path":
+        return "must be a text"
     expected = "Input should be "
     if not message.startswith(expected):
         return message
-    return f"must be {message.removeprefix(expected)}".replace("a valid tuple", "a list")
+    told = f"must be {message.removeprefix(expected)}"
+    return told.replace("a valid tuple", "a list").replace("a valid string", "a text")
