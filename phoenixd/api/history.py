@@ -72,8 +72,9 @@ class Digest:
 
     complete: whether the row numbers had no gap. untyped_until: the last row of an end that an older version wrote,
     which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration. Each is
-    healed, repeated (the next run died before it was productive, and the story went on to be healed), released (its
-    agent was stopped or in quarantine, and was started since), quarantined, ended (its agent is stopped now, or was
+    healed, repeated (the next run died before it was productive, and the story went on to be healed), returned (its
+    agent was back, was not productive so far, and was stopped and started since), released (its agent was stopped or in
+    quarantine before it was back, and was started since), quarantined, ended (its agent is stopped now, or was
     removed), or unhealed (its agent is to run). slowest: seconds from a death to productive work.
     """
 
@@ -88,6 +89,7 @@ class Digest:
     deaths: int = 0
     healed: int = 0
     repeated: int = 0
+    returned: int = 0
     released: int = 0
     resumed: int = 0
     fresh: int = 0
@@ -119,6 +121,8 @@ class Digest:
     """The newest state of each agent."""
     _modes: dict[str, dict[int, Mode]] = field(default_factory=dict)
     """How each agent's newest runs began."""
+    _lived: dict[str, int] = field(default_factory=dict)
+    """The newest run of each agent that was executed."""
     _blind: bool = False
 
     def feed(self, rows: Iterable[StoredEntry]) -> None:
@@ -192,6 +196,7 @@ class Digest:
         self.not_delivered += event == "notdelivered"
         if event == "agentstarted":
             self.unstarted.discard(entry.agent)
+            self._lived[entry.agent] = entry.incarnation
         if event == "agentdeclared" and entry.detail.get("is_undo"):
             self._is_back(entry.agent)
         if entry.state is not None:
@@ -201,8 +206,19 @@ class Digest:
 
     def _is_now(self, agent: str, state: str) -> None:
         if self._states.get(agent) in DOWN and state not in DOWN:
-            self.released += len(self._stories.pop(agent, ()))
+            self._release(agent)
         self._states[agent] = state
+
+    def _release(self, agent: str) -> None:
+        """Somebody started it, so its next run heals nothing. Its last death tells whether it was back by itself."""
+        story = self._stories.pop(agent, [])
+        if not story:
+            return
+        newest, _ = story[-1]
+        if self._lived.get(agent, 0) > newest:
+            self.returned += len(story)
+        else:
+            self.released += len(story)
 
     def _count_fact(self, agent: str, fact: Fact, entry: Entry) -> None:
         match fact:

@@ -324,6 +324,7 @@ def stretch(told: Stretch) -> Json:
             "healing": digest.unhealed - again,
             "running_again": again,
             "quarantined": digest.quarantined,
+            "returned": digest.returned,
             "released": digest.released,
             "ended": digest.ended,
             "resumed": digest.resumed,

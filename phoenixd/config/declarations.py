@@ -40,7 +40,7 @@ def remove_agent(state: Path, name: str, configuration: Configuration | None = N
     act: under which name it can be taken back; without one the file is gone for good.
     """
     path = declaration(state, name)
-    _refuse_foreign(path, name, configuration)
+    _refuse_foreign(path, name, configuration, f"take [agent.{name}] out of {{file}}, or delete that file")
     try:
         if act:
             kept = _kept(state, name, act)
@@ -109,11 +109,13 @@ def _act_of(file: str) -> str:
     return file.partition(".")[2].removesuffix(".toml")
 
 
-def _refuse_foreign(path: Path, name: str, configuration: Configuration | None) -> None:
+def _refuse_foreign(path: Path, name: str, configuration: Configuration | None, edit: str = "edit {file}") -> None:
+    """Raise for an agent that another file declares. edit: what to do to that file."""
     spec = configuration.agents.get(name) if configuration else None
     if spec is not None and spec.source and Path(spec.source) != path:
         raise ConfigurationError(
-            f'the agent "{name}" is declared in {spec.source}', f"edit {spec.source}, then run: phoenixctl apply"
+            f'the agent "{name}" is declared in {spec.source}',
+            f"{edit.replace('{file}', spec.source)}, then run: phoenixctl apply",
         )
 
 

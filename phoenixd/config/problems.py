@@ -100,10 +100,16 @@ def _is_inherited(path: KeyPath, stack: Stack) -> bool:
     return False
 
 
+OTHER_NAMES = {"command": "argv", "cmd": "argv"}
+"""Keys as other tools call them."""
+
+
 def _unknown_key(path: KeyPath) -> str:
     model = _model_at(path[:-1]) or ConfigurationTable
     key, names = path[-1], sorted(model.model_fields)
     below = {leaf[-1]: ".".join(leaf) for leaf in _leaves(model) if len(leaf) > 1}
+    if key in OTHER_NAMES and OTHER_NAMES[key] in names:
+        return f"unknown key; did you mean {OTHER_NAMES[key]}?"
     if key in below:
         return f"unknown key; did you mean {below[key]}?"
     if (close := nearest(key, [*names, *below])) is not None:
@@ -151,7 +157,10 @@ def _key_path(location: tuple[int | str, ...]) -> KeyPath:
 
 
 def _sentence(message: str) -> str:
+    if message == "Input is not a valid path":
+        return "must be a text"
     expected = "Input should be "
     if not message.startswith(expected):
         return message
-    return f"must be {message.removeprefix(expected)}".replace("a valid tuple", "a list")
+    told = f"must be {message.removeprefix(expected)}"
+    return told.replace("a valid tuple", "a list").replace("a valid string", "a text")

@@ -159,6 +159,11 @@ def given(text: str) -> Selector | Refusal:
     return _refused("an empty selector chooses nobody; all agents are '*'")
 
 
+ALL = "all"
+NO_ALL = "there is no agent all; all agents are chosen by a quoted '*'"
+HOW = "phoenixctl help select"
+
+
 def choose(
     selector: Selector, subjects: Iterable[Subject], others: Iterable[Subject] = ()
 ) -> tuple[str, ...] | Refusal:
@@ -171,6 +176,8 @@ def choose(
     absent = [name for name in selector.names if name not in known]
     if absent:
         word = absent[0]
+        if absent == [ALL]:
+            return Refusal("not_found", NO_ALL, HOW)
         more = f", nor {' nor '.join(absent[1:3])}" if len(absent) > 1 else ""
         close = nearest(word, known)
         told = f"there is no agent {_short(word)}{more}{f'; did you mean {close}?' if close else ''}"

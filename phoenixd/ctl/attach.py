@@ -22,6 +22,17 @@ def attach(command: Command) -> int:
     return sit_down(command, str(command.given["name"]), read_only=bool(command.given.get("read_only")))
 
 
+def is_within_another(command: Command) -> bool:
+    """Whether this terminal is inside a tmux that is not the agents': attach refuses there."""
+    inside = os.environ.get("TMUX", "").partition(",")[0]
+    return bool(inside) and not any(_same(inside, socket) for socket in absence.tmux_sockets(calls.places(command)))
+
+
+def nested(name: str, *, read_only: bool = False) -> str:
+    """The command that attaches inside another tmux on purpose, and how it is left."""
+    return f"TMUX= phoenixctl attach {name}{' --read-only' if read_only else ''}"
+
+
 def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     """The terminal of one agent. Inside our own tmux the client is switched over; inside another one it refuses."""
     if not re.fullmatch(NAME_PATTERN, name):
@@ -35,19 +46,25 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     if inside and _same(inside, server):
         return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", pane])
     if inside:
-        again = f"TMUX= phoenixctl attach {name}{' --read-only' if read_only else ''}"
         return refuse(
             exits.CONFLICT,
             "this terminal is inside another tmux, whose prefix key would hide the inner one's",
-            f"detach first (prefix d), or nest on purpose: {again}",
+            f"detach first (prefix d), or nest on purpose: {nested(name, read_only=read_only)}",
         )
     if not sys.stdin.isatty():
         return refuse(exits.CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
     if (why := _unsuitable(server)) is not None:
         again = f"TERM=xterm-256color phoenixctl attach {name}{' --read-only' if read_only else ''}"
         return refuse(exits.CONFLICT, f"tmux cannot draw on this terminal: {why}", again)
-    print("prefix d (Ctrl-b d) leaves it; the agent runs on", file=sys.stderr)
+    # Whether the agent runs is not known here, where no daemon is needed.
+    print(f"{leaving()} leaves it, and stops nothing", file=sys.stderr)
     return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", pane])
+
+
+def leaving() -> str:
+    """The keys that leave an agent's terminal. TMUX is empty where somebody nests: the outer tmux takes one prefix."""
+    is_nested = os.environ.get("TMUX") == ""
+    return "Ctrl-b Ctrl-b d (one prefix is the outer tmux's)" if is_nested else "prefix d (Ctrl-b d)"
 
 
 def _unsuitable(server: str) -> str | None:

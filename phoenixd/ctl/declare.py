@@ -44,7 +44,7 @@ def run(command: Command) -> int:
     given = dict(command.given)
     detached = given.pop("detached", False) or not at_a_terminal()
     if not given.get("argv"):
-        return refuse(exits.USAGE, "say what to run", "phoenixctl run NAME -- claude")
+        return refuse(exits.USAGE, "say what to run", _with_command(str(given.get("name", ""))))
     name = given.setdefault("name", _name_from(given["argv"][0]))
     if not re.fullmatch(NAME_PATTERN, name):
         why = f"{name[:40]!r} can be no agent's name: a-z, 0-9, _ and -, at most 32"
@@ -57,7 +57,8 @@ def run(command: Command) -> int:
     answer = calls.ask(command, calls.operation("health"), {}, as_json=True)
     if answer is None and (code := daemon_start.start(command)) != 0:
         return code
-    if not detached:
+    is_left_out = not detached and attach.is_within_another(command)
+    if not detached and not is_left_out:
         print(f"{name}: its terminal opens here at its first sign of life", file=sys.stderr)
     for operation, arguments in (
         (calls.operation("add_agent"), declared),
@@ -83,6 +84,11 @@ def run(command: Command) -> int:
     if detached:
         return calls.tell(command, answer) if answer is not None else 0
     forget_typed(sys.stdin)
+    if is_left_out:
+        code = calls.tell(command, answer) if answer is not None else exits.OK
+        why = "its terminal does not open here: this one is inside another tmux. Detach first (prefix d), and type"
+        print(reaching(f"{why} phoenixctl attach {name}; or nest on purpose: {attach.nested(name)}"), file=sys.stderr)
+        return code
     return attach.sit_down(command, name)
 
 
@@ -132,6 +138,9 @@ def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | 
         return None
     if "brief_writer" in declared or not can or command.as_json or not at_a_terminal():
         return declared
+    if (argv := declared.get("argv")) and shutil.which(argv[0]) is None:
+        # What is not there is told of next, and writes nothing until it is.
+        return declared
     asked = QUESTION.format(cli=declared["harness"], name=declared.get("name", "NAME"))
     print("\n".join(wrap(asked, wire.width())), file=sys.stderr)
     try:
@@ -154,6 +163,14 @@ def _size() -> dict[str, int]:
     except OSError:
         return {}
     return {"columns": size.columns, "lines": size.lines} if size.columns > 0 and size.lines > 0 else {}
+
+
+def _with_command(typed: str) -> str:
+    """The whole line where only one word was typed: a command that stands for the name, or the name alone."""
+    name = _name_from(typed)
+    if name and (os.sep in typed or typed in HARNESSES or shutil.which(typed)):
+        return f"phoenixctl run {name} -- {shlex.quote(typed)}"
+    return f"phoenixctl run {typed if re.fullmatch(NAME_PATTERN, typed) else 'NAME'} -- claude"
 
 
 def _name_from(command: str) -> str:

@@ -48,6 +48,12 @@ class Parser(argparse.ArgumentParser):
 
     def __init__(self, **keys: Any) -> None:
         super().__init__(**{"allow_abbrev": False, **keys})
+        self.takes_command = False
+
+    def format_help(self) -> str:
+        """The usage names the command too, which is cut off before argparse reads the line."""
+        usage, blank, rest = super().format_help().partition("\n\n")
+        return f"{usage}{' -- ARGV...' if self.takes_command else ''}{blank}{rest}"
 
     def print_help(self, file: Any = None) -> None:
         pager.show(self.format_help())
@@ -186,6 +192,7 @@ def parser(only: str | None = None) -> Parser:
                 groups[words[0]] = group.add_subparsers(metavar="WHAT", required=True, parser_class=Parser)
             leaf = groups[words[0]].add_parser(words[1], parents=[common], **_help(operations))
         leaf.set_defaults(words=words)
+        leaf.takes_command = any(one.type == "strings" for of_verb in operations for one in of_verb.parameters)
         for parameter in parameters(operations):
             _add(leaf, parameter, required=all(parameter in one.parameters for one in operations))
     return root

@@ -18,6 +18,7 @@ CHOOSING = """Verbs that act on agents take names and selectors, one or several:
   shop-api               this agent
   'shop-*'               all whose names begin so; ? is one character, [abc] one
                          of these
+  '*'                    all agents
   p:shop s:idle          what is of the project shop and idle: different keys
                          have to match together
   s:idle,waiting         idle or waiting: values of one key, and names, are

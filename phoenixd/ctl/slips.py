@@ -12,7 +12,7 @@ from typing import Any
 from phoenixd.api.operations import verbs
 from phoenixd.api.operations.operation import Operation, parameters
 from phoenixd.core.durations import is_duration
-from phoenixd.core.nearest import did_you_mean, nearest
+from phoenixd.core.nearest import VERB, did_you_mean, nearest
 from phoenixd.ctl.spare_words import choose_agents
 from phoenixd.ctl.typed_times import in_one_word
 
@@ -23,6 +23,8 @@ HABITS = {
     "shell": "attach", "quit": "down", "exit": "down", "shutdown": "down",
 }  # fmt: skip
 """Verbs as other tools call them, and what they are here."""
+ELSEWHERE = frozenset({"daemon", "init", "kill-server"})
+"""Verbs of other tools that mean nothing here, however like one of ours they look."""
 OPTIONS = {"v": "version", "V": "version"}
 """Options as other tools call them, where no verb is typed."""
 LISTED = {
@@ -30,6 +32,7 @@ LISTED = {
     "tasks": "phoenixctl task status", "cases": "phoenixctl clinic list",
 }  # fmt: skip
 """By what is named the command that lists it."""
+ALL_AGENTS = "*"
 A_NUMBER = "20"
 """What a remedy has where a number is meant."""
 OF_THE_DAEMON = {"up": ("starts", "start"), "down": ("ends", "stop")}
@@ -86,6 +89,8 @@ def in_words(complaint: Complaint, words: Sequence[str], understands: Callable[[
         if found[1] == "WHAT":
             members = dict.fromkeys(spoken[1] for spoken in verbs() if f"phoenixctl {spoken[0]}" == prog)
             return Slip(f"{prog}: the word after it is missing; it is one of: {', '.join(members)}", remedy)
+        if "--all" in words and _chooses(verbs().get(tuple(prog.split()[1:]), ())):
+            return _all_agents(prog, words)
         is_one = "," not in found[1]
         return Slip(f"{prog}: {found[1]} {'is' if is_one else 'are'} missing", remedy)
     return Slip(f"{prog}: {message}", remedy)
@@ -102,9 +107,10 @@ def _no_verb(
 ) -> Slip:
     """A verb that there is not; the remedy is the same line with the verb that was meant, where that makes sense."""
     habit = HABITS.get(typed) if is_first else None
-    meant = habit if habit in known else nearest(typed, known)
+    close = None if typed in ELSEWHERE else nearest(typed, known, VERB)
+    meant = habit if habit in known else close
     if meant is None:
-        return Slip(f"{prog}: there is no verb {typed!r}", f"{prog} --help")
+        return Slip(f"{prog}: there is no verb {typed!r}", "phoenixctl help" if is_first else f"{prog} --help")
     at = list(words).index(typed)
     again = [*words[:at], meant, *words[at + 1 :]]
     # What acts is not to be typed on a guess.
@@ -200,6 +206,10 @@ def _no_option(
         why = f"{verb}: there is no option {option}; a length of time is written without a sign"
         return Slip(why, _command(word.lstrip("-") if word == option else word for word in words))
     flags = [one.flag for one in parameters(operations) if one.flag is not None]
+    if option == "--all" and _chooses(operations):
+        return _all_agents(verb, words)
+    if option == "--tail" and "--lines" in flags:
+        return Slip(f"{verb}: there is no option --tail; did you mean --lines?", f"{verb} --help")
     # Two dashes make any two options alike.
     known = [flag.removeprefix("--") for flag in (*flags, *common, "--help")]
     close = nearest(option.lstrip("-"), known)
@@ -242,6 +252,16 @@ def _too_many(
 def _only_looks(operations: tuple[Operation, ...]) -> bool:
     """Whether a verb only asks the daemon; one that is phoenixctl's own may do more."""
     return bool(operations) and all(one.method == "GET" and one.path is not None for one in operations)
+
+
+def _chooses(operations: tuple[Operation, ...]) -> bool:
+    """Whether a verb takes selectors."""
+    return any(one.name == "which" and one.names == "agents" for one in parameters(operations))
+
+
+def _all_agents(verb: str, words: Sequence[str]) -> Slip:
+    again = _command(ALL_AGENTS if word == "--all" else word for word in words)
+    return Slip(f"{verb}: there is no option --all; all agents are chosen by a quoted '*'", again)
 
 
 def _flag(name: str) -> str:

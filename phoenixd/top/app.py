@@ -220,7 +220,7 @@ class Top(App[int], inherit_bindings=False):
         where = ["--socket", self._socket] if self._socket is not None else []
         argv = [sys.executable, "-P", "-m", "phoenixd.ctl", "attach", name, *where]
         with self.suspend():
-            print(f"{name}: prefix d (Ctrl-b d) leads back to the list; the agent runs on", flush=True)  # noqa: T201
+            print(f"{name}: prefix d (Ctrl-b d) leads back to the list, and stops nothing", flush=True)  # noqa: T201
             left = subprocess.run(argv, stderr=subprocess.PIPE, check=False)
         words = " ".join(left.stderr.decode("utf-8", "replace").split())
         self.face = self.face.says(f"attach {name}: {words}" if left.returncode else f"back from {name}")

@@ -148,9 +148,11 @@ def _since(world: World) -> list[str]:
 def _ends(deaths: Json, open_ones: list[tuple[int, str]]) -> str:
     # Deaths of a story that was healed as one: with them the ends add up to the total.
     more = f"healed after {deaths['repeated']} more" if deaths.get("repeated") else "healed"
+    released = deaths.get("released", 0)
     ends = [
         (deaths["healed"], more), *open_ones, (deaths["quarantined"], "quarantined"),
-        (deaths["ended"], "stopped or removed"), (deaths.get("released", 0), "were down, started since"),
+        (deaths["ended"], "stopped or removed"), (deaths.get("returned", 0), "came back, stopped and started since"),
+        (released, f"{'was' if released == 1 else 'were'} down, started since"),
     ]  # fmt: skip
     return ", ".join(f"{number} {word}" for number, word in ends if number)
 

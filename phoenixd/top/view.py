@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from phoenixd.api.pages.layout import columns, fold
+from phoenixd.api.pages.layout import columns, fold, wrap
 from phoenixd.core.question.characters import visible
 from phoenixd.top import head, keys, pages, panel, table
 from phoenixd.top.face import Face, Page, Seen, World
@@ -124,7 +124,10 @@ def _foot(world: World) -> list[Line]:
             shown[-1] = f"{shown[-1][: max(0, width - 8)]}... y/n"
         return _filled([*said, *(line(Span(part, "chosen")) for part in shown)], room, width)
     if world.face.message:
-        parts = fold(safe(world.face.message), width)
+        message = safe(world.face.message)
+        # A word that is longer than a line would lose its end.
+        has_room = all(columns(word) <= width for word in message.split())
+        parts = wrap(message, width) if has_room else fold(message, width)
         if len(parts) > room:
             parts = [*parts[: room - 1], f"{parts[room - 1][: max(0, width - 3)]}..."]
         told = [line(Span(part, "strong")) for part in parts]

@@ -495,3 +495,12 @@ async def test_of_several_stops_the_one_that_is_overtaken_is_told_apart(live: Li
     assert told["shop-api"] == (0, "shop-api is stopped, and stays so")
     assert told["shop-web"][0] == 6
     assert "operator took the stop back" in told["shop-web"][1]
+
+
+async def test_a_removal_says_how_it_is_taken_back(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("spare")
+
+    said = (await live.ask("DELETE", "/v1/agents/spare")).json["message"]
+
+    assert said == "removed spare. Bring it back: phoenixctl undo spare"
+    assert (await live.ask("POST", "/v1/undo", {"select": "spare"})).exit == 0

@@ -424,7 +424,7 @@ def vanished(daemon: FakeDaemon) -> None:
     daemon.happen(AgentVanished("docs", daemon.state.agents["docs"].incarnation))
 
 
-CLASSES = ("healed", "repeated", "running_again", "healing", "quarantined", "released", "ended")
+CLASSES = ("healed", "repeated", "running_again", "healing", "quarantined", "returned", "released", "ended")
 """What became of a death, each of one."""
 LOOKS = st.sampled_from(["status", "status in a pipe", "looked", "since 15:03", "death", "healed", "new daemon"])
 FIRST_LOOK = datetime(2026, 11, 21, 15, 3, 5, tzinfo=UTC).timestamp()
@@ -481,12 +481,12 @@ def test_of_two_counts_with_the_same_start_the_later_one_is_never_smaller(steps:
 @pytest.mark.parametrize(
     ("happens", "words", "in_short", "running"),
     [
-        ([], "docs 1 (running again, running)", "1 running again (docs)", 1),
-        ([at_rest], "docs 1 (running again, idle)", "1 running again (docs)", 1),
-        ([at_work], "docs 1 (running again, working)", "1 running again (docs)", 1),
-        ([asking], "docs 1 (running again, waiting)", "1 running again (docs)", 1),
-        ([dead_and_unanswered], "docs 2 (not back)", "2 not back (docs)", 0),
-        ([vanished], "docs 1 (not back)", "1 not back (docs)", 0),
+        ([], "back and running, not yet productive: docs 1 (running)", "1 running again (docs)", 1),
+        ([at_rest], "back and running, not yet productive: docs 1 (idle)", "1 running again (docs)", 1),
+        ([at_work], "back and running, not yet productive: docs 1 (working)", "1 running again (docs)", 1),
+        ([asking], "back and running, not yet productive: docs 1 (waiting)", "1 running again (docs)", 1),
+        ([dead_and_unanswered], "not healed: docs 2 (not back)", "2 not back (docs)", 0),
+        ([vanished], "not healed: docs 1 (not back)", "1 not back (docs)", 0),
     ],
 )
 async def test_healing_is_what_an_agent_is_at_and_never_said_of_one_that_runs(
@@ -504,7 +504,7 @@ async def test_healing_is_what_an_agent_is_at_and_never_said_of_one_that_runs(
     first, second = page.splitlines()[:2]
     assert in_short in second
     assert "healing" not in second, "the first line counts those"
-    assert f"not healed: {words}" in (await live.ask("GET", "/v1/since?time=8h", text=True)).text
+    assert words in (await live.ask("GET", "/v1/since?time=8h", text=True)).text
     deaths = back.json["deaths"]
     assert deaths["running_again"] == running
     assert deaths["total"] == sum(deaths[key] for key in CLASSES)

@@ -18,10 +18,11 @@ from phoenixd.core.events.orders import (
     UndoRequested,
     UnmuteRequested,
 )
+from phoenixd.core.spec import RestartRules
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 
-CLASSES = ("healed", "repeated", "running_again", "healing", "quarantined", "released", "ended")
+CLASSES = ("healed", "repeated", "running_again", "healing", "quarantined", "returned", "released", "ended")
 
 
 @pytest.fixture
@@ -80,12 +81,57 @@ async def test_deaths_before_somebody_began_the_agent_anew_are_no_part_of_its_ne
     assert (await told(live))[0] == {"healed": 1, "released": 5}
 
 
+async def test_a_death_after_which_the_agent_ran_again_is_never_of_one_that_was_down(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """A newcomer killed an agent, saw it back within a second, and read "not healed", and later "1 were down"."""
+    daemon.die("docs")
+    daemon.pass_time(30)
+    classes, page, line = await told(live)
+    assert classes == {"running_again": 1}
+    assert "deaths       1 back and running, not yet productive: docs 1 (running)\n" in page
+    assert "not healed" not in page
+
+    daemon.happen(StopRequested("docs"))
+    daemon.happen(StartRequested("docs"))
+
+    classes, page, line = await told(live)
+    assert classes == {"returned": 1}
+    assert "deaths       1 came back, and were stopped and started since: 1\n" in page
+    assert "1 death: 1 came back, stopped and started since." in line
+
+
+async def test_a_removal_that_was_taken_back_leaves_who_was_back_one_who_was_back(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.die("docs")
+    daemon.pass_time(30)
+    await live.ask("DELETE", "/v1/agents/docs")
+    await live.ask("POST", "/v1/undo", {})
+
+    daemon.happen(StartRequested("docs"))
+
+    assert (await told(live))[0] == {"returned": 1}
+
+
+async def test_one_death_before_an_agent_was_back_was_down(live: Live, daemon: FakeDaemon) -> None:
+    daemon.declare("fragile", restart=RestartRules(max_crashes=1))
+    daemon.die("fragile")
+    assert (await told(live))[0] == {"quarantined": 1}
+    daemon.happen(StartRequested("fragile"))
+
+    classes, _, line = await told(live)
+
+    assert classes == {"released": 1}
+    assert "1 death: 1 was down, started since." in line
+
+
 async def test_stopped_is_said_of_no_agent_that_runs(live: Live, daemon: FakeDaemon) -> None:
     daemon.die("docs")
     daemon.happen(StopRequested("docs", act="a1"))
     assert (await told(live))[0] == {"ended": 1}
     daemon.happen(StartRequested("docs"))
-    assert (await told(live))[0] == {"released": 1}
+    assert (await told(live))[0] == {"returned": 1}
 
 
 async def test_a_quarantine_that_an_undo_brought_back_is_one(live: Live, daemon: FakeDaemon) -> None:
@@ -202,8 +248,9 @@ async def test_a_pipe_is_told_of_every_agent_that_is_not_healed_and_a_terminal_h
     wide = (await live.ask("GET", "/v1/since?time=8h&width=1000", text=True)).text
 
     assert "and 1 more agent (phoenixctl status)" in " ".join(narrow.split())
-    assert "e 1 (running again, running)" not in narrow
-    assert "docs 1 (running again, running), e 1 (running again, running)" in wide
+    assert "e 1 (running)" not in narrow
+    assert "not yet productive: a 1 (running)" in wide
+    assert "docs 1 (running), e 1 (running)" in wide
     assert "more agent" not in wide
 
 

@@ -52,8 +52,11 @@ def test_an_agent_of_another_layer_is_neither_replaced_nor_removed(tmp_path: Pat
 
     with pytest.raises(ConfigurationError, match=r"declared in .*phoenixd\.toml"):
         write_agent(tmp_path, "a", TABLE, configuration)
-    with pytest.raises(ConfigurationError, match=r"declared in .*phoenixd\.toml"):
+    with pytest.raises(ConfigurationError, match=r"declared in .*phoenixd\.toml") as refused:
         remove_agent(tmp_path, "a", configuration)
+    file = place / "phoenixd.toml"
+    told = f"take [agent.a] out of {file}, or delete that file, then run: phoenixctl apply"
+    assert refused.value.remedy == told
     assert not (tmp_path / "agents.d").exists()
 
 

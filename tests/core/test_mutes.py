@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from phoenixd.core import projection
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.behind.world import World
@@ -10,6 +12,7 @@ from phoenixd.core.events.fleet import AlertAcknowledged, JournalBehind, Tick, T
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, MuteRequested, UndoRequested, UnmuteRequested
 from phoenixd.core.inbox import inbox
 from phoenixd.core.mutes.state import Mute
+from phoenixd.core.undo.age import kept
 from phoenixd.core.undo.state import Undoable
 from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
 from tests.core.story import Story, claude, spec
@@ -115,20 +118,15 @@ def test_an_alert_of_before_the_mute_is_over_as_ever() -> None:
     assert [number > 0 for _, number in told(story)] == [True, False]
 
 
-def test_undo_takes_a_mute_back_and_the_end_of_one_also_in_another_life_of_the_daemon() -> None:
+def test_undo_takes_a_mute_back_also_in_another_life_of_the_daemon() -> None:
     story = Story(claude()).runs()
     mute(story, act="1")
     mute(story, 4 * MINUTE, act="2")
     trouble(story)
-    until = story.fleet.mutes["a"].until_wall
     acts = tuple(decode(Undoable, encode(one)) for one in story.fleet.undoable)
     mutes = {name: decode(Mute, encode(one)) for name, one in story.fleet.mutes.items()}
     assert (acts, mutes) == (story.fleet.undoable, story.fleet.mutes)
 
-    story.tell(UnmuteRequested("a", "ada", "3"))
-    assert story.fleet.mutes == {}
-    assert story.tell(UndoRequested("a", "3", "ada")) is None
-    assert story.fleet.mutes["a"].until_wall == until
     assert story.tell(UndoRequested("a", "2", "ada")) is None
     assert story.fleet.mutes["a"].until_wall == story.wall + MINUTE, "the mute of before stands again"
     assert story.tell(UndoRequested("a", "1", "ada")) is None
@@ -247,6 +245,28 @@ def test_a_mute_that_is_over_has_nothing_to_be_taken_back_nor_has_what_it_replac
     refusal = story.tell(UndoRequested("a", "2", "ada"))
     assert refusal is not None
     assert story.fleet.mutes == {}
+
+
+def test_an_undo_never_takes_back_an_unmute_nor_the_mute_that_it_ended() -> None:
+    """Help and manual name stops, removals, fresh starts and mutes. Silence again, unasked, is what nobody means."""
+    story = Story(claude()).runs()
+    story.stop(act="0")
+    mute(story, 60 * MINUTE, act="1")
+    story.tell(UnmuteRequested("a", "ada", "2"))
+
+    assert [(one.act, one.verb) for one in story.fleet.undoable] == [("0", "stop")]
+    for act in ("1", "2"):
+        refusal = story.tell(UndoRequested("a", act, "ada"))
+        assert refusal is not None
+    assert story.fleet.mutes == {}
+
+
+def test_an_unmute_that_an_older_version_noted_is_not_taken_back() -> None:
+    story = Story(claude()).runs()
+    noted = Undoable("1", "unmute", "a", story.wall, "ada", muted_until=story.wall + 60 * MINUTE)
+
+    assert kept((noted,), story.now) == ()
+    assert kept((replace(noted, verb="mute"),), story.now) != ()
 
 
 def test_an_unmute_of_who_is_not_muted_is_no_order_that_counts() -> None:

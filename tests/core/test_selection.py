@@ -15,7 +15,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.nearest import did_you_mean
 from phoenixd.core.patterns import pattern
 from phoenixd.core.projection import project
-from phoenixd.core.selection import KEYS, STATES, Selector, Subject, broken, choose, parse
+from phoenixd.core.selection import KEYS, NO_ALL, STATES, Selector, Subject, broken, choose, parse
 from phoenixd.core.spec import Kind
 from phoenixd.core.subjects import subjects
 from tests.core.story import Story, claude, spec
@@ -280,3 +280,12 @@ def test_a_class_of_signs_is_read_where_it_stands() -> None:
     ):  # fmt: skip
         assert pattern(text).matches(takes), text
         assert not pattern(text).matches(leaves), text
+
+
+def test_all_is_no_name_and_the_selector_for_all_is_told() -> None:
+    found = parse("all")
+    assert isinstance(found, Selector)
+    refused = choose(found, FLEET)
+
+    assert isinstance(refused, Refusal)
+    assert (refused.message, refused.remedy) == (NO_ALL, "phoenixctl help select")

@@ -81,6 +81,15 @@ def test_who_has_said_it_or_cannot_choose_is_not_asked(
     assert declare.with_writer(command(as_json=as_json), given) == given
 
 
+def test_of_a_program_that_is_not_there_nobody_is_asked_whether_it_may_write(
+    monkeypatch: pytest.MonkeyPatch, terminal: None
+) -> None:
+    monkeypatch.setattr("builtins.input", never)
+    given = {"harness": "claude", "argv": ["no-such-program-here"]}
+
+    assert declare.with_writer(command(), given) == given
+
+
 def test_without_a_terminal_nobody_is_asked_and_nothing_is_on(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("builtins.input", never)
 

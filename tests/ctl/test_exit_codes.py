@@ -99,7 +99,13 @@ async def test_2_usage(ctl: Ctl, daemon: FakeDaemon, words: tuple[str, ...]) -> 
 
 
 async def test_2_a_wrong_verb_is_told_in_one_short_line(ctl: Ctl) -> None:
-    assert (await ctl("frobnicate")).err == "phoenixctl: there is no verb 'frobnicate'\ndo: phoenixctl --help\n"
+    assert (await ctl("frobnicate")).err == "phoenixctl: there is no verb 'frobnicate'\ndo: phoenixctl help\n"
+
+
+async def test_the_usage_of_what_takes_a_command_shows_where_it_stands(ctl: Ctl) -> None:
+    for verb, end in (("add", "NAME -- ARGV..."), ("run", "-- ARGV..."), ("stop", "]")):
+        usage = (await ctl(verb, "--help")).out.partition("\n\n")[0]
+        assert usage.endswith(end), usage
 
 
 async def test_help_fits_eighty_columns(ctl: Ctl) -> None:

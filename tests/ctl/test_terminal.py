@@ -20,6 +20,7 @@ import pytest
 from phoenixd.ctl import absence, declare
 from phoenixd.ctl.follow import news
 from phoenixd.drivers.tmux import panes as tmux_panes
+from phoenixd.drivers.tmux.server import SESSION_OPTIONS
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
@@ -147,6 +148,52 @@ async def test_attach_refuses_inside_a_foreign_tmux_and_says_how_to_nest(alone: 
 
     assert ran.code == 6
     assert "TMUX= phoenixctl attach docs" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("tmux_of_it", "keys"), [("", "Ctrl-b Ctrl-b d (one prefix is the outer tmux's)"), (None, "prefix d (Ctrl-b d)")]
+)
+def test_attach_names_the_keys_that_leave_and_promises_nothing_of_an_agent_that_may_be_stopped(
+    tmux: Path, home: Path, tmux_of_it: str | None, keys: str
+) -> None:
+    """Within another tmux on purpose one prefix detaches the outer one, and a stopped agent does not run on."""
+    within = {} if tmux_of_it is None else {"TMUX": tmux_of_it}
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm", **within)
+
+    with on_a_terminal(phoenixctl("attach", "docs"), env) as (_, master):
+        seen = read_until(master, b"agent here", 60)
+
+    assert f"{keys} leaves it, and stops nothing".encode() in seen
+    assert b"runs on" not in seen
+
+
+def test_the_status_line_names_both_prefixes_to_who_sits_within_another_tmux(tmux: Path, home: Path) -> None:
+    told = ["set-option", "-g", "status-right", SESSION_OPTIONS["status-right"]]
+    subprocess.run(["tmux", "-S", os.fspath(tmux), *told], check=True)
+    for term, keys in (("screen-256color", b"C-b d (in a tmux: C-b C-b d) "), ("xterm", b"detach: C-b d ")):
+        env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM=term)
+        with on_a_terminal(phoenixctl("attach", "docs"), env) as (_, master):
+            read_until(master, keys, 60)
+
+
+async def test_run_inside_another_tmux_says_that_the_agent_runs_and_ends_well(
+    live: Live, daemon: FakeDaemon, home: Path
+) -> None:
+    """The first command of the README ended with 6 there, and did not say that the agent runs."""
+    env = environment(home, PHOENIX_SOCKET=os.fspath(live.socket), TERM="xterm", TMUX="/tmp/tmux-1000/default,1,0")
+
+    def ask() -> str:
+        typed = f"{sys.executable} -m phoenixd.ctl run r1 -- sleep 1000; echo code=$?; echo ended; cat"
+        with on_a_terminal(["sh", "-c", typed], env, (24, 200)) as (_, master):
+            return read_until(master, b"ended", 60).decode()
+
+    said = await asyncio.to_thread(ask)
+
+    assert "code=0" in said
+    assert daemon.state.agents["r1"].state_name == "running"
+    assert said.index("r1 ") < said.index("does not open here")
+    assert "opens here at its first" not in said
+    assert "TMUX= phoenixctl attach r1" in said
 
 
 async def test_a_missing_daemon_tells_how_many_agents_run_on(alone: Ctl, tmux: Path) -> None:

@@ -22,7 +22,7 @@ def since(stage: Stage) -> dict[str, Any]:
 
 def classes(stage: Stage) -> dict[str, int]:
     told = since(stage)["deaths"]
-    names = ("healed", "repeated", "running_again", "healing", "quarantined", "released", "ended")
+    names = ("healed", "repeated", "running_again", "healing", "quarantined", "returned", "released", "ended")
     assert told["total"] == sum(told[name] for name in names)
     return {name: told[name] for name in names if told[name]}
 

@@ -42,6 +42,7 @@ class Sum:
     fresh: int = 0
     repeated: int = 0
     quarantined: int = 0
+    returned: int = 0
     released: int = 0
     finished: int = 0
     iterations: int = 0
@@ -106,6 +107,8 @@ class _Story:
         self._spec = spec
         self._productive = productive
         self._deaths = 0
+        self._is_back = False
+        """It was executed after the newest of these deaths."""
         self._down = ""
         """The line that brought it down for good."""
 
@@ -116,8 +119,10 @@ class _Story:
     def _tell(self, lines: list[Line]) -> None:
         for line in lines:
             if line.kind == "began" and self._down:
-                self._total.released += self._deaths
+                self._total.returned += self._deaths if self._is_back else 0
+                self._total.released += 0 if self._is_back else self._deaths
                 self._deaths, self._down = 0, ""
+            self._is_back = self._is_back or line.kind == "began"
             match line.kind:
                 case "began" if line.incarnation in self._productive and self._deaths:
                     assert line.mode is not None
@@ -143,3 +148,4 @@ class _Story:
         else:
             self._total.deaths += 1
             self._deaths += 1
+            self._is_back = False

@@ -51,7 +51,7 @@ def test_since_counts_what_the_ledger_of_the_host_counts(seed: str) -> None:
     counted = night.host.ledger.add_up(night.specs, productive_runs(rows))
 
     assert {name: getattr(digest, name) for name in counted} == counted
-    classes = ("healed", "repeated", "quarantined", "released", "ended", "unhealed")
+    classes = ("healed", "repeated", "quarantined", "returned", "released", "ended", "unhealed")
     assert digest.deaths == sum(getattr(digest, one) for one in classes)
     assert min(counted["deaths"], counted["resumed"], counted["fresh"], counted["iterations"]) > 0, counted
 

@@ -105,6 +105,9 @@ def test_the_first_line_answers_what_needs_me_and_is_never_cut(size: tuple[int, 
     deaths = {**SINCE["deaths"], "quarantined": 0, "ended": 2, "released": 3}
     third = paint(world(width=120, face=Face(since={**SINCE, "deaths": deaths}))).text.splitlines()[1]
     assert "1 not back, 2 stopped or removed, 3 were down, started since" in third
+    one = {**deaths, "returned": 2, "released": 1}
+    third = paint(world(width=150, face=Face(since={**SINCE, "deaths": one}))).text.splitlines()[1]
+    assert "2 came back, stopped and started since, 1 was down, started since" in third
     story = {**SINCE["deaths"], "total": 13, "healed": 1, "repeated": 1, "running_again": 1, "healing": 0}
     story["quarantined"] = 10
     told = paint(world(width=120, face=Face(since={**SINCE, "deaths": story}))).text.splitlines()[1]
@@ -257,3 +260,13 @@ def test_unknown_is_a_question_mark_and_never_zero() -> None:
 
     assert row.split()[4:6] == ["?", "?"]
     assert "$3.10" in paint(world("of_everything", 200, 60)).text
+
+
+def test_what_was_told_last_is_cut_between_words() -> None:
+    """A newcomer read "do: d" on one line and "etach first" on the next."""
+    words = (
+        "attach m1: this terminal is inside another tmux, whose prefix key would hide the inner one's do: detach first"
+    )
+    shown = paint(world(width=95, face=Face(since=SINCE, message=words))).text
+
+    assert "do: detach first" in " ".join(shown.split())

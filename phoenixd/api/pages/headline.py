@@ -71,8 +71,10 @@ def _since_line(digest: Digest | None, running_again: Collection[str], here: Pag
         parts.append(f"{digest.quarantined} quarantined ({_whose(digest.quarantined_agents)})")
     if digest.stopped_agents:
         parts.append(f"{sum(digest.stopped_agents.values())} stopped ({_whose(digest.stopped_agents)})")
+    if digest.returned:
+        parts.append(f"{digest.returned} came back, stopped and started since")
     if digest.released:
-        parts.append(f"{digest.released} were down, started since")
+        parts.append(f"{digest.released} {'was' if digest.released == 1 else 'were'} down, started since")
     if digest.removed:
         parts.append(f"{digest.removed} removed since")
     least = "" if digest.complete else "at least "

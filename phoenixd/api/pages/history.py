@@ -225,24 +225,27 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
         slowest = f"; slowest {span(digest.slowest)}" if digest.slowest is not None else ""
         again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
         parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
+    running = stretch.running_again
+    open_ones = sorted(digest.unhealed_agents.items())
+    back = [f"{name} {count} ({running[name]})" for name, count in open_ones if name in running]
+    if back:
+        parts.append(f"back and running, not yet productive: {', '.join(_shown(back, here))}")
+    if digest.returned:
+        parts.append(f"came back, and were stopped and started since: {digest.returned}")
     unhealed = [f"{name} {count} (quarantined)" for name, count in sorted(digest.quarantined_agents.items())]
-    for name, count in sorted(digest.unhealed_agents.items()):
-        word = stretch.running_again.get(name)
-        unhealed.append(f"{name} {count} ({f'running again, {word}' if word else 'not back'})")
+    unhealed += [f"{name} {count} (not back)" for name, count in open_ones if name not in running]
     unhealed += [f"{name} {count} (stopped)" for name, count in sorted(digest.stopped_agents.items())]
     unhealed = _shown(unhealed, here)
     if digest.released:
         unhealed.append(f"{digest.released} of agents that were down and started since")
     if digest.removed:
         unhealed.append(f"{digest.removed} of agents that were removed since")
-    lines = _line("deaths", digest.deaths, parts[0], here) if parts else []
     if unhealed:
-        text = f"not healed: {', '.join(unhealed)}"
-        lines += (
-            [f"{'':<17}{line}" for line in wrap(text, here.width - 17)]
-            if lines
-            else _line("deaths", digest.deaths, text, here)
-        )
+        parts.append(f"not healed: {', '.join(unhealed)}")
+    first, *others = parts
+    lines = _line("deaths", digest.deaths, first, here)
+    for text in others:
+        lines += [f"{'':<17}{line}" for line in wrap(text, here.width - 17)]
     return lines
 
 

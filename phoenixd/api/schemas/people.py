@@ -108,6 +108,7 @@ PEOPLE: dict[str, Schema] = {
                     "healing": COUNT,
                     "running_again": COUNT,
                     "quarantined": COUNT,
+                    "returned": COUNT,
                     "released": COUNT,
                     "ended": COUNT,
                     "resumed": COUNT,

@@ -39,20 +39,19 @@ def mute(before: Fleet, found: Step, event: MuteRequested, now: Moment) -> Step:
 
 
 def unmute(before: Fleet, found: Step, event: UnmuteRequested, now: Moment) -> Step:
-    """End a mute, and tell what it held back."""
+    """End a mute, and tell what it held back. It is no act that can be taken back: that would be silence again."""
     agent = before.agents.get(event.agent)
     if agent is None:
         return _unknown(found, event.agent)
     if standing(before.mutes, agent.spec, now.wall) is None:
         # Nothing that anybody could count as done.
         return answer(found, Decision(agent, reason=f"unmute asked by {event.by}: it is not muted"), now)
-    found = _noted(before, found, agent, "unmute", event.act, event.by, now)
     told = weights.ordered(event, agent, Decision(agent, reason=f"unmuted by {event.by}"))
-    return _ended(found, key_of(agent.spec), told, now)
+    return _with_no_act(_ended(found, key_of(agent.spec), told, now), agent)
 
 
 def restore(found: Step, event: UndoRequested, agent: Agent, act: Undoable, now: Moment) -> Step:
-    """Take a mute, or the end of one, back: the mute of before stands again, as long as its time has not come.
+    """Take a mute back: the mute of before stands again, as long as its time has not come.
 
     What somebody ordered since then stands.
     """
@@ -83,10 +82,7 @@ def expire(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
             told = Decision(holder, reason=reason, weight="story") if holder is not None else None
             found = _ended(found, one.agent, told, now)
             if holder is not None:
-                # A mute that is over has nothing to be taken back, and what it replaced must not begin again.
-                name = finding.shown(found.fleet, holder)
-                left = tuple(act for act in found.fleet.undoable if act.agent != name or act.verb not in MUTES)
-                found = replace(found, fleet=replace(found.fleet, undoable=left))
+                found = _with_no_act(found, holder)
     return found
 
 
@@ -107,6 +103,13 @@ def _ended(found: Step, key: str, told: Decision | None, now: Moment) -> Step:
         elif late:
             found = put(found, Decision(agent, late, "its mute is over"), now)
     return found
+
+
+def _with_no_act(found: Step, agent: Agent) -> Step:
+    """A mute that is over has nothing to be taken back, and what it replaced must not begin again."""
+    name = finding.shown(found.fleet, agent)
+    left = tuple(act for act in found.fleet.undoable if act.agent != name or act.verb not in MUTES)
+    return replace(found, fleet=replace(found.fleet, undoable=left))
 
 
 def _held_back(agent: Agent) -> Iterator[Alert]:

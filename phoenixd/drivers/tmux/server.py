@@ -65,7 +65,9 @@ SESSION_OPTIONS = {
     "status-interval": "0",
     "status-left": " #{session_name} ",
     "status-left-length": "48",
-    "status-right": " detach: C-b d ",
+    # TERM is what tells that a client is within another tmux, which takes the first prefix for itself.
+    "status-right": " detach: C-b d#{?#{||:#{m:tmux*,#{client_termname}},#{m:screen*,#{client_termname}}},"
+    " (in a tmux: C-b C-b d),} ",
     "update-environment": "",
 }
 WINDOW_OPTIONS = {
