@@ -12,6 +12,7 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.finding import Finding
+from phoenixd.command_search import agents_command_remedy, find_command
 from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
@@ -35,9 +36,7 @@ from phoenixd.doctor_bounds import WITHIN, bounded, hung_tmux, within
 from phoenixd.doctor_clinic import reader_finding
 from phoenixd.doctor_disks import disk_findings
 from phoenixd.doctor_places import (
-    agents_command_remedy,
     directory_findings,
-    find_command,
     is_told_by_quarantine,
     project_findings,
     quarantine_finding,

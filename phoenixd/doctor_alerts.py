@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterator, Mapping
 
 from phoenixd.api.finding import Finding
+from phoenixd.command_search import command_remedy, find_command
 from phoenixd.config.tables.daemon import AlertsTable, web_address
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind, WriterKind
-from phoenixd.doctor_places import command_remedy, find_command
 
 SECRET_LIMIT = 16 * 1024
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from shlex import quote
 
 from phoenixd.api.finding import Finding
+from phoenixd.command_search import agents_command_remedy
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import AgentSpec
 from phoenixd.documents import entering
 from phoenixd.documents.project import beginning
 from phoenixd.documents.project.layout import paths
-from phoenixd.remedies import Command, Remedy, Sentence, then
+from phoenixd.remedies import Command, Remedy, then
 
 
 def directory_findings(name: str, cwd: str) -> Iterator[Finding]:
@@ -60,40 +59,6 @@ def _in_the_way(cwd: str) -> str:
     while at and not os.path.lexists(at):
         at = os.path.dirname(at.rstrip("/"))
     return "" if os.path.isdir(at) else at
-
-
-def find_command(command: str, path: str, cwd: str) -> str | None:
-    """Where the agent's environment finds its command, as exec will look for it; None where it does not."""
-    if "/" in command:
-        whole = os.path.join(cwd, command)
-        return whole if os.access(whole, os.X_OK) and os.path.isfile(whole) else None
-    for directory in path.split(":"):
-        whole = os.path.join(directory or cwd, command)
-        if os.access(whole, os.X_OK) and os.path.isfile(whole):
-            return whole
-    return None
-
-
-def command_remedy(command: str) -> Remedy:
-    """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not."""
-    if "/" not in command:
-        return Sentence(f"install {command}, or give its whole path in argv")
-    if os.path.isabs(command) and os.path.isfile(command):
-        return Command(f"chmod +x {quote(command)}")
-    return Sentence(f"put a program that can be run at {command}, or name another one in argv")
-
-
-def agents_command_remedy(spec: AgentSpec) -> Remedy:
-    """The same for an agent's own command, whose PATH is another one than that of the shell where this is read."""
-    command, remedy = spec.argv[0], command_remedy(spec.argv[0])
-    if "/" in command:
-        return remedy
-    where = f" in {spec.source}" if spec.source else ""
-    whole = f"where your shell alone finds it, write the path that this prints as argv[0]{where}: command -v"
-    told = f"install {command}; {whole} {quote(command)}"
-    if spec.env_from != "daemon" or "PATH" in dict(spec.env):
-        return Sentence(told)
-    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up")
 
 
 def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding:

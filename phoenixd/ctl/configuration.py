@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 
 from phoenixd.api import exits
 from phoenixd.api.pages.findings import counts, problems, told_in
+from phoenixd.command_search import command_remedy, find_command
 from phoenixd.config import Configuration, json_schema, read_configuration
 from phoenixd.config.layers import Origin
 from phoenixd.config.problems import Problem
@@ -17,7 +18,6 @@ from phoenixd.ctl import absence, pager
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.directories import Directories, find_configuration, find_directories
-from phoenixd.doctor_places import command_remedy, find_command
 from phoenixd.errors import ConfigurationError
 
 

@@ -15,6 +15,7 @@ import structlog
 from anyio import to_thread
 
 from phoenixd import __version__, runs
+from phoenixd.command_search import find_command
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
@@ -22,7 +23,6 @@ from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
-from phoenixd.doctor_places import find_command
 from phoenixd.documents.seal import Seal, mint, request, request_alone
 from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, PhoenixdError, UnsafeFile

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from phoenixd.command_search import find_command
 from phoenixd.core.spec import AgentSpec
-from phoenixd.doctor_places import find_command
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.memory.files import Files
