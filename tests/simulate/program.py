@@ -154,6 +154,8 @@ class Program:
         dice = self._host.dice
         if self._hangs and not self._host.is_calm:
             return
+        # Somebody at its terminal had it go on, and its model answers: its limit is over before the time it named.
+        self._limited_until = 0.0
         if self._host.happens(0.004) and not self._host.is_plain:
             self._meet_limit()
         elif self._host.now > self._turn_ends:
