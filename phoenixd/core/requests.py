@@ -23,6 +23,7 @@ from phoenixd.core.agent.state import (
     Stopping,
 )
 from phoenixd.core.breaker import Open
+from phoenixd.core.correction import is_corrected, launch_changes, still_given_up
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -48,11 +49,6 @@ from phoenixd.core.taking import take
 from phoenixd.core.transitions import close_items, end_run, enter
 from phoenixd.core.turn.liveness import stands_on_screen
 from phoenixd.core.waiting import is_too_long
-
-LAUNCH_KEYS = (
-    "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
-)  # fmt: skip
-"""A change of one of these needs a new process; any other key takes effect at once."""
 
 
 def queue(agent: Agent, why: str, now: Moment, fresh: bool = False) -> Decision:
@@ -225,7 +221,7 @@ def withdraw(agent: Agent, event: AgentWithdrawn, seen: Seen, now: Moment) -> De
 def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     """Take a changed specification; only a change that needs a new process restarts a running agent.
 
-    Who was given up because it could not be run as it was declared is started by such a change (see `is_corrected`).
+    Who was given up because it could not be run as it was declared is started by such a change (see core.correction).
     """
     if isinstance(agent.state, Stopping) and agent.state.then is Afterwards.REMOVE:
         return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
@@ -252,29 +248,6 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
         told = f"its configuration changed: {', '.join(changed)}; its next start takes that up"
         return Decision(updated, reason=told)
     return Decision(updated, reason="its configuration changed; nothing that needs a new process")
-
-
-def launch_changes(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:
-    """The keys that differ and need a new process."""
-    return tuple(key for key in LAUNCH_KEYS if getattr(after, key) != getattr(before, key))
-
-
-def is_corrected(agent: Agent, spec: AgentSpec) -> bool:
-    """Whether this specification changes what an agent was given up for, so that a person has said what is to run.
-
-    Not so of a crash loop, which may crash for any reason; nor of a sequence, whose turns are begun by a start; nor
-    while a person has yet to say what becomes of the agent after the journal was lost.
-    """
-    state = agent.state
-    if not isinstance(state, Quarantined) or not state.misdeclared or agent.desired is not Desired.RUNNING:
-        return False
-    is_of_a_sequence = bool(spec.turn_of is not None or spec.loop.sequence)
-    return agent.found is None and not is_of_a_sequence and bool(launch_changes(agent.spec, spec))
-
-
-def still_given_up(agent: Agent) -> str:
-    """What a quarantine that a changed specification does not end waits for, as a clause."""
-    return f"it stays in quarantine until: phoenixctl start {agent.name}"
 
 
 def set_breaker(

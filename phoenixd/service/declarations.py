@@ -16,12 +16,12 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running, Starting
 from phoenixd.core.behind.world import World
+from phoenixd.core.correction import LAUNCH_KEYS, is_corrected, still_given_up
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, UndoRequested
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.requests import LAUNCH_KEYS, is_corrected, still_given_up
 from phoenixd.core.seat.finding import declared, meant
 from phoenixd.core.seat.names import refusal_of_name
 from phoenixd.core.undo.state import KEPT

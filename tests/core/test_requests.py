@@ -380,6 +380,11 @@ def given_up(by: str, **declared: Any) -> Story:
     story.start()
     if by == "no command":
         story.tell(StartFailed("a", 1, 127, "not found"))
+    elif by == "no fence":
+        story.tell(StartFailed("a", 1, 126, "fence: /srv: no such file; not started without it"))
+    elif by == "its own 127":
+        story.started()
+        story.exited(127)
     elif by == "no directory":
         for incarnation in range(1, 6):
             story.tell(StartFailed("a", incarnation, 1, "no such directory", "no directory"))
@@ -397,9 +402,13 @@ def given_up(by: str, **declared: Any) -> Story:
 @pytest.mark.parametrize(
     ("by", "changes"),
     [
-        ("no command", {"argv": ("agent", "--other")}),
+        ("no command", {"argv": ("other", "--new")}),
         ("no command", {"env": (("PATH", "/opt/agent"),)}),
+        ("no command", {"env_from": "login"}),
         ("no directory", {"cwd": "/elsewhere"}),
+        ("no fence", {"fence": "none"}),
+        ("its own 127", {"env": (("NODE_PATH", "/opt/lib"),)}),
+        ("its own 127", {"fresh_args": ("--new",)}),
     ],
 )
 def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_it(
@@ -415,14 +424,21 @@ def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_i
     assert not [one for one in story.agent.alerts if one.kind == "quarantined"]
     assert not story.agent.items
     assert not story.agent.crashes
-    assert story.spawn.incarnation == (2 if by == "no command" else 6)
+    assert story.spawn.incarnation == (6 if by == "no directory" else 2)
 
 
 @pytest.mark.parametrize(
     ("by", "changes"),
     [
-        ("crashes", {"argv": ("agent", "--other")}),
+        ("crashes", {"argv": ("other", "--new")}),
         ("no command", {"prompt": "Another goal."}),
+        ("no command", {"argv": ("agent", "--other")}),
+        ("no command", {"env": (("KEY", "value"),)}),
+        ("no command", {"cwd": "/elsewhere"}),
+        ("no command", {"fresh_args": ("--new",)}),
+        ("no directory", {"argv": ("other",)}),
+        ("no directory", {"env": (("PATH", "/opt/agent"),)}),
+        ("its own 127", {"heartbeat_file": "/srv/beat.json"}),
         ("no directory", {"restart": RestartRules(max_crashes=9)}),
     ],
 )
@@ -437,17 +453,45 @@ def test_a_quarantine_of_another_cause_stays_and_a_changed_declaration_says_what
     assert story.reasons[-1].endswith("it stays in quarantine until: phoenixctl start a")
 
 
+@pytest.mark.parametrize(
+    ("command", "changes", "is_tried"),
+    [
+        ("/opt/agent", {"argv": ("/opt/other",)}, True),
+        ("/opt/agent", {"env": (("PATH", "/opt/agent"),)}, False),
+        ("/opt/agent", {"env_from": "login"}, False),
+        ("/opt/agent", {"cwd": "/elsewhere"}, False),
+        ("bin/agent", {"cwd": "/elsewhere"}, True),
+        ("bin/agent", {"env": (("PATH", "/opt/agent"),)}, False),
+        ("bin/agent", {"argv": ("agent",)}, True),
+    ],
+)
+def test_f_proc_9_where_a_program_is_looked_for_says_what_can_make_it_be_found(
+    command: str, changes: dict[str, Any], is_tried: bool
+) -> None:
+    story = given_up("no command", argv=(command,))
+    story.tell(AgentDeclared(spec(**{"argv": (command,), **changes})))
+    assert isinstance(story.state, Starting if is_tried else Quarantined)
+
+
+def test_f_proc_9_two_changes_of_which_one_can_cure_it_are_a_correction() -> None:
+    story = given_up("no command")
+    story.tell(AgentDeclared(spec(cwd="/elsewhere", env=(("KEY", "value"),))))
+    assert isinstance(story.state, Quarantined)
+    story.tell(AgentDeclared(spec(cwd="/elsewhere", argv=("other",))))
+    assert isinstance(story.state, Starting)
+
+
 def test_promise_3_what_was_stopped_in_quarantine_is_not_started_by_a_correction() -> None:
     story = given_up("no command")
     story.stop()
-    story.tell(AgentDeclared(spec(argv=("agent", "--other"))))
+    story.tell(AgentDeclared(spec(argv=("other",))))
     assert isinstance(story.state, Stopped)
     assert story.reasons[-1] == "its configuration changed: argv; its next start takes that up"
 
 
 def test_a_member_of_a_sequence_is_not_begun_out_of_its_turn_by_a_correction() -> None:
     story = given_up("no command", turn_of="first")
-    story.tell(AgentDeclared(spec(argv=("agent", "--other"), turn_of="first")))
+    story.tell(AgentDeclared(spec(argv=("other",), turn_of="first")))
     assert isinstance(story.state, Quarantined)
 
 

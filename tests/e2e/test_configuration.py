@@ -315,6 +315,30 @@ def test_f_proc_9_an_agent_whose_wrong_command_is_corrected_is_started_by_apply_
     assert "no-such-program" not in stage.ask("explain", "late").split("\n", 1)[0]
 
 
+def test_f_proc_9_a_correction_made_while_no_daemon_lived_starts_the_agent_and_no_other_change_does(
+    stage: Stage, short_tmp: Path
+) -> None:
+    place = short_tmp / "config" / "phoenixd"
+    os.makedirs(place)
+    wrong = AGENT.replace("autostart = false\n", "").replace('"sleep"', '"no-such-program"')
+    both = wrong + wrong.replace("agent.late", "agent.other")
+    (place / "phoenixd.toml").write_text(both)
+    stage.up()
+    for name in ("late", "other"):
+        stage.until("its command cannot run", lambda name=name: stage.row(name)["state"] == "quarantined")
+    stage.kill()
+
+    corrected = wrong.replace("no-such-program", "sleep")
+    changed = wrong.replace("agent.late", "agent.other").replace('cwd = "/"', 'cwd = "/tmp"\nenv = { KEY = "value" }')
+    (place / "phoenixd.toml").write_text(corrected + changed)
+    stage.up()
+
+    stage.until_running("late", 2)
+    other = stage.row("other")
+    assert (other["state"], other["incarnation"]) == ("quarantined", 1)
+    assert {one["action"] for one in json.loads(stage.ask("plan", "--json"))["changes"]} == {"keep"}
+
+
 def test_plan_says_that_a_run_ends_only_of_an_agent_that_has_one(stage: Stage, short_tmp: Path) -> None:
     place = short_tmp / "config" / "phoenixd"
     os.makedirs(place)

@@ -9,7 +9,7 @@ KINDS: tuple[AlertKind, ...] = (
     AlertKind(
         "quarantined",
         "it crashed too often, or eight runs in a row achieved nothing, or its command cannot run",
-        "somebody starts it",
+        "somebody starts it, or [a key that can cure it is corrected](#when-a-correction-starts-an-agent)",
         cures.is_taken_up,
     ),
     AlertKind(

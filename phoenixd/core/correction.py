@@ -1,0 +1,70 @@
+"""Which changed keys of its specification can cure what an agent was given up for, so that it is tried again by itself.
+
+A start that must fail like the one before would raise the same alert once more. Of what was found wrong by the program
+itself, or by the kernel, it is not known which key was to blame: there each that it is given counts.
+"""
+
+from __future__ import annotations
+
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
+from phoenixd.core.agent.state import Desired, Quarantined
+from phoenixd.core.restart import NOT_FOUND
+from phoenixd.core.spec import AgentSpec
+
+LAUNCH_KEYS = (
+    "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
+)  # fmt: skip
+"""A change of one of these needs a new process; any other key takes effect at once."""
+
+OF_A_COMMAND = frozenset(LAUNCH_KEYS) - {"heartbeat_file"}
+"""What a program, or the kernel that is to execute it, is given."""
+OF_A_DIRECTORY = frozenset({"cwd"})
+DIRECTORIES = ("no directory", "directory closed")
+
+
+def launch_changes(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:
+    """The keys that differ and need a new process."""
+    return tuple(key for key in LAUNCH_KEYS if getattr(after, key) != getattr(before, key))
+
+
+def is_corrected(agent: Agent, spec: AgentSpec) -> bool:
+    """Whether this specification changes what an agent was given up for, so that a person has said what is to run.
+
+    Not so of a crash loop, which may crash for any reason; nor of a sequence, whose turns are begun by a start; nor
+    while a person has yet to say what becomes of the agent after the journal was lost.
+    """
+    state = agent.state
+    if not isinstance(state, Quarantined) or not state.misdeclared or agent.desired is not Desired.RUNNING:
+        return False
+    is_of_a_sequence = bool(spec.turn_of is not None or spec.loop.sequence)
+    if agent.found is not None or is_of_a_sequence:
+        return False
+    return not cures(agent.spec, spec, agent.last_exit).isdisjoint(launch_changes(agent.spec, spec))
+
+
+def cures(before: AgentSpec, after: AgentSpec, end: LastExit | None) -> frozenset[str]:
+    """The keys of which a change can cure this failed start. end: how it failed; None: not known."""
+    if end is None:
+        return frozenset(LAUNCH_KEYS)
+    if end.obstacle in DIRECTORIES:
+        return OF_A_DIRECTORY
+    if end.ran or end.code != NOT_FOUND:
+        return OF_A_COMMAND
+    return _of_a_search(before, after)
+
+
+def _of_a_search(before: AgentSpec, after: AgentSpec) -> frozenset[str]:
+    """The keys that say, with these values, that a program which was not found is elsewhere, or is another one."""
+    command, found = before.argv[0], {"env_from"}
+    if "/" in command:
+        found = set() if command.startswith("/") else {"cwd"}
+    elif dict(before.env).get("PATH") != dict(after.env).get("PATH"):
+        # Nothing else of the environment says where a program is.
+        found.add("env")
+    return frozenset(found | {"argv"} if after.argv[0] != command else found)
+
+
+def still_given_up(agent: Agent) -> str:
+    """What a quarantine that a changed specification does not end waits for, as a clause."""
+    return f"it stays in quarantine until: phoenixctl start {agent.name}"
