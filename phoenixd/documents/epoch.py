@@ -1,8 +1,8 @@
 """`epoch` and `wish.json`: a record of fixed length, so that a new one takes the old one's place without new room.
 
 One JSON object with a checksum, filled up with blanks. What fails its checksum is no record: a torn or foreign one says
-nothing. agents/<name>/wish.json: {"wish": "running|ending|stopped|removed", "epoch": N, "incarnation": N, "crc": N};
-STATE_DIR/epoch: {"epoch": N, "crc": N}.
+nothing. agents/<name>/wish.json: {"wish": "running|ending|stopped|removed", "epoch": N, "incarnation": N, "crc": N},
+with "left_out": true of a member of a sequence that is to have no turns; STATE_DIR/epoch: {"epoch": N, "crc": N}.
 """
 
 from __future__ import annotations
@@ -28,7 +28,8 @@ def parse_epoch(content: bytes) -> int | None:
 
 
 def render_wish(wish: Wish) -> bytes:
-    return _render({"wish": wish.word, "epoch": wish.epoch, "incarnation": wish.incarnation})
+    more = {"left_out": True} if wish.left_out else {}
+    return _render({"wish": wish.word, "epoch": wish.epoch, "incarnation": wish.incarnation, **more})
 
 
 def parse_wish(content: bytes) -> Wish | None:
@@ -37,7 +38,9 @@ def parse_wish(content: bytes) -> Wish | None:
     if fields is None or fields.get("wish") not in get_args(Word):
         return None
     epoch, incarnation = _number(fields, "epoch"), _number(fields, "incarnation")
-    return Wish(fields["wish"], epoch, incarnation) if epoch is not None and incarnation is not None else None
+    if epoch is None or incarnation is None:
+        return None
+    return Wish(fields["wish"], epoch, incarnation, fields.get("left_out") is True)
 
 
 def _render(fields: dict[str, Any]) -> bytes:

@@ -128,7 +128,7 @@ class EpochKeeper:
         missing = {
             name: wish
             for name, wish in wanted.items()
-            if name not in self._wishes or self._wishes[name].word != wish.word
+            if name not in self._wishes or not self._wishes[name].is_as(wish)
         }
         for name, incarnation in retired().items():
             left = self._wishes.get(name)
@@ -144,7 +144,7 @@ class EpochKeeper:
         found: dict[str, Wish] = {}
         for agent in batch.changed:
             wish, known = wish_of(agent, batch.epoch), self._wishes.get(agent.name)
-            if known is None or known.word != wish.word:
+            if known is None or not known.is_as(wish):
                 found[agent.name] = wish
         for name, incarnation in batch.removed:
             found[name] = Wish("removed", batch.epoch, incarnation)

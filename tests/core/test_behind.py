@@ -11,7 +11,7 @@ from phoenixd.core.actions import Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff, Desired, Running, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, Stopped, Stopping
 from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, Word, World
@@ -26,15 +26,17 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
+from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.iteration import Turn, Underway
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, Kind, LoopRules, Member
 from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Tasks
 from tests.core.lost_journals import play_many
+from tests.core.story import Story
 from tests.core.workers import DONE, Works
 
 ROUNDS = 200
@@ -129,6 +131,70 @@ def test_promise_3_what_becomes_of_an_agent(
     assert after.incarnation >= trace.incarnation
     assert after.found == judged.finding
     assert judged.finding.reason
+
+
+MEMBER = replace(SPEC, turn_of="first")
+
+
+def member(*, left_out: bool) -> Agent:
+    return replace(agent(), spec=MEMBER, left_out=left_out)
+
+
+@pytest.mark.parametrize(
+    ("known", "wish", "is_left_out"),
+    [
+        (None, Wish("stopped", 18, 2, left_out=True), True),
+        (None, Wish("stopped", 18, 2), False),
+        (member(left_out=False), Wish("stopped", 18, 2, left_out=True), True),
+        (member(left_out=True), Wish("stopped", 18, 2), False),
+        (member(left_out=False), Wish("stopped", 12, 2, left_out=True), False),
+        (member(left_out=True), Wish("stopped", 12, 2), True),
+        (member(left_out=True), None, True),
+    ],
+)
+def test_promise_3_a_member_of_a_sequence_that_was_stopped_between_turns_has_none_after_a_lost_journal(
+    known: Agent | None, wish: Wish | None, is_left_out: bool
+) -> None:
+    """The newer of wish and journal says it; both have it down in any case."""
+    trace = Trace("a", wish, "idle", None, OLD, 2)
+    judged = judge(world(trace), trace, known, MEMBER, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    assert (type(judged.agent.state), judged.agent.left_out) == (Stopped, is_left_out)
+
+
+def test_promise_3_a_wish_that_is_older_than_the_shims_says_nothing_of_turns() -> None:
+    trace = Trace("a", Wish("stopped", 18, 2, left_out=True), "idle", None, OLD, 2, told=30)
+    judged = judge(world(trace), trace, member(left_out=False), MEMBER, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    assert not judged.agent.left_out
+
+
+def test_promise_3_no_turn_begins_a_member_of_which_a_person_has_yet_to_say_whether_it_is_to_run() -> None:
+    """Journal and wishes are lost, and the first member of its sequence lives."""
+    lead = replace(SPEC, name="first", kind=Kind.LOOP, loop=LoopRules(sequence=(Member("a"),)))
+    later = replace(MEMBER, kind=Kind.LOOP, autostart=False)
+    story = Story()
+    story.fleet = Fleet()
+    traces = (Trace("first", None, "runs", replace(NEW, epoch=20), NEW, 3), Trace("a", None, "idle", None, OLD, 2))
+    story.tell(JournalBehind("it was lost", World("boot", 0, 20, traces), (lead, later)))
+    story.tell(AgentExited("first", 3, "run-3", 0, None))
+
+    def iterates() -> None:
+        story.wait(60)
+        run = story.fleet.agents["first"].run
+        assert run is not None
+        story.tell(AgentStarted("first", run.incarnation, run.run_id, 5, 50))
+        story.pass_over(400)
+        story.tell(AgentExited("first", run.incarnation, run.run_id, 0, None))
+
+    iterates()
+    assert isinstance(story.fleet.agents["a"].state, Stopped)
+    assert any("no turn for a: whether it was stopped is not known" in reason for reason in story.reasons)
+    story.tell(RecoveryConfirmed())
+    iterates()
+    assert isinstance(story.fleet.agents["a"].state, Starting)
 
 
 def alive(known: Agent, wish: Wish | None) -> tuple[str, Agent]:

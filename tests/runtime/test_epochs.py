@@ -38,6 +38,7 @@ class Told:
 
     order: list[str] = field(default_factory=list)
     fails: bool = False
+    wishes: dict[str, Wish] = field(default_factory=dict)
 
     async def commit(self, batch: Batch) -> tuple[int, ...]:
         if self.fails:
@@ -56,6 +57,7 @@ class Told:
 
     async def keep_wish(self, agent: str, wish: Wish) -> None:
         self.order.append(f"wish {wish.word} {wish.epoch}")
+        self.wishes[agent] = wish
 
     def act(self, action: Action) -> None:
         if isinstance(action, Spawn | Terminate):
@@ -215,6 +217,20 @@ async def test_promise_3_an_order_that_wants_what_the_file_said_before_the_daemo
     told.heard()
     await turn(supervisor, keeper, order)
     assert f"wish {left} 2" in told.order
+
+
+async def test_promise_3_that_a_member_of_a_sequence_has_no_turns_any_more_is_a_wish_of_its_own() -> None:
+    """It was stopped between two turns: down it was before, and it is to stay so now."""
+    told = Told()
+    supervisor, keeper = supervised(told)
+    await turn(supervisor, keeper, AgentDeclared(AgentSpec("a", ("x",), "/", turn_of="first")))
+    told.heard()
+    await turn(supervisor, keeper, StopRequested("a"))
+    assert [one for one in told.heard() if one.startswith("wish")] == ["wish stopped 2"]
+    assert told.wishes["a"].left_out
+    keeper.knows({"a": Wish("stopped", 1)}, 1)
+    await keeper.settle(lambda: supervisor.fleet.agents.values())
+    assert [one for one in told.heard() if one.startswith("wish")] == ["wish stopped 2"], "of an older version"
 
 
 async def test_the_last_wish_of_who_was_removed_does_not_outlive_the_next_daemons_start() -> None:

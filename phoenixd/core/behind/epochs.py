@@ -26,7 +26,7 @@ def word_of(agent: Agent) -> Word:
 
 def wish_of(agent: Agent, epoch: int) -> Wish:
     """The wish that is to stand in the agent's own directory."""
-    return Wish(word_of(agent), epoch, agent.incarnation)
+    return Wish(word_of(agent), epoch, agent.incarnation, agent.left_out)
 
 
 def moves(before: Mapping[str, Agent], decisions: Iterable[Decision], event: Event) -> bool:
@@ -39,4 +39,6 @@ def moves(before: Mapping[str, Agent], decisions: Iterable[Decision], event: Eve
 
 def _differs(before: Mapping[str, Agent], agent: Agent) -> bool:
     known = before.get(agent.name)
-    return known is None or known.incarnation != agent.incarnation or word_of(known) != word_of(agent)
+    if known is None or known.incarnation != agent.incarnation:
+        return True
+    return not wish_of(known, 0).is_as(wish_of(agent, 0))

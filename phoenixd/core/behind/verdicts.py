@@ -104,6 +104,13 @@ class _Case:
         return word_of(self.agent)
 
     @property
+    def is_left_out(self) -> bool:
+        """Whether it is to have no turns in its sequence, by the wish or the journal, whichever is newer."""
+        if self.agent is None or (self.wish is not None and self.wish.epoch > self.world.journal):
+            return self.wish is not None and self.wish.left_out
+        return self.agent.left_out
+
+    @property
     def is_up_to_date(self) -> bool:
         """Whether the journal knows the agent's newest run."""
         return self.agent is not None and self.agent.incarnation >= self.trace.incarnation
@@ -115,9 +122,10 @@ class _Case:
         if not self.world.is_whole and self.trace.living is None:
             met += INCARNATION_GAP
         if self.agent is not None:
-            return replace(self.agent, incarnation=max(self.agent.incarnation, met))
+            return replace(self.agent, incarnation=max(self.agent.incarnation, met), left_out=self.is_left_out)
         assert self.spec is not None
-        return Agent(self.spec, Desired.STOPPED, Stopped(), self.now.wall, "found by its traces", met)
+        found = Agent(self.spec, Desired.STOPPED, Stopped(), self.now.wall, "found by its traces", met)
+        return replace(found, left_out=self.is_left_out)
 
     def alive(self, living: SeenRun) -> Judged:
         """It has a run that lives under its shim."""

@@ -18,11 +18,19 @@ it, so it is not touched."""
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """An agent's last wish. epoch: when it was wished. incarnation: the newest one by then."""
+    """An agent's last wish. epoch: when it was wished. incarnation: the newest one by then.
+
+    left_out: it is a member of a sequence that somebody stopped on purpose, and no turn of that is to begin it.
+    """
 
     word: Word
     epoch: int
     incarnation: int = 0
+    left_out: bool = False
+
+    def is_as(self, other: Wish) -> bool:
+        """Whether both want the same."""
+        return (self.word, self.left_out) == (other.word, other.left_out)
 
 
 @dataclass(frozen=True, slots=True)

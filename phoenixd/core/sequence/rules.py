@@ -22,6 +22,7 @@ from phoenixd.core.ranked import Mark
 from phoenixd.core.restart import ended_well
 from phoenixd.core.roster import PASSING, Marks, Roster
 from phoenixd.core.spec import Member
+from phoenixd.core.transitions import RECOVER
 
 SLACK = 10.0
 """Seconds beyond the limit of a measurement after which it is asked for again."""
@@ -78,7 +79,7 @@ def wanted(agents: Roster) -> Iterator[tuple[Agent, str]]:
         if not isinstance(passing, Passing) or passing.since >= 0 or passing.awaits not in AGENTS:
             continue
         name = _awaited(lead, passing)
-        if name in agents and not agents[name].left_out:
+        if name in agents and not _why_no_turn(agents[name]):
             yield lead, name
 
 
@@ -168,8 +169,8 @@ def _advance(lead: Agent, passing: Passing, agents: Mapping[str, Agent], now: Mo
 def _begin_turn(lead: Agent, passing: Passing, member: Member, agents: Mapping[str, Agent], now: Moment) -> Decision:
     if member.agent not in agents:
         return _moved(lead, _to_next(passing), f"no turn for {member.agent}: there is no such agent")
-    if agents[member.agent].left_out:
-        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: it was stopped on purpose")
+    if why := _why_no_turn(agents[member.agent]):
+        return _moved(lead, _to_next(passing), f"no turn for {member.agent}: {why}")
     if member.when_exists is not None:
         looking = replace(passing, awaits="file", due=answer_by(lead, now), asked=1)
         reason = f"the turn of {member.agent} depends on {member.when_exists}"
@@ -217,6 +218,14 @@ def _close(lead: Agent, passing: Passing, now: Moment) -> Decision:
     measured = replace(lead, state=state, iteration=closing, rounds=lead.rounds + 1)
     order = MeasureWork(lead.name, closing.number, True, closing.survey)
     return Decision(measured, (order,), f"iteration {closing.number}: all have had their turns")
+
+
+def _why_no_turn(member: Agent) -> str:
+    """Why a member is not begun; empty where it is."""
+    if member.left_out:
+        return "it was stopped on purpose"
+    waits = any(item.kind == RECOVER for item in member.items)
+    return "whether it was stopped is not known until: phoenixctl recover" if waits else ""
 
 
 def _is_at_it(awaited: Agent, lead: Agent) -> bool:

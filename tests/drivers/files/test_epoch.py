@@ -30,6 +30,16 @@ async def test_what_was_kept_is_read_again_and_an_older_one_never_takes_its_plac
     assert (tmp_path / "epoch").stat().st_mode & 0o777 == 0o600
 
 
+async def test_promise_3_a_wish_says_that_a_member_of_a_sequence_has_no_turns_and_an_older_one_says_nothing_of_it(
+    tmp_path: Path,
+) -> None:
+    files = EpochFiles(tmp_path)
+    await files.keep_wish("a", Wish("stopped", 7, 3, left_out=True))
+    assert EpochFiles(tmp_path).run_files("a").wish == Wish("stopped", 7, 3, left_out=True)
+    assert b"left_out" not in render_wish(Wish("stopped", 7, 3)), "what an older version wrote, byte by byte"
+    assert len(render_wish(Wish("running", 2**62 - 1, 2**62 - 1, left_out=True))) == LENGTH
+
+
 async def test_a_full_disk_has_room_for_it_because_it_keeps_its_place_and_size(tmp_path: Path) -> None:
     files = EpochFiles(tmp_path)
     await files.keep_epoch(1)
