@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from itertools import pairwise
 from typing import Any
@@ -19,7 +20,7 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.fleet import Tick
-from phoenixd.core.events.orders import AgentDeclared, SendRequested, StartRequested
+from phoenixd.core.events.orders import AgentDeclared, RestartRequested, SendRequested, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.fleet import Step
 from phoenixd.core.limits import accounts, parking, waits
@@ -210,6 +211,92 @@ def test_waits_without_a_named_time_grow_until_a_turn_goes_well() -> None:
 
 
 # Overload and outage.
+
+
+def refused(story: Account) -> float:
+    """A turn that the service refuses, of a CLI whose hook of a turn's end comes all the same; how long it waits."""
+    story.say("a", "stop")
+    story.say("a", "stop-failure", error="server_error")
+    story.tell(ScreenSeen("a", 1, "idle"))
+    held = story.agent.parking
+    assert held is not None
+    waited = held.until_wall - story.wall
+    story.screen, told = "idle", len(story.of(Deliver))
+    while len(story.of(Deliver)) == told:
+        story.wait(1)
+    story.screen = None
+    story.obeys("a")
+    return waited
+
+
+def gemini_account() -> Account:
+    story = Account(claude("a", harness="gemini")).all_work()
+    story.screen = None
+    return story
+
+
+def test_f_proc_26_each_refusal_in_a_row_of_a_cli_whose_turns_end_either_way_is_waited_out_for_longer() -> None:
+    """Its hook of a turn's end comes of a turn that was refused as well, and proves nothing (Gemini)."""
+    story = gemini_account()
+    waited = [refused(story) for _ in range(5)]
+    assert waited == sorted(set(waited)), "each wait is longer than the one before"
+    assert story.alerts() == ["outage"]
+
+
+def test_f_proc_26_a_turn_that_a_look_shows_to_have_ended_well_ends_the_row_of_refusals() -> None:
+    story = gemini_account()
+    first, second = refused(story), refused(story)
+    story.say("a", "stop")
+    assert story.agent.limits.setbacks == 2, "nobody knows yet how it ended"
+    story.tell(ScreenSeen("a", 1, "idle"))
+    assert story.agent.limits.setbacks == 0
+    story.say("a", "prompt-submit", text="Go on.")
+    assert first < second
+    assert refused(story) == first
+
+
+@pytest.mark.parametrize(
+    "shows",
+    [
+        lambda story: story.tell(ScreenSeen("a", 1, "limit-dialog")),
+        lambda story: story.tell(ScreenSeen("a", 1, "working")),
+        lambda story: (story.say("a", "prompt-submit", text="x"), story.tell(ScreenSeen("a", 1, "idle"))),
+        lambda story: (
+            story.say("a", "prompt-submit", text="x"),
+            story.say("a", "notification", notification="idle_prompt"),
+            story.tell(ScreenSeen("a", 1, "idle")),
+        ),
+        lambda story: (
+            story.say("a", "stop-failure", error="max_output_tokens"),
+            story.tell(ScreenSeen("a", 1, "idle")),
+        ),
+        lambda story: (story.dies("a"), story.runs(), story.tell(ScreenSeen("a", 2, "idle"))),
+    ],
+    ids=[
+        "a dialog",
+        "a screen that works",
+        "another turn",
+        "another turn that was broken off",
+        "a turn that failed otherwise",
+        "a run after it",
+    ],
+)
+def test_f_proc_26_what_does_not_show_that_the_turn_ended_well_ends_no_row_of_refusals(
+    shows: Callable[[Account], object],
+) -> None:
+    story = gemini_account()
+    refused(story)
+    story.say("a", "stop")
+    shows(story)
+    assert story.agent.limits.setbacks == 1
+
+
+def test_f_proc_26_a_call_that_ended_ends_the_row_of_refusals_of_any_cli() -> None:
+    story = gemini_account()
+    refused(story)
+    story.say("a", "tool-start", tool="Bash", tool_use_id="t")
+    story.say("a", "tool-end", tool="Bash", tool_use_id="t")
+    assert story.agent.limits.setbacks == 0
 
 
 @pytest.mark.parametrize("error", ["server_error", "overloaded", "unknown"])
@@ -442,6 +529,15 @@ def test_who_would_be_started_by_itself_waits_with_its_account() -> None:
     # An operator knows better.
     story.tell(StartRequested("a3"))
     assert isinstance(story.named("a3").state, Starting | BackingOff)
+
+
+def test_what_an_operator_restarts_is_tried_though_its_account_is_limited() -> None:
+    story = Account(*team(3)).all_work()
+    story.meets_limit("a0")
+    story.tell(RestartRequested("a1"))
+    story.dies("a1", 143, None)
+    story.dies("a2", 143, None)
+    assert [type(story.named(name).state) for name in ("a1", "a2")] == [Starting, Parked]
 
 
 def test_a_fresh_start_that_was_put_off_is_still_a_fresh_one() -> None:

@@ -41,7 +41,10 @@ def hear(limits: Limits, event: Hook | ScreenSeen | Delivered | NotDelivered, se
     parking = limits.parking
     match event:
         case ScreenSeen(verdict=verdict):
-            if parking is None or seen.state != "running" or not is_looked_at(parking):
+            if parking is None:
+                went_well = verdict == "idle" and limits.ended == seen.incarnation and not seen.turn_open
+                return Heard(replace(limits, setbacks=0, ended=0) if went_well else limits)
+            if seen.state != "running" or not is_looked_at(parking):
                 return Heard(limits)
             return _taken(_judge_screen(limits, parking, verdict, seen, now))
         case Delivered() | NotDelivered():
@@ -54,8 +57,12 @@ def hear(limits: Limits, event: Hook | ScreenSeen | Delivered | NotDelivered, se
             return Heard(limits)
         case TurnFailed() if (kind := waits.signal(event)) is not None:
             return _park(limits, kind, event.reset_wall, seen, now)
+        case TurnEnded() if limits.setbacks and seen.spec.stops_either_way:
+            return Heard(replace(limits, ended=seen.incarnation))
         case TurnEnded() | ToolEnded() if limits.setbacks:
-            return Heard(replace(limits, setbacks=0))
+            return Heard(replace(limits, setbacks=0, ended=0))
+        case TurnFailed() | PromptSubmitted() if limits.ended and parking is None:
+            return Heard(replace(limits, ended=0))
         case PromptSubmitted() | ToolStarted() if parking is not None:
             told = parking.asked is not None
             how = "it was told to go on, and does" if told else "it works by itself"

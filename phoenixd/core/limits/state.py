@@ -51,6 +51,8 @@ class Limits:
 
     parking: Parking | None = None
     setbacks: int = 0
+    ended: int = 0
+    """The run whose newest turn is over by a hook that comes of a refused one as well; a look says which it was."""
 
 
 UNLIMITED = Limits()
