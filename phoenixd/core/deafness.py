@@ -83,6 +83,5 @@ def _words(why: str) -> str:
 
 
 def _with_run(agent: Agent, run: Run) -> Agent:
-    if isinstance(agent.state, Starting | Running | Stopping):
-        return replace(agent, state=replace(agent.state, run=run))
-    return agent
+    assert isinstance(agent.state, Starting | Running | Stopping)
+    return replace(agent, state=replace(agent.state, run=run))

@@ -161,6 +161,7 @@ def test_the_mildest_treatment_that_is_missing_is_chosen_once() -> None:
 
 
 def test_caps_count_a_case_for_ever_an_agent_for_six_hours_and_the_fleet_for_one() -> None:
+    assert (AGENT_PERIOD, FLEET_PERIOD) == (21_600.0, 3600.0)
     at = 100_000.0
     caps = Caps(per_case=2, per_agent=3, per_fleet=4)
 

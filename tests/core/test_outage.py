@@ -360,6 +360,28 @@ def test_a_run_of_which_nothing_is_asked_and_that_lives_on_ends_it() -> None:
     assert story.in_outage() == []
 
 
+def test_a_program_without_hooks_that_has_lived_long_enough_ends_the_outage_with_that_very_tick() -> None:
+    """Nothing else is ever heard of it, and its group need not wait for half an hour."""
+    story = Story(*(spec(f"c{number}", account="team") for number in range(3)))
+
+    def begins(name: str) -> str:
+        run = story.fleet.agents[name].run
+        assert run is not None
+        story.tell(AgentStarted(name, run.incarnation, run.run_id, 100, 1000))
+        return run.run_id
+
+    for name in story.fleet.agents:
+        story.tell(StartRequested(name))
+        story.tell(AgentExited(name, 1, begins(name), 1, None))
+    assert all(agent.outage is not None for agent in story.fleet.agents.values())
+    begins("c0")
+    story.wait(story.agent.spec.restart.productive - 1)
+    assert story.agent.outage is not None
+    story.wait(2)
+    assert all(agent.outage is None for agent in story.fleet.agents.values())
+    assert any("c0 works again" in reason for reason in story.reasons)
+
+
 @pytest.mark.parametrize("error", ["server_error", "authentication_failed", "model_not_found"])
 def test_a_try_whose_turn_the_outage_ends_lives_on_and_does_not_end_it(error: str) -> None:
     story = Dying(*(claude(f"a{number}", limits=LimitRules(overload_wait=60)) for number in range(3)))

@@ -438,7 +438,8 @@ def test_a_declaration_waits_while_the_seat_passes_on() -> None:
 def test_a_restart_waits_while_the_seat_passes_on_and_a_stop_takes_it_back() -> None:
     story = Seats().handing_over()
     assert story.tell(RestartRequested("boss")) is None
-    assert not story.sent(Terminate)
+    story.tell(StartRequested("other"))
+    assert not story.sent(Terminate), "also after what happens to others"
     story.passes(succession.retire(story.fleet, "boss", 2, story.now)).ends("boss-g2")
     assert [one.agent for one in story.sent(Terminate)] == ["boss-g2", "boss"]
 
@@ -448,6 +449,17 @@ def test_a_restart_waits_while_the_seat_passes_on_and_a_stop_takes_it_back() -> 
     story.ends("boss").ends("boss-g2")
     story.wait(3600)
     assert not story.sent(Spawn)
+
+
+def test_seats_for_which_nothing_waits_are_the_same_value_after_what_happens_to_others() -> None:
+    """By that the clinic knows that no handoff has changed, without a look at each."""
+    story = Seats()
+    story.tell(StartRequested("boss"))
+    story.runs("boss")
+    before = story.fleet.seats
+    story.tell(StartRequested("other"))
+    story.runs("other").ends("other")
+    assert story.fleet.seats is before
 
 
 def test_an_answer_goes_to_the_generation_that_asked() -> None:

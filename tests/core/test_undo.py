@@ -510,6 +510,15 @@ def test_a_session_that_is_left_by_taking_back_can_be_had_again() -> None:
     assert [one.act for one in story.fleet.undoable] == ["1"]
 
 
+def test_an_act_on_an_agent_that_is_gone_by_now_is_refused_by_its_name() -> None:
+    story = Story(spec()).runs()
+    story.stop(act="1")
+    refused = story.tell(UndoRequested("gone", "1"))
+    assert refused is not None
+    assert (refused.code, refused.message) == ("not_found", "there is no agent gone")
+    assert [one.act for one in story.fleet.undoable] == ["1"]
+
+
 def test_what_was_taken_back_or_is_too_old_is_refused() -> None:
     story = Story(claude()).works()
     story.stop(act="1")
