@@ -28,6 +28,11 @@ FILE = "ops.jsonl"
 Clean = Callable[[str], str]
 
 
+def last_spoken(directory: Path) -> tuple[float, str] | None:
+    """When the newest turn ended of which an agent's log tells (wall), and the agent's last words in it."""
+    return read_spoken(tail(directory / FILE, OPS_TAIL))
+
+
 @dataclass(slots=True)
 class OpsLog:
     """The log, which is rotated."""

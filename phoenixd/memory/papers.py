@@ -38,6 +38,7 @@ from phoenixd.memory.brief.schedule import AlertSink, Briefing
 from phoenixd.memory.changes import follow_edits
 from phoenixd.memory.desk import TornState
 from phoenixd.memory.files import Files
+from phoenixd.memory.ops_log import last_spoken
 from phoenixd.memory.publication import Publication
 from phoenixd.memory.repositories import GitLook
 from phoenixd.memory.resonance.keeping import MarkerKeeping
@@ -88,6 +89,7 @@ class Papers:
         ledger: LedgerLook = no_ledger,
         holds: Callable[[Agent], bool] = lambda agent: True,
     ) -> None:
+        self._directories = directories
         self._clock = clock
         self._agents = agents
         self._tell = tell
@@ -140,6 +142,14 @@ class Papers:
             return words if words is not None and session is not None and words[0] >= session.created_wall else None
 
         return await heard_out(hear, spoken, self._clock, lives=agent.run is not None)
+
+    def heard_before(self, agent: Agent) -> tuple[str, float] | None:
+        """What hooks told an agent's last words to be, and when (wall), as its ops.jsonl keeps it; blocking."""
+        directory = self._directories.agent_state(agent.spec.role if self._holds(agent) else agent.name)
+        found, session = last_spoken(directory), agent.session
+        if found is None or session is None or found[0] < session.created_wall:
+            return None
+        return found[1], found[0]
 
     def clean(self, name: str | None, text: str) -> str:
         """A text without its secrets, also those of the variables of the agent, or of all generations of a seat, of

@@ -22,7 +22,10 @@ Said = tuple[str, float | None]
 
 
 class Sighting:
-    """Looks and tells `Sights`. words: of an agent; branch_of: the branch of a directory; both may block."""
+    """Looks and tells `Sights`. words: of an agent; branch_of: the branch of a directory; both may block.
+
+    heard_before: what an earlier daemon heard an agent say last, for programs that write no transcript; may block.
+    """
 
     def __init__(
         self,
@@ -30,22 +33,28 @@ class Sighting:
         clock: Clock,
         words: Callable[[Agent], Said | None],
         branch_of: Callable[[str], str | None],
+        heard_before: Callable[[Agent], Said | None] = lambda agent: None,
     ) -> None:
         self._sights = sights
         self._clock = clock
         self._words = words
         self._branch_of = branch_of
+        self._heard_before = heard_before
         # A disk that hangs takes none from the others of the daemon; who looks asks of no agent twice at once.
         self._threads = anyio.CapacityLimiter(math.inf)
 
     async def look(self, agent: Agent, line: StatusLine | None, used: Used | None) -> None:
         """Note what stands in one agent's files now; line, used: what the meter has just read."""
-        words, branch = await to_thread.run_sync(self._read, agent, limiter=self._threads)
+        is_first = self._sights.begins_to_look(agent.name)
+        words, branch = await to_thread.run_sync(self._read, agent, is_first, limiter=self._threads)
         model = (line.model if line is not None else None) or (used.model if used is not None else None)
         self._sights.looked(agent, words, self._cost(agent, line), model, branch)
 
-    def _read(self, agent: Agent) -> tuple[Said | None, str | None]:
-        return self._words(agent), self._branch_of(agent.spec.cwd)
+    def _read(self, agent: Agent, is_first: bool) -> tuple[Said | None, str | None]:
+        words = self._words(agent)
+        if words is None and is_first:
+            words = self._heard_before(agent)
+        return words, self._branch_of(agent.spec.cwd)
 
     def _cost(self, agent: Agent, line: StatusLine | None) -> Cost | None:
         """What the CLI reports of this very session; another's price is none of its."""

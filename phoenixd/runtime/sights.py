@@ -56,6 +56,8 @@ class _Kept:
     """All that, as rows have it; None after each change."""
     shown_without: object = None
     """The secrets that were known then."""
+    is_looked_at: bool = False
+    """Its files were looked at since this daemon began."""
 
 
 class Sights:
@@ -102,6 +104,14 @@ class Sights:
                 self._turn(agent, kind, payload)
             case _:
                 pass
+
+    def begins_to_look(self, agent: str) -> bool:
+        """Whether this is the first look at an agent's files since this daemon began."""
+        if self._find(agent) is None:
+            return False
+        kept = self._of(agent)
+        is_first, kept.is_looked_at = not kept.is_looked_at, True
+        return is_first
 
     def looked(
         self,
@@ -213,7 +223,8 @@ class Sights:
         if kept is None or kept.incarnation != incarnation:
             # What it said, and where it works, outlive the run; the price is a session's, and is reported anew.
             said, branch = (kept.said, kept.branch) if kept is not None else (None, None)
-            kept = self._kept[agent] = _Kept(incarnation, said=said, branch=branch)
+            is_looked_at = kept is not None and kept.is_looked_at
+            kept = self._kept[agent] = _Kept(incarnation, said=said, branch=branch, is_looked_at=is_looked_at)
         return kept
 
     def _change(self, agent: str, kept: _Kept) -> None:

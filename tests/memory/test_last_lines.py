@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Session
 from phoenixd.memory import ops_log
 from phoenixd.memory.papers import Papers
 from phoenixd.ports.journal import Entry
@@ -35,6 +36,18 @@ def inheriting(room: Room, agent: Agent, rows: Sequence[Entry]) -> Papers:
     papers = room.restarted()
     papers.inherit(rows)
     return papers
+
+
+async def test_what_a_program_said_before_the_daemon_began_stands_in_its_log(room: Room) -> None:
+    agent = room.running(room.agent())
+    assert room.papers.heard_before(agent) is None
+    await room.papers.publish(agent, [entry("hook_seen", kind="stop", text="The shop stands.")])
+
+    papers = room.restarted()
+    assert papers.heard_before(agent) == ("The shop stands.", NOW)
+    assert papers.heard_before(replace(agent, spec=room.spec(name="b"))) is None
+    later = replace(agent, session=Session("another", NOW + 1, NOW + 1))
+    assert papers.heard_before(later) is None, "that was said in another session"
 
 
 async def test_p72_what_a_killed_daemon_had_decided_and_not_written_down_is_written_once(room: Room) -> None:

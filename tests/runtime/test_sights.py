@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -405,6 +405,34 @@ async def looked(house: House, line: StatusLine | None, used: Used | None = None
     clock: Any = house
     await Sighting(house.sights, clock, words, lambda directory: "main").look(house.agent, line, used)
     return house.seen()
+
+
+async def test_what_a_program_without_a_transcript_said_before_the_daemon_began_is_looked_up_once() -> None:
+    house, asked = House(), []
+
+    def heard_before(agent: Agent) -> tuple[str, float | None]:
+        asked.append(agent.name)
+        return "the shop is built", 900.0
+
+    clock: Any = house
+    sighting = Sighting(house.sights, clock, lambda agent: None, lambda directory: "main", heard_before)
+    for _ in range(2):
+        await sighting.look(house.agent, None, None)
+    assert house.seen().said == Words("the shop is built", 900.0)
+    house.hook("stop", last_assistant_message="the till is closed")
+    house.story.exited(1)
+    house.story.works()
+    await sighting.look(house.agent, None, None)
+    assert house.seen().said == Words("the till is closed", 1000.0)
+    assert asked == [house.agent.name], "also not for its next run"
+
+
+async def test_what_was_said_since_the_daemon_began_is_newer_than_what_it_finds() -> None:
+    house, clock = House(), cast(Any, None)
+    house.hook("stop", last_assistant_message="the till is closed")
+    before = Sighting(house.sights, clock, lambda agent: None, lambda directory: None, lambda agent: ("old", 900.0))
+    await before.look(house.agent, None, None)
+    assert house.seen().said == Words("the till is closed", 1000.0)
 
 
 async def test_the_price_is_the_clis_own_and_null_where_it_names_none() -> None:
