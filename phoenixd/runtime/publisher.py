@@ -41,6 +41,9 @@ the time, and writing them takes processors and disk from what decides. A run th
 EVIDENCE = "evidence_seen"
 """A sign of life by files changes no document but `last_active`, which is brought up to date without any event."""
 
+WRITTEN_WITHIN = 5.0
+"""Seconds for which whoever needs an agent's documents as they are to be waits for their writing."""
+
 RETRY = 15.0
 """Seconds after which documents that could not be written are tried again."""
 
@@ -76,6 +79,8 @@ class Publisher:
         self._places = anyio.CapacityLimiter(AT_ONCE)
         self._adopting = anyio.CapacityLimiter(1)
         self._arrived = anyio.Event()
+        self._written = anyio.Event()
+        """Set, and made anew, after each writing."""
         self._followed: dict[str, str] = {}
         self._may_begin = anyio.Event()
         self._may_begin.set()
@@ -103,6 +108,15 @@ class Publisher:
         self.hear((), [agent for agent in agents if agent.name not in self._noted])
         self._is_begun = True
         self._noted.clear()
+
+    async def catch_up(self, name: str) -> None:
+        """Have written at once what an agent's documents lack, and return when that was tried, or after a while."""
+        with anyio.move_on_after(WRITTEN_WITHIN):
+            while name in self._pending or name in self._under_way:
+                if name in self._pending:
+                    self._urgent.add(name)
+                    self._arrived.set()
+                await self._written.wait()
 
     def pause(self, paused: bool) -> None:
         """Begin with no documents for a moment, or go on; those of runs that begin or end are written at once."""
@@ -151,6 +165,8 @@ class Publisher:
                     late.cancel()
         finally:
             self._under_way.discard(name)
+            self._written.set()
+            self._written = anyio.Event()
             if name in self._pending:
                 self._arrived.set()
 

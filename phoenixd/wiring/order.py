@@ -1,7 +1,8 @@
 """The start order. Read it from top to bottom: each part is made of parts that stand above it.
 
-Two parts speak to what is made after them, and are told so at the end: the links speak to the hearing, and the
-supervisor, which holds the fleet and so comes early, is connected to those that act, remember and publish.
+Some parts speak to what is made after them, and are told so once that is there: the links speak to the hearing, the
+papers of markers to the publisher, and the supervisor, which holds the fleet and so comes early, is connected to those
+that act, remember and publish.
 """
 
 from __future__ import annotations
@@ -65,6 +66,7 @@ async def compose(
     outside = open_outside(ground, world, house, evidence, notifier)
     hands = await lend_hands(ground, world, house, outside, tasks)
     publisher = Publisher(house.papers, evidence, ground.clock, supervisor.tell)
+    house.papers.resonance.catch_up = publisher.catch_up
     rounds = Rounds(ground.clock, periodic_looks(ground, world, house, lines))
     service = make_service(ground, world, house, outside, hands, ending, tasks)
 

@@ -6,8 +6,10 @@ import json
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
+import anyio
 import pytest
 
 from phoenixd.core.actions import PlantCodes, ReadSeed
@@ -25,7 +27,9 @@ from phoenixd.documents.resonance.anchor import parse_anchor
 from phoenixd.documents.resonance.session_seed import parse_seed
 from phoenixd.memory.resonance.store import MarkerPapers
 from phoenixd.planting import CODES, parse
-from phoenixd.ports.journal import Entry
+from phoenixd.ports.journal import Entry, StoredEntry
+from phoenixd.runtime.publisher import Publisher
+from tests.runtime.test_messages import FastClock
 from tests.start.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt, tool_result
 
@@ -179,6 +183,22 @@ async def test_r34_a_turns_end_a_runs_end_and_a_handoff_bring_the_seed_up_to_dat
     seed = json.loads((memory(room) / "session_seed_a.json").read_text())
     assert (seed["last_checkpoint"], seed["recent_exchange"]) == ("2026-11-21T10:10:00Z", ["Mend the roof."])
     assert (await room.papers.resonance.read_seed(agent, ReadSeed("a", 1))).checkpoint == NOW + 600
+
+
+async def test_r34_r50_a_seed_that_is_read_as_a_turn_ends_is_of_that_turn(room: Room) -> None:
+    """A check that fails at a turn's end has the seed read at once, before any document of that turn is written."""
+    agent = bearing(room, await plant(room, bearing(room)))
+    publisher = Publisher(room.papers, cast(Any, SimpleNamespace(follow=lambda agent: None)), FastClock())
+    room.papers.resonance.catch_up = publisher.catch_up
+    later = replace(agent, last_prompt="Mend the roof.")
+    publisher.hear([StoredEntry(7, entry("hook_seen", kind="stop"))], [later])
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(publisher.run)
+        read = await room.papers.resonance.read_seed(later, ReadSeed("a", 1))
+        tasks.cancel_scope.cancel()
+
+    assert "Mend the roof." in read.words
 
 
 async def test_r51_r52_r53_a_session_ends_with_a_checkpoint_a_summary_and_its_anchor_kept(room: Room) -> None:

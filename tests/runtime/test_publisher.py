@@ -263,6 +263,49 @@ class Broken:
         self.published.append(agent.name)
 
 
+@dataclass
+class Held(Able):
+    """A disk that answers when it is told to."""
+
+    may_write: asyncio.Event = field(default_factory=asyncio.Event)
+
+    async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
+        await self.may_write.wait()
+        await super().publish(agent, entries)
+
+
+async def test_who_needs_an_agents_documents_as_they_are_to_be_waits_for_their_writing_and_for_no_others(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Also in a flood, in which they would be written later."""
+    monkeypatch.setattr(publisher, "BURST", 0)
+    monkeypatch.setattr(publisher, "RATE", 0.0)
+    disk = Held()
+    news = Publisher(disk, Nobody(), FastClock())  # type: ignore[arg-type]
+    await news.catch_up("a")
+    news.hear([], [an_agent("a"), an_agent("b")])
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(news.run())
+        waiting = tasks.create_task(news.catch_up("a"))
+        await eventually(lambda: "a" in news._under_way, what="it is being written")
+        assert not waiting.done()
+        disk.may_write.set()
+        await waiting
+        assert disk.names == ["a"]
+        running.cancel()
+
+
+async def test_whose_disk_does_not_answer_is_not_waited_for_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(publisher, "WRITTEN_WITHIN", 0.01)
+    news = Publisher(Held(), Nobody(), FastClock())  # type: ignore[arg-type]
+    news.hear([], [an_agent("a")])
+    async with asyncio.TaskGroup() as tasks:
+        running = tasks.create_task(news.run())
+        await news.catch_up("a")
+        assert "a" in {*news._under_way, *news._pending}
+        running.cancel()
+
+
 async def test_a_fault_with_one_agents_files_is_told_and_costs_nobody_else() -> None:
     """F-SY-9."""
     launcher = Broken()

@@ -57,6 +57,8 @@ class MarkerKeeping:
         self.papers = papers
         self._publication, self._clock, self._agents, self._damaged = publication, clock, agents, damaged
         self._conversation = conversation
+        self.catch_up: Callable[[str], Awaitable[None]] = _nothing_lacks
+        """Returns when the papers of the agent of this name tell of all that is decided, as far as may be."""
         self._planted: dict[str, tuple[int, Planting | None]] = {}
         """The newest run of each agent that codes were ordered for, and what it was given; None: that failed."""
         self._news = anyio.Event()
@@ -85,7 +87,11 @@ class MarkerKeeping:
         )
 
     async def read_seed(self, agent: Agent, action: ReadSeed) -> SeedRead:
-        """See that the seed of a session is there, or make it of state and brief (R37, F-RE-8)."""
+        """See that the seed of a session is there, or make it of state and brief (R37, F-RE-8).
+
+        A turn that has just ended is in it: its papers are written some moments later.
+        """
+        await self.catch_up(agent.name)
         name = self._name(agent)
         found = await to_thread.run_sync(self.papers.seed, name)
         if found is not None:
@@ -256,6 +262,10 @@ class MarkerKeeping:
             if other != name:
                 log.warning("marker_papers", agent=other or None, note=note)
         return [note for other, note in told if other == name]
+
+
+async def _nothing_lacks(name: str) -> None:
+    """Nobody else writes the papers."""
 
 
 def _session_of(agent: Agent) -> str:
