@@ -45,6 +45,12 @@ class BreakerFiles:
         """What stood in a file when somebody's change of it was told last: that may be written over."""
         self._locks: defaultdict[str, anyio.Lock] = defaultdict(anyio.Lock)
 
+    def leave(self, name: str) -> None:
+        """Keep nothing of an agent that was removed but its file."""
+        if name in self._locks and not self._locks[name].locked():
+            for known in (self._written, self._told, self._locks):
+                known.pop(name, None)
+
     async def publish(self, agent: Agent) -> Event | None:
         """Bring a loop's file up to date; returns what somebody did to it instead, if so. Raises OSError."""
         if not is_judged(agent):

@@ -103,7 +103,7 @@ class Papers:
         self.briefing = Briefing(
             self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
         )
-        self.publication.desks.is_there, self.publication.desks.left = self._is_there, self.briefing.leave
+        self.publication.desks.is_there, self.publication.desks.left = self._is_there, self._leave
         self.publication.hear = self.briefing.hear_on
         self.publication.desks.holds = self._holds = holds
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)
@@ -176,6 +176,12 @@ class Papers:
         gone = tuple(names)
         self._asked.difference_update(gone, map(seat_name, gone))
         self.publication.desks.forget_removed(gone)
+
+    def _leave(self, name: str) -> None:
+        """An agent was removed, and nobody is at its desk any more."""
+        self.briefing.leave(name)
+        self.breakers.leave(name)
+        self.resonance.leave(name)
 
     def _learn_of(self, name: str) -> None:
         seat = seat_name(name)

@@ -141,6 +141,7 @@ class DocumentWatch:
     def _forget_strangers(self) -> None:
         known = {shown(agent) for agent in self._agents()}
         self._due = {name: due for name, due in self._due.items() if name in known}
+        self._damaged_until = {name: until for name, until in self._damaged_until.items() if name in known}
 
 
 def shown(agent: Agent) -> str:

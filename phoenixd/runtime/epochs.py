@@ -169,6 +169,9 @@ class EpochKeeper:
                 return
             if is_written:
                 self._unwritten.pop(name, None)
+                if wish.word == "removed" and self._wishes.get(name) == wish:
+                    # It stands in its file; one of the same name wants something else in any case.
+                    del self._wishes[name]
                 return
             self._unwritten[name] = wish
             # Not known to stand there: whoever wants the same need not wait for the next try.

@@ -206,6 +206,8 @@ class Hearing:
 
     def watch_shim(self, hello: ShimHello) -> None:
         """Take in what its hello says of it, and report the shim's death once, for whatever run the agent has then."""
+        if hello.agent not in self._protocols:
+            self._protocols = {name: link for name, link in self._protocols.items() if self._find(name) is not None}
         self._protocols[hello.agent] = hello.protocol
         self._unswept(hello.agent, hello.unswept)
         self._deaths.watch_shim(hello)

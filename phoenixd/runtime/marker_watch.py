@@ -111,6 +111,7 @@ class MarkerWatch:
         found = newest_footer(passed)
         if found is not None and self._footers.get(agent.name) != (agent.incarnation, found[0]):
             footer, when = found
+            self._footers = {name: one for name, one in self._footers.items() if self._find(name) is not None}
             self._footers[agent.name] = (agent.incarnation, footer)
             at = min(when, now) if when is not None else now
             self._tell(FooterSeen(agent.name, agent.incarnation, footer.code, footer.role, footer.state, at))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -118,6 +118,13 @@ class Messenger:
     async def _settle(self, name: str) -> None:
         async with self._turns[name]:
             await self._settle_orphan(name)
+
+    def forget_removed(self, names: Iterable[str]) -> None:
+        """These agents were removed; where a text is on its way still, its turn is kept."""
+        for name in names:
+            self._arrived.pop(name, None)
+            if name in self._turns and not self._turns[name].locked():
+                del self._turns[name]
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """Take note of a hook: a submitted prompt may be the text that somebody waits for."""

@@ -32,6 +32,11 @@ class OpenQuestions:
         """This daemon has heard of it as of any hook."""
         self._heard.setdefault(agent, deque(maxlen=REMEMBERED)).append(hold)
 
+    def forget(self, agent: str) -> None:
+        """It was removed."""
+        self._told.pop(agent, None)
+        self._heard.pop(agent, None)
+
     def forgotten(self, agent: Agent, hello: ShimHello) -> Iterator[dict[str, Any]]:
         """The hooks of what the shim still holds of this run and nobody here knows of; each once."""
         known = {*holds_of(agent), *self._heard.get(agent.name, ())}

@@ -103,6 +103,12 @@ class Publisher:
         if not self._is_begun:
             self._noted.update(self._pending)
 
+    def forget_removed(self, names: Iterable[str]) -> None:
+        """These agents were removed: whatever ran of them is followed no more, and nothing of them is tried again."""
+        for name in names:
+            for known in (self._followed, self._waiting, self._failed):
+                known.pop(name, None)
+
     def hear_rest(self, agents: Iterable[Agent]) -> None:
         """A daemon has begun: have those written, too, to which nothing happened meanwhile, each agent once."""
         self.hear((), [agent for agent in agents if agent.name not in self._noted])

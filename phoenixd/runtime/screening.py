@@ -87,6 +87,8 @@ class Screening:
             failed = self._outside.screens.failed_turn(agent, facts)
             when = facts.error.at if facts.error is not None else None
             if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
+                # Nothing of those that were removed: each worker has a name of its own.
+                self._refused = {name: told for name, told in self._refused.items() if self._find(name) is not None}
                 self._refused[agent.name] = (agent.incarnation, when)
                 self._tell(failed)
                 if (cut := answer_cut(agent, facts)) is not None:

@@ -70,6 +70,12 @@ class HookThrottle:
             bucket.tokens -= not isinstance(event, EVIDENCE)
             self._tell(event, saved)
 
+    def forget(self, agent: str) -> None:
+        """It was removed; what of it waits is passed on in its time."""
+        bucket = self._buckets.get(agent)
+        if bucket is not None and not bucket.waiting and not bucket.is_due:
+            del self._buckets[agent]
+
     def _wait(self, agent: str, bucket: _Bucket) -> None:
         if bucket.is_due:
             return

@@ -72,7 +72,18 @@ class ToldHooks:
 
     def greet(self, agent: str, hello: ShimHello) -> None:
         """Know what a shim holds and has told by now."""
+        if agent not in self._greeted_with:
+            self._forget_removed()
         self._greeted_with[agent] = hello
+
+    def _forget_removed(self) -> None:
+        """Keep nothing of agents that are there no more, for each worker has a name of its own."""
+        gone = [name for name in self._greeted_with if self._find(name) is None]
+        for name in gone:
+            for known in (self._greeted_with, self._let_go, self._numbers):
+                known.pop(name, None)
+            self._throttle.forget(name)
+            self._questions.forget(name)
 
     def flush(self, agent: str) -> None:
         """Pass on what waits: something is about to be told that must not overtake it."""

@@ -79,8 +79,8 @@ async def compose(
             hands.metering.note(name)
         told = {stored.entry.agent for stored in entries if stored.entry.agent is not None}
         if gone := [name for name in told if supervisor.find(name) is None]:
-            hands.sights.forget_removed(gone)
-            house.papers.forget_removed(gone)
+            for part in (hands.sights, hands.messenger, publisher, house.papers):
+                part.forget_removed(gone)
         house.handover.drafting.turned()
         service.turned(entries, changed)
 

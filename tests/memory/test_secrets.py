@@ -9,8 +9,10 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.core.actions import PlantCodes
 from phoenixd.core.agent import Agent
-from phoenixd.core.spec import Kind
+from phoenixd.core.resonance.state import Resonance
+from phoenixd.core.spec import Kind, ResonanceRules
 from phoenixd.memory.desks import CLEARED_AFTER
 from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.papers import Papers
@@ -138,6 +140,34 @@ async def test_of_a_removed_agent_no_desk_stays_and_of_a_seat_that_goes_on_its_s
     assert set(papers.publication.desks._known) == {"a"}
     assert papers.briefing._agents == {}, "and no brief of it is ever due"
     assert papers.clean("a", f"{VALUE} {LATER}") == "[redacted] [redacted]"
+
+
+async def test_of_agents_that_were_removed_no_name_stays_with_what_writes_their_papers(room: Room) -> None:
+    """Each worker has a name of its own: in a year they would be a hundred thousand."""
+    agents: list[Agent] = []
+    room.options = {"agents": lambda: tuple(agents)}
+    papers = room.restarted()
+    for number in range(2):
+        spec = room.spec(name=f"w{number}", kind=Kind.LOOP, harness="claude", resonance=ResonanceRules(enabled="on"))
+        agents[:] = [replace(room.running(room.agent(spec)), resonance=Resonance(ordered="start"))]
+        await papers.publish(agents[0], [])
+        await papers.breakers.look(agents[0])
+        await papers.briefing.generate(agents[0])
+        await papers.resonance.plant(agents[0], PlantCodes(spec.name, 1, "start"))
+        papers.publication.damaged(spec.name, "it was torn")
+    agents.clear()
+    papers.forget_removed([f"w{number}" for number in range(2)])
+    room.clock.wall += CLEARED_AFTER
+    papers.publication.desks.clear()
+    papers._watch._forget_strangers()
+    parts = (papers.resonance, papers.breakers, papers.briefing, papers._watch)
+    left = {
+        (type(part).__name__, place)
+        for part in parts
+        for place, kept in vars(part).items()
+        if isinstance(kept, dict) and kept
+    }
+    assert left == set()
 
 
 async def test_desk_and_secrets_of_a_removed_agent_stay_together_as_long_as_somebody_is_at_it(room: Room) -> None:

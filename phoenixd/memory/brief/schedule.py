@@ -124,6 +124,8 @@ class Briefing:
             self._over, self._left_over,
         ):  # fmt: skip
             known.pop(name, None)
+        if name in self._lanes and not self._lanes[name].locked():
+            del self._lanes[name]
 
     async def hear_on(self, agent: Agent, *, keep: bool = True) -> SessionLedger | None:
         """Have what an agent's session wrote since the last time heard, for the page that its next one is told."""

@@ -116,6 +116,10 @@ class MarkerKeeping:
             log.warning("seed_not_told", agent=name, reason=str(failure))
             return ""
 
+    def leave(self, name: str) -> None:
+        """Keep nothing of an agent that was removed but its papers."""
+        self._planted.pop(name, None)
+
     async def await_codes(self, agent: Agent) -> None:
         """Wait, not for long, until codes that a run's session is to begin with are given or cannot be."""
         run, known = agent.run, agent.resonance
