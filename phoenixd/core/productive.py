@@ -22,7 +22,7 @@ from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEn
 from phoenixd.core.merit import STEADY, Merit, Proof, Record
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, AgentSpec, Kind, RestartPolicy
-from phoenixd.core.transitions import enter, keep, open_item
+from phoenixd.core.transitions import keep, quarantine
 
 FORGOTTEN_AFTER = 24 * HOUR
 """Seconds without an unproductive end after which the count begins anew."""
@@ -167,13 +167,10 @@ def exhausted(agent: Agent) -> tuple[str, Readings]:
     return reason, (("unproductive", len(ends)), ("restart.max_unproductive", limit), ("first", ends[0]))
 
 
-def quarantine(agent: Agent, now: Moment) -> Decision:
-    """Give the agent up: only an operator starts it again."""
+def give_up(agent: Agent, now: Moment) -> Decision:
+    """Quarantine an agent whose runs in a row had nothing to show."""
     reason, readings = exhausted(agent)
-    decision = enter(agent, Quarantined(reason, counted=True), f"quarantined: {reason}", now)
-    assert decision.agent is not None
-    told = open_item(decision.agent, "quarantined", reason, "command", now)
-    return replace(decision, agent=told, actions=(Alert(agent.name, "quarantined", reason),), readings=readings)
+    return replace(quarantine(agent, Quarantined(reason, counted=True), now), readings=readings)
 
 
 def steady_alert(agent: Agent) -> Alert:
@@ -212,7 +209,7 @@ def weigh(agent: Agent, event: WorkMeasured, now: Moment) -> Decision:
         return replace(keep(good, f"run {event.number} was productive: {PROOFS['work']}"), facts=(fact,))
     kept = replace(agent, record=replace(record, weighing=0, work=after or before))
     if waits:
-        return quarantine(kept, now)
+        return give_up(kept, now)
     return Decision(kept)
 
 

@@ -33,7 +33,7 @@ from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import HOUR, Kind
-from phoenixd.core.transitions import enter, keep, open_item
+from phoenixd.core.transitions import enter, keep, quarantine
 from phoenixd.core.work import Findings, Survey
 
 
@@ -227,10 +227,10 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
         return replace(_done(judged, done, now), readings=readings, facts=facts)
     actions = alerts(agent, judgement)
     if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
-        quarantine = quarantine_open(judged, judgement.breaker, now)
+        stopped = quarantine_open(judged, judgement.breaker, now)
         return replace(
-            quarantine,
-            actions=(*actions, *quarantine.actions),
+            stopped,
+            actions=(*actions, *stopped.actions),
             reason=f"{judgement.reason}: {judgement.breaker.reason}",
             readings=readings,
         )
@@ -239,11 +239,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
 
 def quarantine_open(agent: Agent, opened: Open, now: Moment) -> Decision:
     """An open breaker stops its loop until somebody starts it, or its cooldown is over."""
-    cause = f"the breaker is open: {opened.reason}"
-    decision = enter(agent, Quarantined(cause), f"quarantined: {cause}", now)
-    assert decision.agent is not None
-    told = open_item(decision.agent, "quarantined", cause, "command", now)
-    return Decision(told, (Alert(agent.name, "quarantined", cause),), decision.reason)
+    return quarantine(agent, Quarantined(f"the breaker is open: {opened.reason}"), now)
 
 
 def _done(agent: Agent, why: str, now: Moment) -> Decision:

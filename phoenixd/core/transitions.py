@@ -21,7 +21,7 @@ from phoenixd.core.agent.state import (
     StopStep,
 )
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Refusal, RefusalCode
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 
@@ -57,9 +57,22 @@ def park(
     return enter(replace(agent, limits=replace(agent.limits, parking=parking)), Parked(), reason, now)
 
 
+def quarantine(agent: Agent, state: Quarantined, now: Moment) -> Decision:
+    """Give the agent up until an operator starts it: its cause is the reason, and a person is told and asked."""
+    decision = enter(agent, state, f"quarantined: {state.cause}", now)
+    assert decision.agent is not None
+    asked = open_item(decision.agent, "quarantined", state.cause, "command", now)
+    return replace(decision, agent=asked, actions=(Alert(agent.name, "quarantined", state.cause),))
+
+
 def keep(agent: Agent, reason: str) -> Decision:
     """Note a fact worth journaling that leaves the state, and its reason, as they are."""
     return Decision(agent, reason=reason)
+
+
+def refuse(agent: Agent, message: str, remedy: str, code: RefusalCode = "conflict") -> Decision:
+    """Refuse what an operator asks of the agent, which stays as it is; the remedy is a command, or empty."""
+    return Decision(agent, refusal=Refusal(code, message, remedy))
 
 
 def end_run(

@@ -90,8 +90,8 @@ def close(decision: Decision, now: Moment) -> Decision:
     breaker = left.breaker
     was_ended_by_it = isinstance(left.state, Stopped) and left.desired is Desired.RUNNING and not left.state.failed
     if isinstance(breaker, Open) and was_ended_by_it and has_judged_turns(left):
-        quarantine = progress.quarantine_open(left, breaker, now)
-        return replace(quarantine, actions=(*decision.actions, *quarantine.actions), readings=decision.readings)
+        stopped = progress.quarantine_open(left, breaker, now)
+        return replace(stopped, actions=(*decision.actions, *stopped.actions), readings=decision.readings)
     return replace(decision, agent=left)
 
 

@@ -41,7 +41,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
     if productive.is_exhausted(agent):
         # What its newest run did to the work was not measured in time, so nothing speaks for it.
-        return productive.quarantine(agent, now)
+        return productive.give_up(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
     return codes.begin(session.begin(agent, state, now, SPAWN_TIMEOUT), now)
