@@ -14,17 +14,7 @@ from phoenixd.core import productive, restart, signals, workplaces
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
-from phoenixd.core.agent.state import (
-    Afterwards,
-    BackingOff,
-    Desired,
-    Parked,
-    Quarantined,
-    Running,
-    Starting,
-    Stopped,
-    Stopping,
-)
+from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Live, Parked, Quarantined, Stopped, Stopping
 from phoenixd.core.breaker import HalfOpen, Open
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkEvent, WorkMeasured
@@ -163,7 +153,7 @@ def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Deci
     if not end.ran or restart.is_blameless(end):
         return decision
     state, done = before.state, underway.done or _done_by_code(agent, end)
-    assert isinstance(state, Starting | Running | Stopping)
+    assert isinstance(state, Live)
     told = signals.at_end(underway.signals, before.spec, state.activity, end)
     if agent.spec.loop.sequence and not done:
         passing = Passing(underway.number, underway.before, told, done, underway.note, survey=underway.survey)

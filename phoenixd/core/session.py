@@ -7,7 +7,7 @@ from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Mode, Run, Session
-from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
+from phoenixd.core.agent.state import BackingOff, Live, Running, Starting, Stopping
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.dialogs import UNREADABLE
@@ -83,7 +83,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
 def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or not seen.is_news:
+    if not isinstance(state, Live) or not seen.is_news:
         return Decision(agent)
     before, activity = seen.before.activity, state.activity
     assert before is not None

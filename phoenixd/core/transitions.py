@@ -7,10 +7,12 @@ from typing import Literal
 
 from phoenixd.core.actions import Alert, Fence, Kill, Terminate
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
+    Live,
     Parked,
     Quarantined,
     Running,
@@ -73,6 +75,11 @@ def keep(agent: Agent, reason: str) -> Decision:
 def refuse(agent: Agent, message: str, remedy: str, code: RefusalCode = "conflict") -> Decision:
     """Refuse what an operator asks of the agent, which stays as it is; the remedy is a command, or empty."""
     return Decision(agent, refusal=Refusal(code, message, remedy))
+
+
+def with_run(agent: Agent, run: Run) -> Agent:
+    """The agent with more known of its living run; without one it stays as it is."""
+    return replace(agent, state=replace(agent.state, run=run)) if isinstance(agent.state, Live) else agent
 
 
 def end_run(

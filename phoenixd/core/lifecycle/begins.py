@@ -12,6 +12,7 @@ from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import (
     BackingOff,
     Desired,
+    Live,
     Parked,
     Quarantined,
     Running,
@@ -131,7 +132,7 @@ def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: M
 
 def _unwatched(agent: Agent) -> Agent:
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or state.run.unwatched:
+    if not isinstance(state, Live) or state.run.unwatched:
         return agent
     return replace(agent, state=replace(state, run=replace(state.run, unwatched=True)))
 

@@ -25,6 +25,7 @@ from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
     Desired,
+    Live,
     Quarantined,
     Running,
     Starting,
@@ -178,11 +179,11 @@ def fence_action(agent: Agent, state: Stopping) -> Fence:
 def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     """The run is over and its tree is gone: close its books, and decide what comes next."""
     state = agent.state
-    assert isinstance(state, Starting | Running | Stopping)
+    assert isinstance(state, Live)
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     agent = _told_by_exit(agent, end, now)
     state = agent.state
-    assert isinstance(state, Starting | Running | Stopping)
+    assert isinstance(state, Live)
     limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now)
     parked = limits.parking
     # Where nothing tells whether a person left it, its 0 is taken for that.
@@ -226,9 +227,7 @@ def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
     )
 
 
-def _ended(
-    agent: Agent, state: Starting | Running | Stopping, end: LastExit, parked: Parking | None, now: Moment
-) -> Decision:
+def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now: Moment) -> Decision:
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = refusal(state.activity)

@@ -10,7 +10,7 @@ from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.agent.state import Afterwards, Desired, Running, Starting, Stopping
+from phoenixd.core.agent.state import Afterwards, Desired, Live, Running, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import QUESTION
@@ -30,7 +30,7 @@ TAKEN_WITHIN = 60.0
 """Seconds after its start in which a run takes its first prompt, if it ever does."""
 
 
-def after(agent: Agent, state: Starting | Running | Stopping, now: Moment) -> Agent:
+def after(agent: Agent, state: Live, now: Moment) -> Agent:
     """The agent whose run is over: its questions are left, all else that the run asked is closed.
 
     Whoever stopped it on purpose has nothing to answer any more.

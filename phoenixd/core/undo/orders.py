@@ -7,7 +7,17 @@ from dataclasses import replace
 from phoenixd.core import weights
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Session
-from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import (
+    BackingOff,
+    Desired,
+    Live,
+    Parked,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+)
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -182,7 +192,7 @@ def _session(agent: Agent) -> Session | None:
     if agent.returns_to is not None:
         # An undo gave it back, and no run has begun in it since.
         return agent.returns_to
-    if agent.session is None or not isinstance(agent.state, Starting | Running | Stopping):
+    if agent.session is None or not isinstance(agent.state, Live):
         return agent.session
     return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
 
