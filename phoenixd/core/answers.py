@@ -15,7 +15,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Running
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
@@ -276,7 +276,7 @@ def _found(orphan: OrphanAnswer) -> str:
 
 
 def _joined(decision: Decision, more: Decision) -> Decision:
-    reason = "; ".join(filter(None, (decision.reason, more.reason)))
+    reason = one_reason(decision.reason, more.reason)
     return replace(decision, agent=more.agent, actions=(*decision.actions, *more.actions), reason=reason)
 
 

@@ -13,7 +13,7 @@ from phoenixd.core.actions import Action, Arm, Disarm
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopping
 from phoenixd.core.armed_answer import Armed, ArmedAnswer, On
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import Kind
@@ -256,4 +256,4 @@ def _taken_back(agent: Agent, ids: set[str]) -> Agent:
 
 
 def _noted(decision: Decision, words: str) -> Decision:
-    return replace(decision, reason="; ".join(filter(None, (decision.reason, words))))
+    return replace(decision, reason=one_reason(decision.reason, words))

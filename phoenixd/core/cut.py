@@ -13,7 +13,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Cut
 from phoenixd.core.agent.state import Running
 from phoenixd.core.causes import CutHow
-from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.decision import Decision, Readings, Seen, one_reason
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import AnswerFellShort
@@ -83,7 +83,7 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
     return replace(
         asked,
         actions=(*seen.decision.actions, *asked.actions),
-        reason="; ".join(filter(None, (seen.decision.reason, asked.reason))),
+        reason=one_reason(seen.decision.reason, asked.reason),
         readings=seen.decision.readings,
     )
 

@@ -14,7 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.state import BackingOff, Quarantined, Running
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.decision import Decision, Readings, Seen, one_reason
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.facts import RunProductive
@@ -82,7 +82,7 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
         return decision
     run = replace(state.run, merit=_proven(state.run.merit, "turn", now))
     confirmed = made_good(replace(agent, state=replace(state, run=run)))
-    reason = "; ".join(filter(None, (decision.reason, f"productive: {PROOFS['turn']}")))
+    reason = one_reason(decision.reason, f"productive: {PROOFS['turn']}")
     return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
 
 

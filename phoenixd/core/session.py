@@ -9,7 +9,7 @@ from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Mode, Run, Session
 from phoenixd.core.agent.state import BackingOff, Live, Running, Starting, Stopping
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.dialogs import UNREADABLE
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.facts import RunProductive, Weight
@@ -189,7 +189,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) ->
     if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
         return decision
     text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
-    why = "; ".join(filter(None, (text, decision.reason)))
+    why = one_reason(text, decision.reason)
     return replace(decision, actions=(*decision.actions, Alert(agent.name, CLOCK, text)), reason=why)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from phoenixd.core import hearing
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Live
-from phoenixd.core.decision import Decision, Refusal, Seen
+from phoenixd.core.decision import Decision, Refusal, Seen, one_reason
 from phoenixd.core.events import RUN_EVENTS, Event
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer
@@ -78,9 +78,8 @@ def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...],
 
 
 def _joined(first: Decision, then: Decision) -> Decision:
-    reason = "; ".join(filter(None, (first.reason, then.reason)))
     actions, readings = (*first.actions, *then.actions), (*first.readings, *then.readings)
-    return replace(then, actions=actions, reason=reason, readings=readings)
+    return replace(then, actions=actions, reason=one_reason(first.reason, then.reason), readings=readings)
 
 
 def _is_news(agent: Agent, event: Hook) -> bool:

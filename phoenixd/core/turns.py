@@ -15,7 +15,7 @@ from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
@@ -67,7 +67,7 @@ def hear_work(agent: Agent, event: WorkMeasured | MeasurementLost, seen: Seen, n
         weighed = progress.weighed_again(agent, now)
         assert weighed.agent is not None
         again = _measured_again(weighed.agent)
-        reason = "; ".join(filter(None, (again.reason, weighed.reason)))
+        reason = one_reason(again.reason, weighed.reason)
         return replace(again, actions=(*again.actions, *weighed.actions), reason=reason)
     turn = next((turn for turn in agent.turns if turn.number == event.turn), None)
     if turn is None:

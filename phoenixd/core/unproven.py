@@ -18,7 +18,7 @@ from phoenixd.core import cleanup
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, Desired, Stopping
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, one_reason
 from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.transitions import FENCE_PAUSE
@@ -73,7 +73,7 @@ def told(decision: Decision, state: Stopping, event: TreeGone, now: Moment) -> D
     )
     if event.unread:
         text += f"; {_named(event.unread)} could not be read"
-    reason = "; ".join(filter(None, (decision.reason, text)))
+    reason = one_reason(decision.reason, text)
     if decision.removed:
         return replace(decision, reason=reason)
     alert = Alert(decision.agent.name, UNFENCED, text)

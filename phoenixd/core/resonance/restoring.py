@@ -15,7 +15,7 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Action, Alert, Deliver, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Instant, Moment
@@ -181,7 +181,7 @@ def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Dec
         decision,
         agent=replace(agent, resonance=replace(known, restoration=again)),
         actions=(*decision.actions, *((Alert(agent.name, CHECKS, asks),) if waited == MOST_OPENED else ())),
-        reason="; ".join(filter(None, (decision.reason, said))),
+        reason=one_reason(decision.reason, said),
     )
 
 
