@@ -99,7 +99,7 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class HungInCall:
-    """A run is ended as hung while a call was open; seconds, as in agent.OpenCall."""
+    """A run is ended as hung while a call was open; seconds, as in agent.activity.OpenCall."""
 
     incarnation: int
     tool: str

@@ -23,6 +23,7 @@ from phoenixd.core.merit import STEADY, Merit, Proof, Record
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, AgentSpec, Kind, RestartPolicy
 from phoenixd.core.transitions import keep, quarantine
+from phoenixd.core.work import kind_of
 
 FORGOTTEN_AFTER = 24 * HOUR
 """Seconds without an unproductive end after which the count begins anew."""
@@ -199,7 +200,7 @@ def weigh(agent: Agent, event: WorkMeasured, now: Moment) -> Decision:
         return Decision(agent)
     before, after = record.work, event.fingerprint
     waits = is_exhausted(agent) and isinstance(agent.state, BackingOff)
-    if before is not None and after is not None and _kind(before) == _kind(after) and before != after:
+    if before is not None and after is not None and kind_of(before) == kind_of(after) and before != after:
         good = made_good(agent, after)
         if good.last_exit is not None and good.last_exit.incarnation == event.number:
             good = replace(good, last_exit=replace(good.last_exit, proof="work"))
@@ -257,7 +258,3 @@ def _is_recent(record: Record, now: Moment) -> bool:
 
 def _most(spec: AgentSpec) -> int:
     return max(1, spec.restart.max_unproductive)
-
-
-def _kind(fingerprint: str) -> str:
-    return fingerprint.partition(":")[0]

@@ -24,7 +24,7 @@ from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import HOUR, Kind
 from phoenixd.core.transitions import enter, keep, quarantine
-from phoenixd.core.work import Findings, Survey
+from phoenixd.core.work import Findings, Survey, kind_of
 
 
 def is_loop(agent: Agent) -> bool:
@@ -203,8 +203,8 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     if before is not None and closing.survey is None and event.survey is not None:
         excuse = excuse or "an older phoenixd measured the work before it"
         before = None
-    if before is not None and after is not None and _kind(after) != _kind(before):
-        excuse = excuse or f"the work was {_kind(before)} before, and is {_kind(after)} now"
+    if before is not None and after is not None and kind_of(after) != kind_of(before):
+        excuse = excuse or f"the work was {kind_of(before)} before, and is {kind_of(after)} now"
         after = None
     if (before is None or after is None) and not excuse:
         excuse = f"nobody can tell what it changed ({event.note or closing.note})"
@@ -272,10 +272,6 @@ def _said_done(agent: Agent, text: str) -> str:
     words = agent.spec.loop.done_text
     said = words is not None and any(line.strip() == words.strip() for line in text.splitlines())
     return "it said that nothing is left to do" if said else ""
-
-
-def _kind(fingerprint: str) -> str:
-    return fingerprint.partition(":")[0]
 
 
 def _measure(agent: Agent, waiting: Opening | Closing) -> MeasureWork:

@@ -30,7 +30,11 @@ from phoenixd.core.moment import Moment
 TOO_LONG = "too long"
 """The item of a session in which nothing can be asked any more, where a further one would be as full."""
 
-ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn", TOO_LONG})
+FAILED_TURN = "failed turn"
+"""The item of a turn that ended by a word that none of our rules knows, or knows no remedy for: the output limit, a
+request that the API refuses, a model that does not exist."""
+
+ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", FAILED_TURN, TOO_LONG})
 """Kinds of items that stand for what a living run waits for."""
 
 RECOVER = "recover"

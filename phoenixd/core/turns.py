@@ -30,20 +30,15 @@ MOST_TURNS = 4
 """Turns whose measurements are awaited at once; who begins more has only the newest judged."""
 
 
-def has_judged_turns(agent: Agent) -> bool:
-    """Whether this agent's turns are judged."""
-    return agent.has_judged_turns
-
-
 def is_judged(agent: Agent) -> bool:
     """Whether the agent has a breaker at all."""
-    return progress.is_loop(agent) or has_judged_turns(agent)
+    return progress.is_loop(agent) or agent.has_judged_turns
 
 
 def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Note what a hook says of a turn, beside what was decided about it."""
     before, decision, run = seen.before, seen.decision, seen.before.run
-    if run is None or event.sub or not has_judged_turns(agent) or not seen.is_news:
+    if run is None or event.sub or not agent.has_judged_turns or not seen.is_news:
         return decision
     heard, action = agent, None
     if isinstance(event, PromptSubmitted) and (exchange.is_ours(before, event) or is_for_a_check(event.text)):
@@ -84,12 +79,12 @@ def hear_work(agent: Agent, event: WorkMeasured | MeasurementLost, seen: Seen, n
 def close(decision: Decision, now: Moment) -> Decision:
     """A run is over, and `decision` says what follows: its open turn is dropped, and an open breaker keeps it down."""
     agent = decision.agent
-    if agent is None or decision.removed or not (agent.turns or has_judged_turns(agent)):
+    if agent is None or decision.removed or not (agent.turns or agent.has_judged_turns):
         return decision
     left = replace(agent, turns=tuple(turn for turn in agent.turns if turn.phase == "closing"))
     breaker = left.breaker
     was_ended_by_it = isinstance(left.state, Stopped) and left.desired is Desired.RUNNING and not left.state.failed
-    if isinstance(breaker, Open) and was_ended_by_it and has_judged_turns(left):
+    if isinstance(breaker, Open) and was_ended_by_it and left.has_judged_turns:
         stopped = progress.quarantine_open(left, breaker, now)
         return replace(stopped, actions=(*decision.actions, *stopped.actions), readings=decision.readings)
     return replace(decision, agent=left)

@@ -17,7 +17,7 @@ DeedKind = Literal["commit", "stash", "push"]
 class Place:
     """One worktree at one moment. top: its directory. head: the commit that it stands on; empty for none.
 
-    log, stash: where the reflogs of HEAD and of the stash ended, in the form of drivers.git_reflog; empty for no log.
+    log, stash: where the reflogs of HEAD and of the stash ended, in the form of drivers.git.reflog; empty for no log.
     heads: the commits of its local heads, taken only where HEAD has no reflog. refs: path and end of the reflogs of
     other refs that were written just before.
     """
@@ -73,3 +73,8 @@ class Findings:
 
 
 NOTHING_FOUND = Findings()
+
+
+def kind_of(fingerprint: str) -> str:
+    """By which method a fingerprint was taken; two of different kinds cannot be compared."""
+    return fingerprint.partition(":")[0]

@@ -46,8 +46,8 @@ from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
-from phoenixd.core.transitions import enter, keep, park, quarantine
-from phoenixd.core.waiting import FAILED_TURN, FOR_PEOPLE, is_owed, is_too_long, refusal
+from phoenixd.core.transitions import FAILED_TURN, enter, keep, park, quarantine
+from phoenixd.core.waiting import FOR_PEOPLE, is_owed, is_too_long, refusal
 
 SIGKILL = 9
 

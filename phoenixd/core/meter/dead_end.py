@@ -27,8 +27,8 @@ from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
-from phoenixd.core.transitions import TOO_LONG, close_items, end_run, open_item
-from phoenixd.core.waiting import FAILED_TURN, is_too_long
+from phoenixd.core.transitions import FAILED_TURN, TOO_LONG, close_items, end_run, open_item
+from phoenixd.core.waiting import is_too_long
 
 FULL = 0.85
 """The share of the window from which on a refusal that names no reason is believed to be for its length: a CLI that
