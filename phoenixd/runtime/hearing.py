@@ -21,6 +21,7 @@ from phoenixd.core.events.runs import (
     RunMissing,
     TreeLingers,
 )
+from phoenixd.documents.numbers import whole
 from phoenixd.ports import Clock
 from phoenixd.ports.processes import Memory, ProcessTable
 from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
@@ -28,7 +29,7 @@ from phoenixd.runtime.arming import uses_in
 from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths, Later, Tell
 from phoenixd.runtime.exits import ended_at, exit_event
 from phoenixd.runtime.failed_starts import start_failed
-from phoenixd.runtime.told_hooks import ToldHooks, count
+from phoenixd.runtime.told_hooks import ToldHooks
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
 """A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
@@ -121,7 +122,7 @@ class Hearing:
             case "link_lost":
                 self._link_lost(agent, str(body.get("reason") or "no reason is known")[:300])
             case "refused":
-                hooks, strangers, why = count(body["hooks"]), count(body["strangers"]), str(body["why"])[:200]
+                hooks, strangers, why = whole(body["hooks"]), whole(body["strangers"]), str(body["why"])[:200]
                 self._tell(HooksRefused(agent, int(body["incarnation"]), hooks, strangers, why), None)
             case "error" | "ignored":
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])

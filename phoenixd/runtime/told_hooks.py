@@ -15,6 +15,7 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.runs import HoldReleased
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.documents.hooks import hook_event
+from phoenixd.documents.numbers import whole
 from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
 from phoenixd.ports import Clock
@@ -126,7 +127,7 @@ class ToldHooks:
             self._questions.note(agent, seq)
         acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 and not is_told_anew else None
         event = hook_event(agent, incarnation, kind, payload, self._clock.now().wall)
-        event = replace(event, seq=seq, more=count(body.get("more")))
+        event = replace(event, seq=seq, more=whole(body.get("more")))
         if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         if isinstance(event, PromptSubmitted) and (known := self._find(agent)) and armed.are_ours(known, event.text):
@@ -185,8 +186,3 @@ def _ticks(body: dict[str, Any]) -> int | None:
     """When a call began, as its shim says; an older shim does not say it."""
     ticks = body.get("ticks")
     return ticks if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
-
-
-def count(value: object) -> int:
-    """How many a hook stands for, within sane bounds; an older shim does not say it."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0
