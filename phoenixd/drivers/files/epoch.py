@@ -19,10 +19,10 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core.behind.world import SeenRun, Wish
-from phoenixd.directories import make_private
+from phoenixd.directories import make_private, sync_directory
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
 from phoenixd.documents.numbers import whole
-from phoenixd.drivers.files.plain import read_plain, sync_directory
+from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.ports.journal import RunFiles
 
