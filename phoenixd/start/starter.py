@@ -39,7 +39,7 @@ from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.start.ahead import Ahead
 from phoenixd.start.coexistence import Coexistence
-from phoenixd.start.fences import api_socket, fence_of, offer_api
+from phoenixd.start.fences import api_socket, fence_of, leaf_of, offer_api
 from phoenixd.start.order import phoenix_variables, render_order
 from phoenixd.start.own_files import place_own_files
 from phoenixd.start.preflight import questions_at_start
@@ -297,11 +297,7 @@ class Starter:
         shelf.remove(".clean-exit")
         if spawn.mode is Mode.FRESH:
             shelf.remove(FRESH_MARKER)
-        has_leaf = self._create_leaf is not None and spec.fence != "none"
-        leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
-        if leaf is None and spec.fence == "cgroup":
-            remedy = "phoenixctl install-service"
-            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
+        leaf = leaf_of(spec, self._create_leaf, spawn.incarnation)
         self._files.ensure_private_dir(runtime_dir)
         if is_fenced:
             offer_api(self._directories.runtime, spec.name)

@@ -23,6 +23,7 @@ from phoenixd.harness.arguments import has_value, literal, single_argument
 from phoenixd.harness.claude.screens import draft as draft
 from phoenixd.harness.claude.screens import input_line as input_line
 from phoenixd.harness.claude.screens import screen_says as screen_says
+from phoenixd.harness.login import Login
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import PermissionTold, ProcessInSession
 
@@ -254,12 +255,13 @@ def trust_seed(existing_json: Mapping[str, Any], cwd: str, key_tail: str | None)
     return merged
 
 
-def login_missing(environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
-    """The files of which one must exist where the environment holds no key, and the remedy."""
+def needed_login(environment: Mapping[str, str]) -> Login | None:
+    """The login that it needs as a file; None where the environment holds a key."""
     if any(environment.get(name) for name in _KEYS):
         return None
     directory = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME', '/')}/.claude"
-    return (f"{directory}/.credentials.json",), "run claude once as the agent's user, and log in with /login"
+    remedy = "run claude once as the agent's user, and log in with /login"
+    return Login((f"{directory}/.credentials.json",), remedy)
 
 
 def _prompt_arguments(prompt: str | None) -> list[str]:
