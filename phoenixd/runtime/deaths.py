@@ -7,9 +7,9 @@ from collections.abc import Callable
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
 from phoenixd.core.events.runs import AgentVanished, ShimLost
 from phoenixd.errors import PhoenixdError
+from phoenixd.ports import Later, Tell
 from phoenixd.ports.processes import ProcessIdentity, ProcessTable
 from phoenixd.ports.shims import ShimHello
 
@@ -20,9 +20,6 @@ LOOK_AGAIN = 1.0
 """Seconds after which is looked again where the host could not look, as without descriptors."""
 
 log = structlog.get_logger()
-
-Tell = Callable[[Event, Callable[[], None] | None], None]
-Later = Callable[[float, Callable[[], None]], object]
 
 
 class Deaths:

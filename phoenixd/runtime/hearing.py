@@ -6,7 +6,6 @@ import functools
 import signal
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import structlog
 
@@ -22,11 +21,11 @@ from phoenixd.core.events.runs import (
     TreeLingers,
 )
 from phoenixd.documents.numbers import whole
-from phoenixd.ports import Clock
+from phoenixd.ports import Clock, HearHook, Later, Tell
 from phoenixd.ports.processes import Memory, ProcessTable
 from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
-from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths, Later, Tell
+from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths
 from phoenixd.runtime.exits import ended_at, exit_event
 from phoenixd.runtime.failed_starts import start_failed
 from phoenixd.runtime.told_hooks import ToldHooks
@@ -49,12 +48,12 @@ class Hearing:
         find: Callable[[str], Agent | None],
         tell: Tell,
         later: Later,
-        heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
+        heard: HearHook = lambda agent, kind, payload: None,
         greeted: Callable[[str], None] = lambda agent: None,
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
         memory: Memory | None = None,
         unswept: Callable[[str, object], None] = lambda agent, told: None,
-        left_out: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
+        left_out: HearHook = lambda agent, kind, payload: None,
     ) -> None:
         self._shims = shims
         self._records = records

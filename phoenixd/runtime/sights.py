@@ -13,6 +13,7 @@ from typing import Any
 from phoenixd.core.agent import Agent
 from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, TOOL_LIMIT, Attached, Cost, Doing, Sight, Words
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.tool_argument import argument_of
 from phoenixd.planting import codes_in, is_ours
 from phoenixd.ports import Clock
@@ -27,8 +28,6 @@ GAP = "\n[...]\n"
 """What a shim puts in place of the middle of long last words (shim/payload.py)."""
 MODEL_LIMIT = 80
 BRANCH_LIMIT = 120
-
-Clean = Callable[[str | None, str], str]
 _Shown = tuple[str | None, str | None, str | None]
 
 
@@ -64,7 +63,7 @@ class Sights:
     def __init__(
         self,
         find: Callable[[str], Agent | None],
-        clean: Clean,
+        clean: CleanOf,
         clock: Clock,
         changed: Callable[[str], None] = lambda agent: None,
         known: Callable[[str], object] = lambda agent: None,

@@ -10,9 +10,8 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
-from phoenixd.ports import Clock
+from phoenixd.ports import Clock, Tell
 from phoenixd.ports.processes import EndedRun, Fenced, Sweeper
 
 GATHER = 1.0
@@ -33,7 +32,7 @@ class Strays:
         sweeper: Sweeper,
         clock: Clock,
         find: Callable[[str], Agent | None],
-        tell: Callable[[Event, Callable[[], None] | None], None],
+        tell: Tell,
         swept: Callable[[str, tuple[str, ...]], None],
     ) -> None:
         self._sweeper = sweeper

@@ -18,10 +18,10 @@ from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.numbers import whole
 from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
-from phoenixd.ports import Clock
+from phoenixd.ports import Clock, HearHook, Later, Saved, Tell
 from phoenixd.ports.shims import ShimHello, ShimLinks
 from phoenixd.runtime.batches import condensed
-from phoenixd.runtime.deaths import EXIT_WORD_GRACE, Later, Tell
+from phoenixd.runtime.deaths import EXIT_WORD_GRACE
 from phoenixd.runtime.open_questions import OpenQuestions
 from phoenixd.runtime.throttle import HookThrottle
 
@@ -54,8 +54,8 @@ class ToldHooks:
         find: Callable[[str], Agent | None],
         tell: Tell,
         later: Later,
-        heard: Callable[[str, str, dict[str, Any]], None],
-        left_out: Callable[[str, str, dict[str, Any]], None],
+        heard: HearHook,
+        left_out: HearHook,
     ) -> None:
         self._shims = shims
         self._clock = clock
@@ -169,7 +169,7 @@ class ToldHooks:
         harness = HARNESSES.get(known.spec.harness) if known is not None else None
         return harness.call_limit(known.spec, tool) if known is not None and harness is not None else None
 
-    def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
+    def _tell_hook(self, event: Event, saved: Saved | None) -> None:
         self._tell(event, saved)
         if isinstance(event, PermissionAsked) and event.held and self._is_over(event):
             self._tell(HoldReleased(event.agent, event.incarnation, event.seq), None)
