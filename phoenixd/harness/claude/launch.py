@@ -7,8 +7,9 @@ Measured with 2.1.197 and 2.1.330. The traps that this module owns:
 - resume is per working directory, and the transcript exists only some 0.2 s after the first prompt;
 - one Left arrow on an empty prompt moves the session into the CLI's own daemon, under another id: a variable forbids
   it, and where an operator takes that back the screen says `away`;
-- no hook tells that a person interrupted the turn. The transcript does (`is_interruption`), except when the prompt was
-  taken back before the first word of an answer: then it stands in the input line again, and only the screen tells.
+- no hook tells that a person interrupted the turn. The transcript does (`transcript.INTERRUPTED`), except when the
+  prompt was taken back before the first word of an answer: then it stands in the input line again, and only the screen
+  tells.
 """
 
 from __future__ import annotations
@@ -43,9 +44,6 @@ BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7
 ACKNOWLEDGES = "phoenixctl handoff ack"
 """What a successor may run unasked. It is the beginning of one simple command: about what is joined to it by ;, && or a
 pipe, and about what it would substitute, the CLI still asks."""
-
-REFUSAL_WITHIN_S = 30.0
-"""A refusal took 0.3 to 0.5 s on an idle machine; what runs longer without a hook is another kind of trouble."""
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK",
          "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")  # fmt: skip
@@ -177,22 +175,6 @@ def transcript_is_resumable(head: bytes, tail: bytes, size: int) -> bool:
     if re.search(rb'"type": ?"(user|assistant)"', head + b"\n" + tail):
         return size > len(head)  # a message longer than what was read
     return bool(records) and size > len(head) + len(tail)
-
-
-def refused_resume(exit_code: int | None, seconds_alive: float, session_start_seen: bool) -> bool:
-    """Whether a resume was refused: exit 1 in a moment, without SessionStart. SessionEnd comes even then, and says
-    nothing."""
-    return exit_code == 1 and not session_start_seen and seconds_alive < REFUSAL_WITHIN_S
-
-
-def is_interruption(record: Mapping[str, Any]) -> bool:
-    """Whether this transcript record says that a person ended the turn, which no hook reports."""
-    message = record.get("message")
-    if record.get("type") != "user" or not isinstance(message, dict):
-        return False
-    content = message.get("content")
-    texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
-    return any(isinstance(text, str) and text.startswith("[Request interrupted by user") for text in texts)
 
 
 def typed_prompt(text: str) -> Prompt:
