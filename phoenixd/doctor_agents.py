@@ -131,7 +131,7 @@ def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:
         title = f"{name}: its shim refused {shown.refused} of its hooks in this run"
         yield Finding("warning", title, detail, f"phoenixctl explain {name}")
     if shown.strangers:
-        detail = "whoever has no token gets four places for a second each, and gives way to the agent"
+        detail = "a request without a token gets one of four places, for a second, and gives way to the agent"
         title = f"{name}: {shown.strangers} requests at its hooks bore no token of its, and were turned away"
         yield Finding("warning", title, detail, "see who connects: ss -tnp src 127.0.0.1")
 

@@ -1,7 +1,7 @@
 """Answers to what an agent asks, without a keystroke: the shim holds the request, and the first answer wins.
 
 An item is answered once, by the number of the request that it was opened for, so an answer can reach no other dialog.
-Whoever answers at the terminal makes the agent let go of the request; the operator who is second is told so.
+A person who answers at the terminal makes the agent let go of the request; the operator who is second is told so.
 """
 
 from __future__ import annotations
@@ -50,9 +50,7 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     told = item or next((one for one in agent.alerts if one.id == event.item), None)
     if told is not None and told.kind not in ASKS:
         why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"
-        return refuse(
-            agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
-        )
+        return refuse(agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}")
     if item is None or not (isinstance(state, Running) or item.left):
         words = f"#{event.item} does not wait any more: it was answered, or its dialog is gone"
         return refuse(agent, words, "phoenixctl inbox")
@@ -159,7 +157,7 @@ def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 
 
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
-    """Close the question that was answered, or leave it to whoever was first; its screen may have closed it before."""
+    """Close the question that was answered, or leave it to who was first; its screen may have closed it before."""
     giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
     given = next((one for one in giving if one.hold == event.hold), None)
     decision = _outcome(agent, event, given, now)

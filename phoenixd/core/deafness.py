@@ -63,7 +63,7 @@ def tell(agent: Agent, now: Moment) -> Decision:
 
 
 def hear_refusals(agent: Agent, event: HooksRefused, seen: Seen, now: Moment) -> Decision:
-    """Hooks did not get in: so many of the run's own, and so many requests of whoever had no token."""
+    """Hooks did not get in: the event counts the run's own, and requests that bore no token."""
     run = agent.run
     if run is None or (event.hooks, event.strangers) <= (run.refused, run.strangers):
         return Decision(agent)

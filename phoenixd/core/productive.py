@@ -94,7 +94,7 @@ def made_good(agent: Agent, work: str | None = None) -> Agent:
 
 
 def due(agent: Agent, state: Running) -> Instant | None:
-    """When a run that follows a death, and of which no hook tells, will have lived long enough to be productive."""
+    """When a run without hooks that follows a death will have lived long enough to be productive."""
     run = state.run
     if not run.merit.after_death or agent.hooks_seen or run.merit.proof or (agent.spec.has_hooks and not run.evidence):
         return None
@@ -102,7 +102,7 @@ def due(agent: Agent, state: Running) -> Instant | None:
 
 
 def come_of_age(agent: Agent, state: Running, now: Moment) -> Decision:
-    """A run of which no hook tells has lived long enough."""
+    """A run without hooks has lived long enough."""
     aged = replace(state, run=replace(state.run, merit=_proven(state.run.merit, "life", now)))
     good = made_good(replace(agent, state=aged))
     return replace(keep(good, f"productive: {PROOFS['life']}"), facts=(RunProductive(agent.incarnation),))

@@ -1,8 +1,8 @@
 """A loop's iterations: opened and closed by a measurement of the work, judged once, and stopped when they are in vain.
 
 The work is measured before the run is ordered and after its tree is gone, so nothing that others do in the pause
-between two iterations counts, and neither does what was dirty before (X8b, G47). An end that was nobody's fault (the
-terminal died, the host went down) does not end an iteration: the next run goes on with it.
+between two iterations counts, and neither does what was dirty before (X8b, G47). An end that was not the agent's
+fault (the terminal died, the host went down) does not end an iteration: the next run goes on with it.
 """
 
 from __future__ import annotations
@@ -250,7 +250,7 @@ def _note_before(agent: Agent, event: WorkMeasured) -> str:
 
 
 def _was_cut_short(agent: Agent) -> bool:
-    """Whether somebody ended the run: an iteration that was broken off is nobody's to judge."""
+    """Whether somebody ended the run: an iteration that was broken off is not judged."""
     return isinstance(agent.state, Stopping) and agent.state.then is not Afterwards.JUDGE
 
 

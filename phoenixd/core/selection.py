@@ -108,7 +108,7 @@ class Selector:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The agents that it names, each of which has to be there before a verb acts."""
+        """The agents that it names: each has to be there before a verb acts."""
         named = {name for term in self.terms if term.key == NAME and not term.is_out for name in term.exact}
         return tuple(sorted(named))
 

@@ -188,7 +188,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) ->
     decision = _hear_sign(agent, state, state.activity, event.source, now)
     if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
         return decision
-    text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
+    text = f"the clock of the writer of its heartbeat is wrong: {sign.odd}. It counts from its writing"
     why = one_reason(text, decision.reason)
     return replace(decision, actions=(*decision.actions, Alert(agent.name, CLOCK, text)), reason=why)
 
@@ -199,7 +199,7 @@ def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, sour
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
     if isinstance(state, Running) and activity.waiting is not None and activity.waiting.dialog == UNREADABLE:
-        # A screen that cannot be read will never say that it is over, and whoever writes a transcript is at work.
+        # A screen that cannot be read will never say that it is over, and an agent that writes a transcript is at work.
         told = f"no longer waits: {source} shows that it is at work"
         over = replace(state, run=run, activity=liveness.answered(activity, now))
         return keep(replace(close_items(heard, *ASKED_BY_A_RUN), state=over), told)

@@ -38,7 +38,7 @@ ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login",
 """Kinds of items that stand for what a living run waits for."""
 
 RECOVER = "recover"
-"""The kind of item that asks whether an agent of which nothing is known is to run. No end of a run answers it."""
+"""The kind of item that asks whether an agent is to run that nothing is known of. No end of a run answers it."""
 
 FENCE_PAUSE = 60.0
 """Seconds between two fences of the same remains, to which the pause grows."""

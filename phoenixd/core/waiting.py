@@ -56,7 +56,7 @@ def waits_for(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | N
 
 
 def is_of_a_call(event: Hook) -> bool:
-    """Whether the harness says that the dialog of a call stands on its screen, of which a hook of its own has told."""
+    """Whether the harness says that a dialog stands on its screen that belongs to a call, which a hook told of."""
     return isinstance(event, Notified) and event.notice in ASKING and event.notice != "dialog"
 
 

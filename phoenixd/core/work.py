@@ -1,4 +1,4 @@
-"""The nouns of an agent's work: how it looks at one moment, what was made of it since another, and of which class.
+"""The nouns of an agent's work: how it looks at one moment, what was made of it since another, and its class.
 
 Three classes: *work*; *notes*, which are paths that `breaker.notes` names; and nothing. What cannot be told is unknown,
 and is none of the three. Uncommitted content is compared as a whole (the fingerprint). What was committed, stashed or

@@ -31,7 +31,7 @@ def incidents(kept: Iterable[Kept], clean: CleanOf) -> Iterator[KeptIncident]:
 
 
 def treatments(kept: Iterable[Kept]) -> Iterator[KeptTreatment]:
-    """A row for each treatment that began, or of which more is known."""
+    """A row for each treatment that began, or that more is known of."""
     for change in kept:
         for one in change.treated:
             yield _treatment(change.case, one)

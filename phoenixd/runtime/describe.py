@@ -26,7 +26,7 @@ NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record
 OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""
 OF_CODES = frozenset({"planting", "codes", "marker"})
-"""Fields that hold an agent's codes: whoever reads the journal, the agent too, must not find them there."""
+"""Fields that hold an agent's codes: no reader of the journal, such as the agent, may find them there."""
 
 
 def describe_event(event: Event) -> tuple[str, dict[str, Any]]:

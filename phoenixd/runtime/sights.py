@@ -68,7 +68,7 @@ class Sights:
         changed: Callable[[str], None] = lambda agent: None,
         known: Callable[[str], object] = lambda agent: None,
     ) -> None:
-        """changed: called with each agent of which something else is seen now. known: what `clean` knows of an agent's
+        """changed: called with each agent that something else is seen of now. known: what `clean` knows of an agent's
         secrets, another object once it knows more."""
         self._find = find
         self._clean = clean
@@ -238,7 +238,7 @@ class Sights:
 
     def _of_fleet(self, agent: Agent) -> _Shown:
         """The operator's goal; what it is at: the newest prompt of a person, and before the first one the goal; and
-        the model of which its meter was told."""
+        the model that its meter was told."""
         goal, task, model = agent.spec.prompt, agent.last_prompt or agent.spec.prompt, agent.meter.model
         raw = goal, task, model, self._known(agent.name)
         known = self._texts.get(agent.name)

@@ -25,7 +25,7 @@ log = structlog.get_logger()
 
 
 class Strays:
-    """Gathers, sweeps and tells. swept: tells an agent's shim of which runs it need not remind us any more."""
+    """Gathers, sweeps and tells. swept: tells an agent's shim the runs that it need not remind us of any more."""
 
     def __init__(
         self,

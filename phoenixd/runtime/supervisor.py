@@ -200,7 +200,7 @@ class Supervisor:
         self._on_turn()
         turn.write_log()
         if turn.actions and turn.answers:
-            # Before the next events are stepped, and behind the listeners: whoever was answered asks them next.
+            # Before the next events are stepped, and behind the listeners: a client that was answered asks them next.
             await checkpoint()
 
     @property

@@ -30,7 +30,7 @@ class _Bucket:
 
 
 class HookThrottle:
-    """Passes hooks on to `tell`. later: calls back after so many seconds."""
+    """Passes hooks on to `tell`. later: calls back when a hook that waits is due."""
 
     def __init__(self, clock: Clock, later: Later, tell: Tell, burst: float = BURST) -> None:
         self._clock = clock

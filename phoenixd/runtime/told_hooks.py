@@ -84,13 +84,13 @@ class ToldHooks:
         self._questions.keep(agent, body)
 
     def hear_forgotten(self, agent: Agent, hello: ShimHello) -> None:
-        """Hear the questions that its shim holds still, and of which nobody here knows."""
+        """Hear the questions that its shim holds still, and that nobody here knows of."""
         for hook in self._questions.forgotten(agent, hello):
             log.info("question_told_again", agent=agent.name, incarnation=hook.get("incarnation"))
             self.hear(agent.name, hook)
 
     def release(self, agent: str, incarnation: int, hold: int) -> None:
-        """Whoever asked waits for no answer any more."""
+        """The hook that asked waits for no answer any more."""
         self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
         released = HoldReleased(agent, incarnation, hold)
         self._later(HANG_UP_GRACE, lambda: self._tell(released, None))

@@ -95,7 +95,7 @@ class Turn:
         is_told = any(one.is_worth_keeping and one.weight != "noise" for one in decisions)
         is_bare = not any(one.is_worth_keeping for one in decisions) and is_journaled(event)
         if is_told or is_bare:
-            # Most of a flood are mere signs of life, of which no row tells.
+            # Most of a flood are mere signs of life, and no row tells of those.
             kind, detail = describe_event(event)
             detail = kept(event, detail, clean)
         if is_bare:
