@@ -40,6 +40,15 @@ def make_private(path: str | os.PathLike[str]) -> None:
         raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), os.fspath(path))
 
 
+def sync_directory(path: str | os.PathLike[str]) -> None:
+    """Make the names in a directory durable; raises OSError."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
 @dataclass(frozen=True, slots=True)
 class Directories:
     """The three places of one daemon. `configuration` is None when there is none; it may name a single file."""

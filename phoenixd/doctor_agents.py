@@ -104,9 +104,9 @@ def _cli_finding(agent: Agent, harness: Harness | None, environment: Mapping[str
         return Finding("warning", told, f"{agent.spec.harness} cannot write one", remedy)
     if (problem := harness.headless.problem(agent.spec)) is not None:
         return Finding("warning", told, *problem)
-    missing = harness.login_missing(environment)
-    if missing is not None and not any(os.path.exists(path) for path in missing[0]):
-        return Finding("warning", told, "no login is to be found", missing[1])
+    login = harness.needed_login(environment)
+    if login is not None and login.is_missing(os.path.exists):
+        return Finding("warning", told, "no login is to be found", login.remedy)
     rules = agent.spec.brief
     if 0 < rules.tokens_per_day < tokens_of_a_run(rules):
         why = f"a call may take {tokens_of_a_run(rules)} tokens, and a day has {rules.tokens_per_day}"
@@ -131,7 +131,7 @@ def hearing_findings(shown: Row, now: Moment) -> Iterator[Finding]:
         title = f"{name}: its shim refused {shown.refused} of its hooks in this run"
         yield Finding("warning", title, detail, f"phoenixctl explain {name}")
     if shown.strangers:
-        detail = "whoever has no token gets four places for a second each, and gives way to the agent"
+        detail = "a request without a token gets one of four places, for a second, and gives way to the agent"
         title = f"{name}: {shown.strangers} requests at its hooks bore no token of its, and were turned away"
         yield Finding("warning", title, detail, "see who connects: ss -tnp src 127.0.0.1")
 
@@ -156,10 +156,11 @@ def size_finding(name: str, size: tuple[int, int] | None) -> Finding | None:
 
 
 def _login(name: str, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:
-    missing = harness.login_missing(environment)
-    if missing is None or any(os.path.exists(path) for path in missing[0]):
+    login = harness.needed_login(environment)
+    if login is None or not login.is_missing(os.path.exists):
         return
-    yield Finding("problem", f"{name}: no login is to be found", f"looked for {' or '.join(missing[0])}", missing[1])
+    looked = f"looked for {' or '.join(login.files)}"
+    yield Finding("problem", f"{name}: no login is to be found", looked, login.remedy)
 
 
 def _trust(agent: Agent, harness: Harness, environment: Mapping[str, str]) -> Iterator[Finding]:

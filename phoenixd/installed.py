@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 from pathlib import Path
 
-from phoenixd.directories import make_private
+from phoenixd.directories import make_private, sync_directory
 
 HOOK = "phoenix-hook"
 SOURCE = Path(__file__).resolve().parent / "shim"
@@ -57,9 +57,9 @@ class Installed:
         for name, content in self.programs.items():
             _write(making / HOOK if name == HOOK else making / "shim" / name, content, 0o500 if name == HOOK else 0o600)
         for directory in (making / "shim", making):
-            _sync(directory)
+            sync_directory(directory)
         os.rename(making, self.directory)
-        _sync(library)
+        sync_directory(library)
         return True
 
     def _is_sound(self) -> bool:
@@ -162,11 +162,3 @@ def _free_name(wanted: Path) -> Path:
     while (candidate := wanted.with_name(f"{wanted.name}.{os.getpid()}.{number}")).exists():
         number += 1
     return candidate
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

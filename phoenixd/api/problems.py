@@ -12,7 +12,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.nearest import nearest
 from phoenixd.core.refusal import Refusal
 from phoenixd.core.seat import finding
-from phoenixd.core.selection import ALL, HOW, NO_ALL
+from phoenixd.core.selection import ALL, HELP, NO_ALL
 from phoenixd.errors import ConfigurationError, PhoenixdError
 
 Code = Literal["not_found", "denied", "conflict", "invalid", "too_large", "timed_out", "failed", "busy"]
@@ -111,7 +111,7 @@ def absent(fleet: Fleet, name: str, known: Iterable[str] = ()) -> Problem:
 def no_agent(name: str, known: Iterable[str] = ()) -> Problem:
     """There is no such agent. known: those that there are; one of them may have been meant."""
     if name == ALL:
-        return Problem("not_found", NO_ALL, HOW)
+        return Problem("not_found", NO_ALL, HELP)
     close = nearest(name, known)
     if close is None:
         return Problem("not_found", f"there is no agent {name}", "phoenixctl status")

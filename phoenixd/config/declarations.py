@@ -10,7 +10,7 @@ from typing import Any
 from phoenixd.config.configuration import Configuration
 from phoenixd.config.tables.values import AGENT_NAME
 from phoenixd.config.toml import write_toml
-from phoenixd.directories import make_private
+from phoenixd.directories import make_private, sync_directory
 from phoenixd.errors import ConfigurationError
 
 REMOVED = "removed"
@@ -47,12 +47,12 @@ def remove_agent(state: Path, name: str, configuration: Configuration | None = N
             make_private(kept.parent)
             os.replace(path, kept)
             os.utime(kept)
-            _sync_directory(kept.parent)
+            sync_directory(kept.parent)
         else:
             path.unlink()
     except FileNotFoundError:
         return False
-    _sync_directory(path.parent)
+    sync_directory(path.parent)
     return True
 
 
@@ -71,8 +71,8 @@ def restore_agent(state: Path, name: str, act: str) -> bool:
     except FileNotFoundError:
         return False
     kept.unlink()
-    _sync_directory(path.parent)
-    _sync_directory(kept.parent)
+    sync_directory(path.parent)
+    sync_directory(kept.parent)
     return True
 
 
@@ -130,12 +130,4 @@ def _replace(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(descriptor)
     os.replace(temporary, path)
-    _sync_directory(path.parent)
-
-
-def _sync_directory(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+    sync_directory(path.parent)

@@ -41,7 +41,7 @@ def pressing(standing: Iterable[StandingAlert]) -> tuple[StandingAlert, ...]:
 def next_command(kind: str, agent: str | None, answer: int = 0, about: tuple[str, ...] = ()) -> str:
     """What a person does about an alert, as a command. answer: the number by which it can be answered from afar.
 
-    about: as the alert has it; of a contradicted claim the task, whose page has all claims and nobody's terminal any.
+    about: as the alert has it; of a contradicted claim the task, whose page has all claims: no terminal shows any.
     """
     if agent is None:
         return "phoenixctl recover" if kind == "journal behind" else "phoenixctl doctor"

@@ -1,7 +1,7 @@
 """Answers to what an agent asks, without a keystroke: the shim holds the request, and the first answer wins.
 
 An item is answered once, by the number of the request that it was opened for, so an answer can reach no other dialog.
-Whoever answers at the terminal makes the agent let go of the request; the operator who is second is told so.
+A person who answers at the terminal makes the agent let go of the request; the operator who is second is told so.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Running
-from phoenixd.core.decision import Decision, Refusal, RefusalCode, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
@@ -26,7 +26,7 @@ from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, PROPOSAL, QUESTION, call_of
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import Said, asked_in, limits, understand
-from phoenixd.core.transitions import keep, put_item
+from phoenixd.core.transitions import keep, put_item, refuse
 from phoenixd.core.treatment import proposals
 from phoenixd.core.turn import liveness
 from phoenixd.core.waiting import hear_item
@@ -50,28 +50,26 @@ def answer(agent: Agent, event: AnswerRequested, now: Moment) -> Decision:
     told = item or next((one for one in agent.alerts if one.id == event.item), None)
     if told is not None and told.kind not in ASKS:
         why = f"#{event.item} ({told.kind}) is no question that an answer could be given to"
-        return _refuse(
-            agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}"
-        )
+        return refuse(agent, why, attach if item and item.answer_by == "attach" else f"phoenixctl explain {agent.name}")
     if item is None or not (isinstance(state, Running) or item.left):
         words = f"#{event.item} does not wait any more: it was answered, or its dialog is gone"
-        return _refuse(agent, words, "phoenixctl inbox")
+        return refuse(agent, words, "phoenixctl inbox")
     if event.text_hash is not None and event.text_hash != item.text_hash:
         words = f"#{event.item} asks for something else than what you were shown"
-        return _refuse(agent, words, f"phoenixctl answer {item.id}")
+        return refuse(agent, words, f"phoenixctl answer {item.id}")
     if item.answering:
         how = item.answering if not item.left else "it is being typed"
-        return _refuse(agent, f"#{event.item} is being answered already: {how}", "phoenixctl inbox")
+        return refuse(agent, f"#{event.item} is being answered already: {how}", "phoenixctl inbox")
     if not item.hold and not item.left:
-        return _refuse(agent, f"#{event.item} can be answered at its terminal alone: {limits(item)}", attach)
+        return refuse(agent, f"#{event.item} can be answered at its terminal alone: {limits(item)}", attach)
     said = understand(item, event.words, event.as_text) if event.words else Said(event.allow, event.reason)
     if isinstance(said, Unclear):
-        return _refuse(agent, f"#{item.id}: {said.why}", said.remedy(item.id), "invalid")
+        return refuse(agent, f"#{item.id}: {said.why}", said.remedy(item.id), "invalid")
     if said.allow and (why := limits(item)):
-        return _refuse(agent, f"#{event.item} cannot be answered from here: {why}; deny it, or attach", attach)
+        return refuse(agent, f"#{event.item} cannot be answered from here: {why}; deny it, or attach", attach)
     if item.kind == QUESTION and not said.answers:
         why = "a question is answered by an option or a text, not allowed or denied"
-        return _refuse(agent, f"#{item.id}: {why}", f"phoenixctl answer {item.id}", "invalid")
+        return refuse(agent, f"#{item.id}: {why}", f"phoenixctl answer {item.id}", "invalid")
     if item.left:
         return requests.unheard(agent) or leftover.answer(agent, item, said.answers, event.by, now, secret=event.secret)
     assert isinstance(state, Running)
@@ -159,7 +157,7 @@ def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 
 
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
-    """Close the question that was answered, or leave it to whoever was first; its screen may have closed it before."""
+    """Close the question that was answered, or leave it to who was first; its screen may have closed it before."""
     giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
     given = next((one for one in giving if one.hold == event.hold), None)
     decision = _outcome(agent, event, given, now)
@@ -276,7 +274,7 @@ def _found(orphan: OrphanAnswer) -> str:
 
 
 def _joined(decision: Decision, more: Decision) -> Decision:
-    reason = "; ".join(filter(None, (decision.reason, more.reason)))
+    reason = one_reason(decision.reason, more.reason)
     return replace(decision, agent=more.agent, actions=(*decision.actions, *more.actions), reason=reason)
 
 
@@ -351,7 +349,3 @@ def holds_of(agent: Agent | None) -> tuple[int, ...]:
         return ()
     asked = (waiting, *covered)
     return tuple(question.hold for question in asked if question.hold)
-
-
-def _refuse(agent: Agent, message: str, remedy: str, code: RefusalCode = "conflict") -> Decision:
-    return Decision(agent, refusal=Refusal(code, message, remedy))

@@ -11,14 +11,14 @@ from dataclasses import dataclass, replace
 
 from phoenixd.core.actions import Action, Arm, Disarm
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Run
-from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.agent.state import Stopping
 from phoenixd.core.armed_answer import Armed, ArmedAnswer, On
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import Kind
 from phoenixd.core.traits import traits_of
+from phoenixd.core.transitions import with_run
 
 LINK = 2
 """The first protocol of the link that knows armed answers."""
@@ -199,7 +199,7 @@ def meet(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: Moment
     if run is None:
         return decision
     if event.link and event.link != run.link:
-        agent = _with_run(agent, replace(run, link=event.link))
+        agent = with_run(agent, replace(run, link=event.link))
         decision = replace(decision, agent=agent)
     held = event.armed if isinstance(event, RunAdopted) else None
     if held is None:
@@ -255,11 +255,5 @@ def _taken_back(agent: Agent, ids: set[str]) -> Agent:
     return replace(agent, armed=tuple(over))
 
 
-def _with_run(agent: Agent, run: Run) -> Agent:
-    if isinstance(agent.state, Starting | Running | Stopping):
-        return replace(agent, state=replace(agent.state, run=run))
-    return agent
-
-
 def _noted(decision: Decision, words: str) -> Decision:
-    return replace(decision, reason="; ".join(filter(None, (decision.reason, words))))
+    return replace(decision, reason=one_reason(decision.reason, words))

@@ -52,11 +52,11 @@ def is_another_table(known: Boot | None, now: Boot) -> bool:
 def why_gone(known: Boot | None, now: Boot, answering: Collection[str]) -> str | None:
     """Why nothing that ran then can be alive; None where it can.
 
-    answering: agents at whose link somebody listens. Whoever looks from another container upon the runtime directory
-    of one that lives sees another table as well; then somebody answers, and nothing is known gone.
+    answering: agents at whose link somebody listens. A daemon that looks from another container upon the runtime
+    directory of one that lives sees another table as well; then somebody answers, and nothing is known gone.
     """
     if is_another_host(known, now):
         return "the host was booted since"
     if is_another_table(known, now) and not answering:
-        return "it ran in another pid namespace, of which nothing answers"
+        return "it ran in another pid namespace, and nothing there answers"
     return None

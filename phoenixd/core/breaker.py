@@ -52,7 +52,7 @@ class Tally:
     tokens: int = 0
     """Tokens spent since the last progress, as far as they are known."""
     unknown: int = 0
-    """Iterations in a row of which nobody could tell what they changed."""
+    """Iterations in a row whose changes nobody could tell."""
     opens: int = 0
     notes: int = 0
     """Iterations since the last progress that left nothing but notes."""

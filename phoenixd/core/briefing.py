@@ -74,8 +74,8 @@ class Calendar:
 @dataclass(frozen=True, slots=True)
 class Seen:
     """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none.
-    held: why its own CLI may not be asked now, empty where it may. over: when it was noticed that something is asked no
-    more of which an open loop says that it is, 0 for none.
+    held: why its own CLI may not be asked now, empty where it may. over: when it was noticed that what an open loop
+    says is asked is asked no more, 0 for none.
     """
 
     name: str

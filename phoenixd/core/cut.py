@@ -13,19 +13,16 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Cut
 from phoenixd.core.agent.state import Running
 from phoenixd.core.causes import CutHow
-from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.decision import Decision, Readings, Seen, one_reason
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import AnswerFellShort
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
-from phoenixd.core.transitions import close_items, open_item
+from phoenixd.core.transitions import FAILED_TURN, close_items, open_item
 
 CUT = "answer cut"
 """The item by which a person is asked about an answer that was cut again, or cannot be gone on with."""
-
-FAILED_TURN = "failed turn"
-"""The item of a turn that ended by an error, as by the output limit for good: it asks a person already."""
 
 GO_ON = "Your answer was cut: go on from the last line that you wrote."
 """What is typed then. A prompt of these words alone is ours, and not a person's task."""
@@ -83,7 +80,7 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
     return replace(
         asked,
         actions=(*seen.decision.actions, *asked.actions),
-        reason="; ".join(filter(None, (seen.decision.reason, asked.reason))),
+        reason=one_reason(seen.decision.reason, asked.reason),
         readings=seen.decision.readings,
     )
 
@@ -156,7 +153,7 @@ def _wait_with_it(noted: Decision, agent: Agent, told: str, now: Moment) -> Deci
 
 
 def _ask(noted: Decision, text: str, now: Moment) -> Decision:
-    """Ask a person, unless the failed turn asks already."""
+    """Ask a person, unless the failed turn, as by the output limit for good, asks already."""
     agent = noted.agent
     assert agent is not None
     if any(one.kind == FAILED_TURN for one in agent.items):

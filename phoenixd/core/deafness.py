@@ -10,12 +10,11 @@ from dataclasses import replace
 
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Deaf, Run
-from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.agent.run import Deaf
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.runs import HooksRefused, LinkLost, RunAdopted
 from phoenixd.core.moment import Instant, Moment, in_words
-from phoenixd.core.transitions import keep
+from phoenixd.core.transitions import keep, with_run
 
 LOST = "link lost"
 """The alert about a link that does not come back."""
@@ -32,7 +31,7 @@ def hear_loss(agent: Agent, event: LinkLost, seen: Seen, now: Moment) -> Decisio
     run = agent.run
     if run is None or run.deaf is not None:
         return Decision(agent)
-    return keep(_with_run(agent, replace(run, deaf=Deaf(now.at, now.wall, event.reason))), _words(event.reason))
+    return keep(with_run(agent, replace(run, deaf=Deaf(now.at, now.wall, event.reason))), _words(event.reason))
 
 
 def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> Decision:
@@ -40,7 +39,7 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
     run = agent.run
     if run is None or run.deaf is None:
         return seen.decision
-    return replace(seen.decision, agent=_with_run(agent, replace(run, deaf=None)))
+    return replace(seen.decision, agent=with_run(agent, replace(run, deaf=None)))
 
 
 def due(agent: Agent) -> Instant | None:
@@ -64,11 +63,11 @@ def tell(agent: Agent, now: Moment) -> Decision:
 
 
 def hear_refusals(agent: Agent, event: HooksRefused, seen: Seen, now: Moment) -> Decision:
-    """Hooks did not get in: so many of the run's own, and so many requests of whoever had no token."""
+    """Hooks did not get in: the event counts the run's own, and requests that bore no token."""
     run = agent.run
     if run is None or (event.hooks, event.strangers) <= (run.refused, run.strangers):
         return Decision(agent)
-    counted = _with_run(agent, replace(run, refused=event.hooks, strangers=max(event.strangers, run.strangers)))
+    counted = with_run(agent, replace(run, refused=event.hooks, strangers=max(event.strangers, run.strangers)))
     if event.hooks > run.refused:
         text = f"its shim refused hooks of its own, the last because {event.why}; what they told is not known"
         is_told = any(one.kind == REFUSED for one in agent.alerts)
@@ -80,8 +79,3 @@ def hear_refusals(agent: Agent, event: HooksRefused, seen: Seen, now: Moment) ->
 
 def _words(why: str) -> str:
     return f"the link to its shim is lost ({why}); it runs on, and the link is taken up again as soon as it can be"
-
-
-def _with_run(agent: Agent, run: Run) -> Agent:
-    assert isinstance(agent.state, Starting | Running | Stopping)
-    return replace(agent, state=replace(agent.state, run=run))

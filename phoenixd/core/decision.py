@@ -44,6 +44,11 @@ class Decision:
         return bool(self.reason or self.actions or self.removed)
 
 
+def one_reason(*reasons: str) -> str:
+    """Several reasons as one; empty ones are left out."""
+    return "; ".join(filter(None, reasons))
+
+
 @dataclass(frozen=True, slots=True)
 class Seen:
     """What a part sees beside its agent: the agent as the event found it, what the parts before it decided and told."""

@@ -181,7 +181,7 @@ class Durability:
         """Why no start is decided on now, empty where it may be."""
         if self.withholds or not self.is_late(now):
             return self.withholds
-        return "a commit of the journal has been under way for more than 2 s"
+        return f"a commit of the journal has been under way for more than {in_words(LATE)}"
 
     @property
     def trouble(self) -> str:

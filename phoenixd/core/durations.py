@@ -17,7 +17,7 @@ _SECONDS = re.compile(r"[0-9]{1,12}(?:\.[0-9]{1,6})?")
 
 
 def parse_duration(text: str) -> float:
-    """Seconds; raises ValueError with words for whoever wrote it."""
+    """Seconds; raises ValueError with words for the person who wrote it."""
     text = text.strip()
     if _SECONDS.fullmatch(text):
         return float(text)

@@ -1,4 +1,4 @@
-"""What a decision established, as typed values: whoever counts reads these, and never the words of a reason.
+"""What a decision established, as typed values: what counts reads these, and never the words of a reason.
 
 They stand in the journal beside reason and readings. An older row has none; a fact that a newer version wrote is left
 out by an older one. So every fact is small, carries its `name`, and each field but the first ones has a default.
@@ -99,7 +99,7 @@ class RunEnded:
 
 @dataclass(frozen=True, slots=True)
 class HungInCall:
-    """A run is ended as hung while a call was open; seconds, as in agent.OpenCall."""
+    """A run is ended as hung while a call was open; seconds, as in agent.activity.OpenCall."""
 
     incarnation: int
     tool: str

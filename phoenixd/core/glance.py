@@ -49,7 +49,7 @@ Known = dict[str, tuple[Agent, Glance]]
 def glances(
     fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight] = lambda agent: NOTHING, known: Known | None = None
 ) -> tuple[Seen, ...]:
-    """All agents in the order of their names, each seat as one; whoever has more to tell than a glance, as a row.
+    """All agents in the order of their names, each seat as one; an agent that has more to tell than a glance, as a row.
 
     known: of the looks before, brought up to date; most agents have not changed since.
     """
@@ -144,7 +144,7 @@ class Headcount(NamedTuple):
 
 
 def headcount(seen: Sequence[Seen]) -> Headcount:
-    """Whoever is not alive is counted in `down`, in `healing`, in `unknown` or among those that need a person."""
+    """An agent that is not alive is counted in `down`, in `healing`, in `unknown` or among those that need a person."""
     down = Counter(word for one in seen if (word := _down(one)) is not None)
     groups = Counter(one.group for one in seen)
     return Headcount(
@@ -153,7 +153,7 @@ def headcount(seen: Sequence[Seen]) -> Headcount:
 
 
 def _is_alive(one: Seen) -> bool:
-    """Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process."""
+    """An unknown agent is not called alive; a loop between two iterations is well, and has no process."""
     is_between_runs = one.group == "working" and one.state == "backing_off"
     return one.group != "unknown" and (one.pid is not None or is_between_runs)
 

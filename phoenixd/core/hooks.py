@@ -17,8 +17,8 @@ Beginning = Literal["startup", "resume", "clear", "other"]
 
 Failure = Literal["limit", "overload", "login", "billing", "full", "request", "length", "other"]
 """Why a turn failed. limit: its account's. overload: a service that is overloaded or out of reach. full: the window
-cannot hold what was asked, in so many words. request: the request was refused; length: the answer was cut; either may
-be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
+cannot hold what was asked, by a word for just that. request: the request was refused; length: the answer was cut;
+either may be for a full context. other: by a word that none of our rules knows, or knows no remedy for."""
 
 Named = Literal["", "request", "service", "limit", "certificate", "answer", "other"]
 """What the code or the fixed words of a failed turn name, beside its class; "": nothing that we know. request: what is
@@ -33,7 +33,7 @@ OF_A_SERVICE = frozenset({408, 425, 499, 500, 502, 503, 504, 520, 521, 522, 523,
 """Statuses of a service, or of what stands before it, that failed for a while."""
 
 WRONG_BY_STATUS = frozenset({405, 406, 407, 410, 411, 415, 426, 428, 431, 451, 501, 505, 511})
-"""Statuses that say what is wrong with a request, and of which no wait and no other history mends any."""
+"""Statuses that say what is wrong with a request, where neither waiting nor another history helps."""
 
 Notice = Literal["idle", "permission", "question", "dialog", "other"]
 """What a notification says: that the agent waits for its next prompt, or that a dialog asks a person."""
@@ -43,7 +43,7 @@ Compaction = Literal["auto", "manual", "other"]
 
 
 def is_refusal(status: int | None) -> bool:
-    """Whether the API said by this status of HTTP that the request itself is wrong, so that no wait mends it."""
+    """Whether the API said by this status of HTTP that the request itself is wrong, so that waiting does not help."""
     return status is not None and 400 <= status < 500 and status not in PASSING
 
 
@@ -53,7 +53,7 @@ class Hook:
 
     tool_use_id: the call that it is about. sub: it comes from a subagent. cwd: the directory that the agent was in.
     seq: the shim's number of a spooled hook, which it sends again until it is acknowledged; 0 for mere evidence.
-    more: so many of the same kind came just before, too fast to be kept one by one.
+    more: how many of the same kind came just before, too fast to be kept one by one.
     """
 
     agent: str
@@ -95,7 +95,7 @@ class SessionEnded(Hook):
 class PromptSubmitted(Hook):
     """A prompt began a turn, or came into one. source: "machine" for one that nobody submitted.
 
-    size: its bytes, of which `text` may be the beginning; 0 where nobody told.
+    size: its bytes; `text` may be their beginning; 0 where nobody told.
     """
 
     text: str = field(default="", repr=False)

@@ -28,7 +28,7 @@ class Opening:
 
 @dataclass(frozen=True, slots=True)
 class Underway:
-    """About to run, running, or to be run once more after an end that was nobody's fault. before: None if unknown.
+    """About to run, running, or to be run once more after an end that was not its fault. before: None if unknown.
 
     done: why the agent has nothing left to do, as far as it has said so. survey: the rest of what was seen before it.
     """

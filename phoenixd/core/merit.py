@@ -13,7 +13,7 @@ own clean end; empty while it was not."""
 
 
 STEADY, STEADY_WITHIN = 5, 0.1
-"""So many deaths in a row whose ages differ by no more than this share are no chance."""
+"""This many deaths in a row are no chance where their ages differ by no more than that share."""
 
 
 @dataclass(frozen=True, slots=True)

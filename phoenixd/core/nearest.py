@@ -8,7 +8,7 @@ LONGEST = 64
 """Characters of a word that are compared: a longer one is no slip of the fingers."""
 ALIKE = 0.6
 MOST = 1000
-"""Words that are as much alike, of which one is chosen."""
+"""Words that are as much alike, among which one is chosen."""
 VERB = 0.7
 """How alike a verb has to be: half of its letters shared, such as init and clinic, is another word."""
 

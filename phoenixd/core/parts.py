@@ -59,7 +59,7 @@ class WaitBegan:
 
 @dataclass(frozen=True, slots=True)
 class WaitOver:
-    """Limits: the agent goes on. waited: seconds, which were nobody's silence.
+    """Limits: the agent goes on. waited: seconds, which count as no silence.
 
     works: it is at work again. told: it was we who told it to go on. settled: so it is known that it can go on.
     """

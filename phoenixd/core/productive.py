@@ -14,7 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.state import BackingOff, Quarantined, Running
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.decision import Decision, Readings, Seen, one_reason
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.facts import RunProductive
@@ -22,7 +22,8 @@ from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEn
 from phoenixd.core.merit import STEADY, Merit, Proof, Record
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.spec import HOUR, AgentSpec, Kind, RestartPolicy
-from phoenixd.core.transitions import enter, keep, open_item
+from phoenixd.core.transitions import keep, quarantine
+from phoenixd.core.work import kind_of
 
 FORGOTTEN_AFTER = 24 * HOUR
 """Seconds without an unproductive end after which the count begins anew."""
@@ -82,7 +83,7 @@ def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Dec
         return decision
     run = replace(state.run, merit=_proven(state.run.merit, "turn", now))
     confirmed = made_good(replace(agent, state=replace(state, run=run)))
-    reason = "; ".join(filter(None, (decision.reason, f"productive: {PROOFS['turn']}")))
+    reason = one_reason(decision.reason, f"productive: {PROOFS['turn']}")
     return replace(decision, agent=confirmed, reason=reason, facts=(RunProductive(agent.incarnation),))
 
 
@@ -93,7 +94,7 @@ def made_good(agent: Agent, work: str | None = None) -> Agent:
 
 
 def due(agent: Agent, state: Running) -> Instant | None:
-    """When a run that follows a death, and of which no hook tells, will have lived long enough to be productive."""
+    """When a run without hooks that follows a death will have lived long enough to be productive."""
     run = state.run
     if not run.merit.after_death or agent.hooks_seen or run.merit.proof or (agent.spec.has_hooks and not run.evidence):
         return None
@@ -101,7 +102,7 @@ def due(agent: Agent, state: Running) -> Instant | None:
 
 
 def come_of_age(agent: Agent, state: Running, now: Moment) -> Decision:
-    """A run of which no hook tells has lived long enough."""
+    """A run without hooks has lived long enough."""
     aged = replace(state, run=replace(state.run, merit=_proven(state.run.merit, "life", now)))
     good = made_good(replace(agent, state=aged))
     return replace(keep(good, f"productive: {PROOFS['life']}"), facts=(RunProductive(agent.incarnation),))
@@ -167,13 +168,10 @@ def exhausted(agent: Agent) -> tuple[str, Readings]:
     return reason, (("unproductive", len(ends)), ("restart.max_unproductive", limit), ("first", ends[0]))
 
 
-def quarantine(agent: Agent, now: Moment) -> Decision:
-    """Give the agent up: only an operator starts it again."""
+def give_up(agent: Agent, now: Moment) -> Decision:
+    """Quarantine an agent whose runs in a row had nothing to show."""
     reason, readings = exhausted(agent)
-    decision = enter(agent, Quarantined(reason, counted=True), f"quarantined: {reason}", now)
-    assert decision.agent is not None
-    told = open_item(decision.agent, "quarantined", reason, "command", now)
-    return replace(decision, agent=told, actions=(Alert(agent.name, "quarantined", reason),), readings=readings)
+    return replace(quarantine(agent, Quarantined(reason, counted=True), now), readings=readings)
 
 
 def steady_alert(agent: Agent) -> Alert:
@@ -202,7 +200,7 @@ def weigh(agent: Agent, event: WorkMeasured, now: Moment) -> Decision:
         return Decision(agent)
     before, after = record.work, event.fingerprint
     waits = is_exhausted(agent) and isinstance(agent.state, BackingOff)
-    if before is not None and after is not None and _kind(before) == _kind(after) and before != after:
+    if before is not None and after is not None and kind_of(before) == kind_of(after) and before != after:
         good = made_good(agent, after)
         if good.last_exit is not None and good.last_exit.incarnation == event.number:
             good = replace(good, last_exit=replace(good.last_exit, proof="work"))
@@ -212,7 +210,7 @@ def weigh(agent: Agent, event: WorkMeasured, now: Moment) -> Decision:
         return replace(keep(good, f"run {event.number} was productive: {PROOFS['work']}"), facts=(fact,))
     kept = replace(agent, record=replace(record, weighing=0, work=after or before))
     if waits:
-        return quarantine(kept, now)
+        return give_up(kept, now)
     return Decision(kept)
 
 
@@ -260,7 +258,3 @@ def _is_recent(record: Record, now: Moment) -> bool:
 
 def _most(spec: AgentSpec) -> int:
     return max(1, spec.restart.max_unproductive)
-
-
-def _kind(fingerprint: str) -> str:
-    return fingerprint.partition(":")[0]

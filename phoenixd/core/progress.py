@@ -1,8 +1,8 @@
 """A loop's iterations: opened and closed by a measurement of the work, judged once, and stopped when they are in vain.
 
 The work is measured before the run is ordered and after its tree is gone, so nothing that others do in the pause
-between two iterations counts, and neither does what was dirty before (X8b, G47). An end that was nobody's fault (the
-terminal died, the host went down) does not end an iteration: the next run goes on with it.
+between two iterations counts, and neither does what was dirty before (X8b, G47). An end that was not the agent's
+fault (the terminal died, the host went down) does not end an iteration: the next run goes on with it.
 """
 
 from __future__ import annotations
@@ -14,17 +14,7 @@ from phoenixd.core import productive, restart, signals, workplaces
 from phoenixd.core.actions import Action, Alert, MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
-from phoenixd.core.agent.state import (
-    Afterwards,
-    BackingOff,
-    Desired,
-    Parked,
-    Quarantined,
-    Running,
-    Starting,
-    Stopped,
-    Stopping,
-)
+from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Live, Parked, Quarantined, Stopped, Stopping
 from phoenixd.core.breaker import HalfOpen, Open
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkEvent, WorkMeasured
@@ -33,8 +23,8 @@ from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import HOUR, Kind
-from phoenixd.core.transitions import enter, keep, open_item
-from phoenixd.core.work import Findings, Survey
+from phoenixd.core.transitions import enter, keep, quarantine
+from phoenixd.core.work import Findings, Survey, kind_of
 
 
 def is_loop(agent: Agent) -> bool:
@@ -163,7 +153,7 @@ def close(before: Agent, decision: Decision, end: LastExit, now: Moment) -> Deci
     if not end.ran or restart.is_blameless(end):
         return decision
     state, done = before.state, underway.done or _done_by_code(agent, end)
-    assert isinstance(state, Starting | Running | Stopping)
+    assert isinstance(state, Live)
     told = signals.at_end(underway.signals, before.spec, state.activity, end)
     if agent.spec.loop.sequence and not done:
         passing = Passing(underway.number, underway.before, told, done, underway.note, survey=underway.survey)
@@ -213,8 +203,8 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
     if before is not None and closing.survey is None and event.survey is not None:
         excuse = excuse or "an older phoenixd measured the work before it"
         before = None
-    if before is not None and after is not None and _kind(after) != _kind(before):
-        excuse = excuse or f"the work was {_kind(before)} before, and is {_kind(after)} now"
+    if before is not None and after is not None and kind_of(after) != kind_of(before):
+        excuse = excuse or f"the work was {kind_of(before)} before, and is {kind_of(after)} now"
         after = None
     if (before is None or after is None) and not excuse:
         excuse = f"nobody can tell what it changed ({event.note or closing.note})"
@@ -227,10 +217,10 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
         return replace(_done(judged, done, now), readings=readings, facts=facts)
     actions = alerts(agent, judgement)
     if isinstance(judgement.breaker, Open) and isinstance(judged.state, BackingOff | Parked):
-        quarantine = quarantine_open(judged, judgement.breaker, now)
+        stopped = quarantine_open(judged, judgement.breaker, now)
         return replace(
-            quarantine,
-            actions=(*actions, *quarantine.actions),
+            stopped,
+            actions=(*actions, *stopped.actions),
             reason=f"{judgement.reason}: {judgement.breaker.reason}",
             readings=readings,
         )
@@ -239,11 +229,7 @@ def _judge(agent: Agent, closing: Closing, event: WorkMeasured, now: Moment) -> 
 
 def quarantine_open(agent: Agent, opened: Open, now: Moment) -> Decision:
     """An open breaker stops its loop until somebody starts it, or its cooldown is over."""
-    cause = f"the breaker is open: {opened.reason}"
-    decision = enter(agent, Quarantined(cause), f"quarantined: {cause}", now)
-    assert decision.agent is not None
-    told = open_item(decision.agent, "quarantined", cause, "command", now)
-    return Decision(told, (Alert(agent.name, "quarantined", cause),), decision.reason)
+    return quarantine(agent, Quarantined(f"the breaker is open: {opened.reason}"), now)
 
 
 def _done(agent: Agent, why: str, now: Moment) -> Decision:
@@ -264,7 +250,7 @@ def _note_before(agent: Agent, event: WorkMeasured) -> str:
 
 
 def _was_cut_short(agent: Agent) -> bool:
-    """Whether somebody ended the run: an iteration that was broken off is nobody's to judge."""
+    """Whether somebody ended the run: an iteration that was broken off is not judged."""
     return isinstance(agent.state, Stopping) and agent.state.then is not Afterwards.JUDGE
 
 
@@ -286,10 +272,6 @@ def _said_done(agent: Agent, text: str) -> str:
     words = agent.spec.loop.done_text
     said = words is not None and any(line.strip() == words.strip() for line in text.splitlines())
     return "it said that nothing is left to do" if said else ""
-
-
-def _kind(fingerprint: str) -> str:
-    return fingerprint.partition(":")[0]
 
 
 def _measure(agent: Agent, waiting: Opening | Closing) -> MeasureWork:

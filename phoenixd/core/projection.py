@@ -11,7 +11,7 @@ from phoenixd.core.agent import RESTORING, Agent
 from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Deaf
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
-from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
+from phoenixd.core.agent.state import BackingOff, Live, Stopping
 from phoenixd.core.breaker import Word
 from phoenixd.core.condition import Group, activity_word, group
 from phoenixd.core.fleet import Fleet
@@ -194,7 +194,7 @@ def row(
     """One agent's row; what only the fleet knows of it is given with it."""
     run, session = agent.run, agent.returns_to or agent.session
     seen = sight if run is not None and sight.incarnation == run.incarnation else None
-    activity = agent.state.activity if isinstance(agent.state, Starting | Running | Stopping) else None
+    activity = agent.state.activity if isinstance(agent.state, Live) else None
     waiting = activity.waiting if activity else None
     return Row(
         name=agent.name,

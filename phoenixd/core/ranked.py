@@ -12,7 +12,7 @@ from math import inf
 from operator import itemgetter
 
 Mark = tuple[int, str, float, int, str]
-"""What it says, of which group, when or how much, the place in the fleet, and the agent's name."""
+"""What it says, the group, when or how much, the place in the fleet, and the agent's name."""
 Bound = tuple[int | str | float, ...]
 """A mark, or its beginning, which stands before all that begin so."""
 

@@ -46,7 +46,7 @@ from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.taking import take
-from phoenixd.core.transitions import close_items, end_run, enter
+from phoenixd.core.transitions import close_items, end_run, enter, refuse
 from phoenixd.core.turn.liveness import stands_on_screen
 from phoenixd.core.waiting import is_too_long
 
@@ -91,12 +91,12 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
                 forgiven = replace(wanted, crashes=(), short_runs=0, dead_ends=0, record=Record())
                 return end_run(forgiven, Afterwards.RESTART, f"started by {event.by}", now, fresh=event.fresh)
             if event.fresh:
-                return _refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
+                return refuse(agent, f"{agent.name} is running already", f"phoenixctl restart {agent.name} --fresh")
             if agent.parking is not None:
                 return _unpark(wanted, agent.parking, event, now)
             return Decision(wanted, reason=f"start asked by {event.by}: it is running already")
         case Stopping(then=Afterwards.REMOVE):
-            return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
+            return refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
         case Stopping() as state:
             again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent))
             if isinstance(agent.breaker, Open):
@@ -191,7 +191,7 @@ def hear_restart(agent: Agent, event: RestartRequested, seen: Seen, now: Moment)
         case Starting() | Running():
             return end_run(wanted, Afterwards.RESTART, why, now, fresh=event.fresh)
         case Stopping(then=Afterwards.REMOVE):
-            return _refuse(agent, f"{agent.name} is being removed", "")
+            return refuse(agent, f"{agent.name} is being removed", "")
         case Stopping() as state:
             again = replace(state, then=Afterwards.RESTART, fresh=event.fresh or _is_clean_slate(agent), why=why)
             return Decision(replace(wanted, state=again), reason=why)
@@ -224,7 +224,7 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     Who was given up because it could not be run as it was declared is started by such a change (see core.correction).
     """
     if isinstance(agent.state, Stopping) and agent.state.then is Afterwards.REMOVE:
-        return _refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
+        return refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
     if spec == agent.spec:
         return Decision(agent)
     changed = launch_changes(agent.spec, spec)
@@ -281,17 +281,17 @@ def unheard(agent: Agent) -> Decision | None:
             asked = item is not None and not item.left and is_reachable(item)
             remedy = f"phoenixctl answer {item.id}" if item is not None and asked else f"phoenixctl attach {agent.name}"
             said = f"{agent.name} asks: {activity.waiting.kind} ({title(activity.waiting)}); Enter would answer that"
-            return _refuse(agent, said, remedy)
+            return refuse(agent, said, remedy)
         case Running() if agent.parking is not None:
-            return _refuse(
+            return refuse(
                 agent,
                 f"{agent.name} is parked ({agent.parking.why}); what is sent now would be lost to the same limit",
                 f"phoenixctl start {agent.name}",
             )
         case Running(exit_due=due) if due is not None:
-            return _refuse(agent, f"{agent.name} has ended: nobody would read it", f"phoenixctl status {agent.name}")
+            return refuse(agent, f"{agent.name} has ended: nobody would read it", f"phoenixctl status {agent.name}")
         case Starting():
-            return _refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")
+            return refuse(agent, f"{agent.name} is still starting", f"phoenixctl wait {agent.name} --for idle")
         case _:
             return None
 
@@ -308,7 +308,7 @@ def send(agent: Agent, event: SendRequested, seen: Seen, now: Moment) -> Decisio
             sending = replace(agent, state=replace(state, run=run))
             return Decision(sending, (action,), f"{len(event.text)} characters to send, from {event.by}")
         case _:
-            return _refuse(
+            return refuse(
                 agent, f"{agent.name} is {agent.state_words}: nobody would read it", f"phoenixctl start {agent.name}"
             )
 
@@ -318,8 +318,4 @@ def _refuse_worker(agent: Agent) -> Decision | None:
     if not agent.spec.task:
         return None
     task = agent.spec.task
-    return _refuse(agent, f"{agent.name} is the worker of task {task}", f"phoenixctl task status {task}")
-
-
-def _refuse(agent: Agent, message: str, remedy: str) -> Decision:
-    return Decision(agent, refusal=Refusal("conflict", message, remedy))
+    return refuse(agent, f"{agent.name} is the worker of task {task}", f"phoenixctl task status {task}")

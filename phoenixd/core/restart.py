@@ -282,7 +282,7 @@ def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> st
     if session.hangs >= 2:
         return "hung twice in this session"
     if ended.cause != CAUSES[HUNG] and ended.lived < agent.spec.restart.productive and agent.short_runs >= 1:
-        return "two runs in a row lived under 5 min"
+        return f"two runs in a row lived under {in_words(agent.spec.restart.productive)}"
     return None
 
 
@@ -313,5 +313,6 @@ def next_start(agent: Agent, now: Moment, fresh: bool = False) -> NextStart:
     if session.spoiled:
         return NextStart(Mode.FRESH, fallback, f"fresh with the brief: {session.spoiled}")
     if now.wall - session.active_wall > agent.spec.resume.max_age:
-        return NextStart(Mode.FRESH, fallback, "fresh with the brief: the session was last active over a day ago")
+        age = in_words(agent.spec.resume.max_age)
+        return NextStart(Mode.FRESH, fallback, f"fresh with the brief: the session was last active over {age} ago")
     return NextStart(Mode.RESUME, fallback, "resume")

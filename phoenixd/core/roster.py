@@ -1,7 +1,7 @@
 """The agents of a fleet by name, in the order in which they were declared, and marks of what the fleet asks of all.
 
-Taking one agent in costs the same however many there are: the agents lie in blocks, one of which is copied, and of the
-marks only the agent's own change. A roster is a value: what was put into a newer one is not in an older one. The marks
+Taking one agent in costs the same however many there are: the agents lie in blocks, one is copied, and of the marks
+only the agent's own change. A roster is a value: what was put into a newer one is not in an older one. The marks
 are a function of the agents and their places; `marks.of` says which, and a test compares them with all made anew.
 """
 

@@ -56,7 +56,7 @@ def with_hooks_alert(agent: Agent, decision: Decision) -> Decision:
 
 
 def judge_dialog(agent: Agent, state: Starting | Running, dialog: str, now: Moment) -> Decision:
-    """A dialog stands on the screen of which no hook told: the run waits for a person."""
+    """A dialog that no hook told of stands on the screen: the run waits for a person."""
     before, kind = state.activity.waiting, DIALOG_WORDS[dialog]
     since = before.since if before is not None else now.at
     waiting = Waiting("dialog", kind, now.wall, seen=True, since=since, dialog=dialog)

@@ -108,7 +108,7 @@ class Selector:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """The agents that it names, each of which has to be there before a verb acts."""
+        """The agents that it names: each has to be there before a verb acts."""
         named = {name for term in self.terms if term.key == NAME and not term.is_out for name in term.exact}
         return tuple(sorted(named))
 
@@ -161,7 +161,6 @@ def given(text: str) -> Selector | Refusal:
 
 ALL = "all"
 NO_ALL = "there is no agent all; all agents are chosen by a quoted '*'"
-HOW = "phoenixctl help select"
 
 
 def choose(
@@ -177,7 +176,7 @@ def choose(
     if absent:
         word = absent[0]
         if absent == [ALL]:
-            return Refusal("not_found", NO_ALL, HOW)
+            return Refusal("not_found", NO_ALL, HELP)
         more = f", nor {' nor '.join(absent[1:3])}" if len(absent) > 1 else ""
         close = nearest(word, known)
         told = f"there is no agent {_short(word)}{more}{f'; did you mean {close}?' if close else ''}"

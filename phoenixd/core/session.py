@@ -7,9 +7,9 @@ from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Mode, Run, Session
-from phoenixd.core.agent.state import BackingOff, Running, Starting, Stopping
+from phoenixd.core.agent.state import BackingOff, Live, Running, Starting, Stopping
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.dialogs import UNREADABLE
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.facts import RunProductive, Weight
@@ -83,7 +83,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
 def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Fold a hook into session, turn and liveness; the first one makes a starting run a running one."""
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or not seen.is_news:
+    if not isinstance(state, Live) or not seen.is_news:
         return Decision(agent)
     before, activity = seen.before.activity, state.activity
     assert before is not None
@@ -188,8 +188,8 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) ->
     decision = _hear_sign(agent, state, state.activity, event.source, now)
     if not sign.odd or any(one.kind == CLOCK and one.incarnation == event.incarnation for one in agent.alerts):
         return decision
-    text = f"the clock of whoever writes its heartbeat is wrong: {sign.odd}. It counts from its writing"
-    why = "; ".join(filter(None, (text, decision.reason)))
+    text = f"the clock of the writer of its heartbeat is wrong: {sign.odd}. It counts from its writing"
+    why = one_reason(text, decision.reason)
     return replace(decision, actions=(*decision.actions, Alert(agent.name, CLOCK, text)), reason=why)
 
 
@@ -199,7 +199,7 @@ def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, sour
     session = replace(agent.session, active_wall=now.wall) if agent.session else None
     heard = replace(agent, session=session)
     if isinstance(state, Running) and activity.waiting is not None and activity.waiting.dialog == UNREADABLE:
-        # A screen that cannot be read will never say that it is over, and whoever writes a transcript is at work.
+        # A screen that cannot be read will never say that it is over, and an agent that writes a transcript is at work.
         told = f"no longer waits: {source} shows that it is at work"
         over = replace(state, run=run, activity=liveness.answered(activity, now))
         return keep(replace(close_items(heard, *ASKED_BY_A_RUN), state=over), told)

@@ -43,7 +43,7 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Attached:
-    """Who looks at an agent's terminal: so many, of whom so many may write there."""
+    """Who looks at an agent's terminal. writers: those of the clients that may write there."""
 
     clients: int
     writers: int
@@ -52,11 +52,11 @@ class Attached:
 
 @dataclass(frozen=True, slots=True)
 class Sight:
-    """All that is seen of one agent; None is unknown. incarnation: the run of which all but the goal was seen.
+    """All that is seen of one agent; None is unknown. incarnation: the run that all but the goal is about.
 
-    model: of this run, else the one of which the journal knows how large its window is. opened: the journal's row that
-    opened the present state. goal, task: as they are shown. has_calls: the run's tool
-    calls are followed, so that no open call means that none is open.
+    model: of this run, else the one whose window the journal knows. opened: the journal's row that opened the present
+    state. goal, task: as they are shown. has_calls: the run's tool calls are followed, so that no open call means that
+    none is open.
     """
 
     incarnation: int = 0

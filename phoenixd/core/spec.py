@@ -337,7 +337,7 @@ class AgentSpec:
     project: str | None = None
     """What an orchestrator leads; without one, its own name (see core.seat)."""
     seat: str = ""
-    """The seat of which this is a generation: the name under which an orchestrator was declared."""
+    """The seat that this is a generation of: the name under which an orchestrator was declared."""
     generation: int = 0
     """Which one it is; 0 for agents that have no seat."""
     turn_of: str | None = None
@@ -391,7 +391,7 @@ class AgentSpec:
 
     @property
     def hides_its_dialog(self) -> bool:
-        """Whether its dialog is drawn only when its request is let go of, so that whoever sits there sees none."""
+        """Whether its dialog is drawn only when its request is let go of, so that a person who sits there sees none."""
         return traits_of(self.harness).hides_its_dialog
 
     @property
@@ -449,4 +449,4 @@ class FleetLimits:
     outage_window: float = 2.0
     observe_retry: float = 5.0
     resume_every: float = 10.0
-    """About so many seconds lie between two agents of one account that go on after a limit."""
+    """Seconds, about, between two agents of one account that go on after a limit."""

@@ -7,8 +7,8 @@ from typing import Any
 
 from phoenixd.core import hearing
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Starting, Stopping
-from phoenixd.core.decision import Decision, Refusal, Seen
+from phoenixd.core.agent.state import Live
+from phoenixd.core.decision import Decision, Refusal, Seen, one_reason
 from phoenixd.core.events import RUN_EVENTS, Event
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent
 from phoenixd.core.fleet import Fleet, Step, answer
@@ -78,15 +78,14 @@ def _decided(before: Fleet, found: Step, parts: tuple[AgentPart | OwnPart, ...],
 
 
 def _joined(first: Decision, then: Decision) -> Decision:
-    reason = "; ".join(filter(None, (first.reason, then.reason)))
     actions, readings = (*first.actions, *then.actions), (*first.readings, *then.readings)
-    return replace(then, actions=actions, reason=reason, readings=readings)
+    return replace(then, actions=actions, reason=one_reason(first.reason, then.reason), readings=readings)
 
 
 def _is_news(agent: Agent, event: Hook) -> bool:
     """Whether a hook was not heard before: a shim says again what was not acknowledged, and which calls are open."""
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or 0 < event.seq <= state.run.hook_seq:
+    if not isinstance(state, Live) or 0 < event.seq <= state.run.hook_seq:
         return False
     return not (isinstance(event, ToolStarted) and calls.is_known(state.activity.leases, event))
 

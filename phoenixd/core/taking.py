@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
-from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.agent.state import Live, Running, Starting
 from phoenixd.core.decision import Decision, Heard
 from phoenixd.core.limits.state import Limits
 from phoenixd.core.moment import Moment
@@ -38,6 +38,6 @@ def take(agent: Agent, heard: Heard[Limits], now: Moment) -> Decision:
 
 def take_turn(agent: Agent, heard: Heard[Activity], now: Moment) -> Decision:
     """Take in what became of the run's turn."""
-    assert isinstance(agent.state, Starting | Running | Stopping)
+    assert isinstance(agent.state, Live)
     changed = replace(agent, state=replace(agent.state, activity=heard.part))
     return Decision(changed, heard.actions, heard.reason, heard.readings, weight=heard.weight)

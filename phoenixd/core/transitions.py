@@ -7,10 +7,12 @@ from typing import Literal
 
 from phoenixd.core.actions import Alert, Fence, Kill, Terminate
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
+    Live,
     Parked,
     Quarantined,
     Running,
@@ -21,18 +23,22 @@ from phoenixd.core.agent.state import (
     StopStep,
 )
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, Refusal, RefusalCode
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 
 TOO_LONG = "too long"
 """The item of a session in which nothing can be asked any more, where a further one would be as full."""
 
-ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", "failed turn", TOO_LONG})
+FAILED_TURN = "failed turn"
+"""The item of a turn that ended by a word that none of our rules knows, or knows no remedy for: the output limit, a
+request that the API refuses, a model that does not exist."""
+
+ASKED_BY_A_RUN = frozenset({"permission", "question", "plan", "dialog", "login", "billing", FAILED_TURN, TOO_LONG})
 """Kinds of items that stand for what a living run waits for."""
 
 RECOVER = "recover"
-"""The kind of item that asks whether an agent of which nothing is known is to run. No end of a run answers it."""
+"""The kind of item that asks whether an agent is to run that nothing is known of. No end of a run answers it."""
 
 FENCE_PAUSE = 60.0
 """Seconds between two fences of the same remains, to which the pause grows."""
@@ -57,9 +63,27 @@ def park(
     return enter(replace(agent, limits=replace(agent.limits, parking=parking)), Parked(), reason, now)
 
 
+def quarantine(agent: Agent, state: Quarantined, now: Moment) -> Decision:
+    """Give the agent up until an operator starts it: its cause is the reason, and a person is told and asked."""
+    decision = enter(agent, state, f"quarantined: {state.cause}", now)
+    assert decision.agent is not None
+    asked = open_item(decision.agent, "quarantined", state.cause, "command", now)
+    return replace(decision, agent=asked, actions=(Alert(agent.name, "quarantined", state.cause),))
+
+
 def keep(agent: Agent, reason: str) -> Decision:
     """Note a fact worth journaling that leaves the state, and its reason, as they are."""
     return Decision(agent, reason=reason)
+
+
+def refuse(agent: Agent, message: str, remedy: str, code: RefusalCode = "conflict") -> Decision:
+    """Refuse what an operator asks of the agent, which stays as it is; the remedy is a command, or empty."""
+    return Decision(agent, refusal=Refusal(code, message, remedy))
+
+
+def with_run(agent: Agent, run: Run) -> Agent:
+    """The agent with more known of its living run; without one it stays as it is."""
+    return replace(agent, state=replace(agent.state, run=run)) if isinstance(agent.state, Live) else agent
 
 
 def end_run(

@@ -15,7 +15,7 @@ from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed
 from phoenixd.core.iteration import Turn
@@ -30,20 +30,15 @@ MOST_TURNS = 4
 """Turns whose measurements are awaited at once; who begins more has only the newest judged."""
 
 
-def has_judged_turns(agent: Agent) -> bool:
-    """Whether this agent's turns are judged."""
-    return agent.has_judged_turns
-
-
 def is_judged(agent: Agent) -> bool:
     """Whether the agent has a breaker at all."""
-    return progress.is_loop(agent) or has_judged_turns(agent)
+    return progress.is_loop(agent) or agent.has_judged_turns
 
 
 def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     """Note what a hook says of a turn, beside what was decided about it."""
     before, decision, run = seen.before, seen.decision, seen.before.run
-    if run is None or event.sub or not has_judged_turns(agent) or not seen.is_news:
+    if run is None or event.sub or not agent.has_judged_turns or not seen.is_news:
         return decision
     heard, action = agent, None
     if isinstance(event, PromptSubmitted) and (exchange.is_ours(before, event) or is_for_a_check(event.text)):
@@ -67,7 +62,7 @@ def hear_work(agent: Agent, event: WorkMeasured | MeasurementLost, seen: Seen, n
         weighed = progress.weighed_again(agent, now)
         assert weighed.agent is not None
         again = _measured_again(weighed.agent)
-        reason = "; ".join(filter(None, (again.reason, weighed.reason)))
+        reason = one_reason(again.reason, weighed.reason)
         return replace(again, actions=(*again.actions, *weighed.actions), reason=reason)
     turn = next((turn for turn in agent.turns if turn.number == event.turn), None)
     if turn is None:
@@ -84,14 +79,14 @@ def hear_work(agent: Agent, event: WorkMeasured | MeasurementLost, seen: Seen, n
 def close(decision: Decision, now: Moment) -> Decision:
     """A run is over, and `decision` says what follows: its open turn is dropped, and an open breaker keeps it down."""
     agent = decision.agent
-    if agent is None or decision.removed or not (agent.turns or has_judged_turns(agent)):
+    if agent is None or decision.removed or not (agent.turns or agent.has_judged_turns):
         return decision
     left = replace(agent, turns=tuple(turn for turn in agent.turns if turn.phase == "closing"))
     breaker = left.breaker
     was_ended_by_it = isinstance(left.state, Stopped) and left.desired is Desired.RUNNING and not left.state.failed
-    if isinstance(breaker, Open) and was_ended_by_it and has_judged_turns(left):
-        quarantine = progress.quarantine_open(left, breaker, now)
-        return replace(quarantine, actions=(*decision.actions, *quarantine.actions), readings=decision.readings)
+    if isinstance(breaker, Open) and was_ended_by_it and left.has_judged_turns:
+        stopped = progress.quarantine_open(left, breaker, now)
+        return replace(stopped, actions=(*decision.actions, *stopped.actions), readings=decision.readings)
     return replace(decision, agent=left)
 
 

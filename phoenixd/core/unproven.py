@@ -5,7 +5,7 @@ of our user could be read and none is the run's, a while of that is taken for th
 read, only a person can say whose they are; unless nothing is to start, for then nothing can be doubled.
 
 No file proves anything here: without a control group the agent is the user whose files those are. It can write an
-exit.json, and take a run.json away, or end its shim before that has written one. So a start of which nothing tells is
+exit.json, and take a run.json away, or end its shim before that has written one. So a start that nothing tells of is
 waited for as well, for it may have become a run. But it holds nobody for what could not be read: hardly ever was there
 a run, and something that cannot be read there is on most hosts.
 """
@@ -18,7 +18,7 @@ from phoenixd.core import cleanup
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, Desired, Stopping
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, one_reason
 from phoenixd.core.events.runs import AgentExited, TreeGone
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.transitions import FENCE_PAUSE
@@ -73,7 +73,7 @@ def told(decision: Decision, state: Stopping, event: TreeGone, now: Moment) -> D
     )
     if event.unread:
         text += f"; {_named(event.unread)} could not be read"
-    reason = "; ".join(filter(None, (decision.reason, text)))
+    reason = one_reason(decision.reason, text)
     if decision.removed:
         return replace(decision, reason=reason)
     alert = Alert(decision.agent.name, UNFENCED, text)

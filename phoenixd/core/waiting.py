@@ -10,7 +10,7 @@ from phoenixd.core.hooks import Failure, Hook, Notice, Notified, PermissionAsked
 from phoenixd.core.limits import waits
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import ASKS, kind_of
-from phoenixd.core.transitions import ASKED_BY_A_RUN, TOO_LONG, close_items, open_item
+from phoenixd.core.transitions import ASKED_BY_A_RUN, FAILED_TURN, TOO_LONG, close_items, open_item
 
 MAX_TEXT = 2048
 """Characters of an agent's or person's words that are kept in a state."""
@@ -22,9 +22,6 @@ ASKING: frozenset[Notice] = frozenset({"permission", "question", "dialog"})
 """Notifications of a dialog; what a person is asked then bears the same name."""
 FOR_PEOPLE: frozenset[Failure] = frozenset({"login", "billing"})
 """Failures that only a person can remove; what a person is asked then bears the same name."""
-FAILED_TURN = "failed turn"
-"""What a person is asked about where a turn ended by a word that none of our rules knows, or knows no remedy for: the
-output limit, a request that the API refuses, a model that does not exist."""
 ONLY_PEOPLE = FOR_PEOPLE | {TOO_LONG}
 """What a further run would meet as well until a person has done something."""
 MAX_WORD = 64
@@ -59,7 +56,7 @@ def waits_for(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | N
 
 
 def is_of_a_call(event: Hook) -> bool:
-    """Whether the harness says that the dialog of a call stands on its screen, of which a hook of its own has told."""
+    """Whether the harness says that a dialog stands on its screen that belongs to a call, which a hook told of."""
     return isinstance(event, Notified) and event.notice in ASKING and event.notice != "dialog"
 
 

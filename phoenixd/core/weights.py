@@ -14,7 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.agent.state import Afterwards, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import Afterwards, Desired, Live, Parked, Quarantined, Starting, Stopped, Stopping
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import (
@@ -197,7 +197,7 @@ def _weight(before: Agent | None, after: Agent, decision: Decision) -> Weight:
 
 def _heard(agent: Agent) -> tuple[Run | None, Activity | None, Parking | None]:
     """What is known of a run but for when its screen was looked at."""
-    live = agent.state if isinstance(agent.state, Starting | Running | Stopping) else None
+    live = agent.state if isinstance(agent.state, Live) else None
     if live is None:
         return None, None, None
     return live.run, replace(live.activity, looked_at=None, doubted=None), agent.limits.parking

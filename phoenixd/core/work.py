@@ -1,4 +1,4 @@
-"""The nouns of an agent's work: how it looks at one moment, what was made of it since another, and of which class.
+"""The nouns of an agent's work: how it looks at one moment, what was made of it since another, and its class.
 
 Three classes: *work*; *notes*, which are paths that `breaker.notes` names; and nothing. What cannot be told is unknown,
 and is none of the three. Uncommitted content is compared as a whole (the fingerprint). What was committed, stashed or
@@ -17,7 +17,7 @@ DeedKind = Literal["commit", "stash", "push"]
 class Place:
     """One worktree at one moment. top: its directory. head: the commit that it stands on; empty for none.
 
-    log, stash: where the reflogs of HEAD and of the stash ended, in the form of drivers.git_reflog; empty for no log.
+    log, stash: where the reflogs of HEAD and of the stash ended, in the form of drivers.git.reflog; empty for no log.
     heads: the commits of its local heads, taken only where HEAD has no reflog. refs: path and end of the reflogs of
     other refs that were written just before.
     """
@@ -73,3 +73,8 @@ class Findings:
 
 
 NOTHING_FOUND = Findings()
+
+
+def kind_of(fingerprint: str) -> str:
+    """By which method a fingerprint was taken; two of different kinds cannot be compared."""
+    return fingerprint.partition(":")[0]

@@ -30,7 +30,7 @@ def follow(agent: Agent, event: Hook) -> Agent:
     if event.cwd is None or not event.cwd.startswith("/") or event.cwd in (agent.spec.cwd, *agent.workplaces):
         return agent
     if "\0" in event.cwd:
-        # No path holds one, and whoever would look there could look nowhere.
+        # No path holds one, and a look there would fail.
         return agent
     return replace(agent, workplaces=(*agent.workplaces, event.cwd)[-MOST_WORKPLACES:])
 

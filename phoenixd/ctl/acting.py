@@ -11,7 +11,7 @@ from typing import Any
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
 from phoenixd.core.durations import LENGTHS, MAX_DURATION, SHORTEST_MUTE, parse_length
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import absence, calls
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.ctl.spelling import spelled
@@ -94,7 +94,7 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
     """Act at once where that was agreed to beforehand; else look who is meant, and ask where that are several."""
     known, agreed = calls.operation(operation), bool(command.given.get("yes"))
     if dry or (agreed and asked.get("verb") != "send"):
-        return _told(command, calls.ask(command, known, {**asked, "dry_run": dry}))
+        return calls.told(command, calls.ask(command, known, {**asked, "dry_run": dry}))
     key = str(command.given.get("key") or os.urandom(16).hex())
     for attempt in range(LOOKS):
         found = calls.ask(command, known, {**asked, "dry_run": True}, as_json=True)
@@ -111,7 +111,7 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
         # Whom a person was shown is who is acted on, or nobody is; and what was shown is what is taken back.
         told = {**asked, "expect": names, **({"act": shown["act"]} if operation == "undo" else {})}
         if asked.get("verb") != "send":
-            return _told(command, calls.ask(command, known, told))
+            return calls.told(command, calls.ask(command, known, told))
         answer = calls.insist(command, known, told, key)
         # Who agrees beforehand means whoever matches when it is done.
         if answer is None or answer.status != CONFLICT or not agreed or attempt == LOOKS - 1:
@@ -145,7 +145,3 @@ def _asked(command: Command, count: int, whom: str) -> int | None:
     if sys.stdin.readline().strip().lower() in YES:
         return None
     return refuse(exits.FAILED, "nothing was done", spelled(command, "--dry-run"))
-
-
-def _told(command: Command, answer: wire.Answer | None) -> int:
-    return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))

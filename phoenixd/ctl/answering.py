@@ -47,8 +47,7 @@ def _elsewhere(item: dict[str, Any]) -> str:
 
 
 def _told(command: Command, show: Operation, given: dict[str, Any]) -> int:
-    shown = calls.ask(command, show, given)
-    return calls.tell(command, shown) if shown is not None else absence.explain(calls.places(command))
+    return calls.told(command, calls.ask(command, show, given))
 
 
 def _typed(item: dict[str, Any]) -> list[str]:

@@ -194,6 +194,11 @@ def tell(command: Command, answer: wire.Answer) -> int:
     return answer.exit
 
 
+def told(command: Command, answer: wire.Answer | None) -> int:
+    """Copy an answer, or say why no daemon gave one; returns the exit code."""
+    return tell(command, answer) if answer is not None else absence.explain(places(command))
+
+
 def places(command: Command) -> list[bytes]:
     """Where the daemon may listen."""
     return wire.sockets(wire.environment(), command.socket)

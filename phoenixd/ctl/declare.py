@@ -35,8 +35,7 @@ def add(command: Command) -> int:
     given = declaration(command.given)
     if given is None or (given := with_writer(command, given)) is None:
         return exits.USAGE
-    answer = calls.ask(command, command.operation, given)
-    return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))
+    return calls.told(command, calls.ask(command, command.operation, given))
 
 
 def run(command: Command) -> int:

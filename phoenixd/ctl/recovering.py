@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 
 from phoenixd.api import exits
-from phoenixd.ctl import absence, calls, wire
+from phoenixd.ctl import calls
 from phoenixd.ctl.grammar import Command
 
 
@@ -18,9 +18,9 @@ def recover(command: Command) -> int:
         return taking.take_over(command)
     confirm = calls.operation("confirm_recovery")
     if command.given.get("yes"):
-        return _told(command, calls.ask(command, confirm, {}))
+        return calls.told(command, calls.ask(command, confirm, {}))
     shown = calls.ask(command, command.operation, {})
-    code = _told(command, shown)
+    code = calls.told(command, shown)
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not command.as_json
     if code != exits.OK or not is_asked or not _is_open(command):
         return code
@@ -29,14 +29,10 @@ def recover(command: Command) -> int:
     except EOFError:
         print()
         return code
-    return _told(command, calls.ask(command, confirm, {})) if word in ("y", "yes") else code
+    return calls.told(command, calls.ask(command, confirm, {})) if word in ("y", "yes") else code
 
 
 def _is_open(command: Command) -> bool:
     """Whether there is anything to confirm."""
     plan = calls.ask(command, command.operation, {}, as_json=True)
     return plan is not None and b'"behind": true' in plan.body
-
-
-def _told(command: Command, answer: wire.Answer | None) -> int:
-    return calls.tell(command, answer) if answer is not None else absence.explain(calls.places(command))

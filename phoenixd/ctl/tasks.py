@@ -6,8 +6,7 @@ import sys
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import BODY_LIMIT
-from phoenixd.ctl import absence
-from phoenixd.ctl.calls import ask, places, tell
+from phoenixd.ctl.calls import ask, told
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
@@ -19,5 +18,4 @@ def run(command: Command) -> int:
         prompt = sys.stdin.buffer.read(BODY_LIMIT + 1).decode("utf-8", "replace")
     if not prompt.strip():
         return refuse(exits.USAGE, "there is nothing to do; - reads standard input", "phoenixctl task run PROMPT")
-    answer = ask(command, command.operation, {**command.given, "prompt": prompt})
-    return tell(command, answer) if answer is not None else absence.explain(places(command))
+    return told(command, ask(command, command.operation, {**command.given, "prompt": prompt}))

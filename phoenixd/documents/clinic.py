@@ -12,7 +12,7 @@ from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validat
 from pydantic.json_schema import SkipJsonSchema
 
 from phoenixd.core.treatment.words import ACTION_OF, UNSURE, Outcome, PrescribedAction, RootCause, Treatment
-from phoenixd.documents.times import read_time
+from phoenixd.documents.times import require_time
 
 TEXT_LIMIT = 20_000
 """Characters of one text."""
@@ -29,16 +29,10 @@ def _with_its_beginning(value: str) -> str:
     return value if len(value) <= TEXT_LIMIT else value[:TEXT_LIMIT]
 
 
-def _time(value: str) -> str:
-    if read_time(value) is None:
-        raise ValueError(f"{value[:40]!r} is no time with a zone, such as 2026-01-31T10:00:00Z")
-    return value
-
-
 Text = Annotated[str, AfterValidator(_with_its_beginning)]
 Tail = Annotated[str, AfterValidator(_with_its_end)]
 Word = Annotated[str, Field(max_length=WORD_LIMIT)]
-Time = Annotated[str, AfterValidator(_time)]
+Time = Annotated[str, AfterValidator(require_time)]
 
 
 class Record(BaseModel):

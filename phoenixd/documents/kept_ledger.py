@@ -6,7 +6,6 @@ transcript is read anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Annotated, Any, Final, Literal
@@ -17,6 +16,7 @@ from phoenixd.documents.deeds import MOST_ROWS, PLAN_LIMIT
 from phoenixd.documents.ledger_rows import digest
 from phoenixd.documents.ledger_tasks import MOST_TASKS
 from phoenixd.documents.ledger_words import MOST_WORDS
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.session_ledger import (
     MOST_FILES,
     MOST_JOBS,
@@ -36,8 +36,6 @@ VERSION: Final = 1
 
 MOST_CHARS, MOST_ITEMS = 4 * PLAN_LIMIT, max(MOST_TASKS, MOST_PENDING, MOST_ROWS)
 """Characters of any text, and items of any list."""
-
-Clean = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,6 +20,11 @@ from phoenixd.documents.plain_text import without_hidden, without_sequences
 from phoenixd.documents.private_keys import without_private_keys
 from phoenixd.documents.secret_shapes import VENDORS, alternatives, without_marked
 
+Clean = Callable[[str], str]
+"""Takes the secrets out of a text."""
+CleanOf = Callable[[str | None, str], str]
+"""Takes the secrets out of a text, also those of the named agent's variables; None: of no agent's."""
+
 REDACTED = "[redacted]"
 SHORTEST_VALUE = 8
 """Characters of a variable's value that is looked for as it stands; shorter ones would blot out ordinary words."""

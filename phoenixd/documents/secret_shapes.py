@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_WORD, _HEX, _BASE = r"[A-Za-z0-9]", r"[a-fA-F0-9]", r"[A-Za-z0-9+/]"
+_WORD, _HEX = r"[A-Za-z0-9]", r"[a-fA-F0-9]"
 _LOOSE = r"[A-Za-z0-9_-]"
 _WIDE = r"[A-Za-z0-9_=.-]"
 

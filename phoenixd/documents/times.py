@@ -46,6 +46,13 @@ def read_time(text: object) -> float | None:
         return None
 
 
+def require_time(text: str) -> str:
+    """The same text where `read_time` knows it; raises ValueError with words for the person or model that wrote it."""
+    if read_time(text) is None:
+        raise ValueError(f"{text[:40]!r} is no time with a zone, such as 2026-01-31T10:00:00Z")
+    return text
+
+
 def read_date(text: object) -> date | None:
     """The day that a text names, alone or at the head of a time; None for anything else."""
     if not isinstance(text, str) or len(text) > LONGEST:

@@ -23,6 +23,7 @@ from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.harness.claude.headless import ClaudeHeadless
 from phoenixd.harness.codex.harness import Codex
 from phoenixd.harness.gemini.harness import Gemini
+from phoenixd.harness.login import Login
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt as Prompt
 from phoenixd.harness.shape import Harness as Harness
@@ -131,8 +132,8 @@ class ClaudeCode:
             return None
         return claude_asks(path, cwd, claude.api_key_tail(key) if key else None, read)
 
-    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
-        return claude.login_missing(environment)
+    def needed_login(self, environment: Mapping[str, str]) -> Login | None:
+        return claude.needed_login(environment)
 
     def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return claude.call_limit(tool, dict(spec.env))
@@ -244,7 +245,7 @@ class AnyCommand:
     def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None
 
-    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+    def needed_login(self, environment: Mapping[str, str]) -> Login | None:
         return None
 
     def call_limit(self, spec: AgentSpec, tool: str) -> float | None:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.seal import Told
+from phoenixd.harness.login import Login
 from phoenixd.harness.trust import Read
 
 SYSTEM = (
@@ -40,13 +41,14 @@ _LIMIT = re.compile(r"\b429\b|usage limit|rate limit|quota|credit balance|resour
 @dataclass(frozen=True, slots=True)
 class Call:
     """One call. environment: beyond the agent's. files: by their names below the call's own directory. links: names
-    there of files that hold a login, and where these are; what is not there is left out."""
+    there of files that hold a login, and where these are; what is not there is left out. login: what has to be there
+    before it is asked; None where nothing has."""
 
     argv: tuple[str, ...]
     environment: Mapping[str, str] = field(default_factory=dict, repr=False)
     files: Mapping[str, str] = field(default_factory=dict, repr=False)
     links: Mapping[str, str] = field(default_factory=dict)
-    login: tuple[tuple[str, ...], str] | None = None
+    login: Login | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from phoenixd.core.traits import Traits
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.harness.armed import ArmedBody
 from phoenixd.harness.headless import Headless
+from phoenixd.harness.login import Login
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
 
@@ -169,9 +170,8 @@ class Harness(Protocol):
         `cwd` is without symbolic links; nothing but files is looked at."""
         ...
 
-    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
-        """The files of which one must exist for the CLI to be logged in, and what to do where none does; None where
-        the environment has a key. No file is read."""
+    def needed_login(self, environment: Mapping[str, str]) -> Login | None:
+        """The login that the CLI needs as a file; None where the environment has a key."""
         ...
 
     def call_limit(self, spec: AgentSpec, tool: str) -> float | None:

@@ -22,6 +22,7 @@ from phoenixd.directories import Directories, make_private
 from phoenixd.documents import seal as seals
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.seal import Seal
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.task_report import Judged, Left, manifest, report
@@ -64,7 +65,7 @@ class Collection:
         facts: Callable[[Agent], Awaitable[SessionFacts | None]],
         conversation: Callable[[Agent, int], Awaitable[Conversation | None]],
         knows_transcript: Callable[[Agent], bool],
-        clean: Callable[[str | None, str], str],
+        clean: CleanOf,
         write: Callable[[Path, bytes], None],
         judging: Judging,
         seal: Callable[[Agent, int], Seal | None] = lambda agent, incarnation: None,

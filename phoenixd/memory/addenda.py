@@ -31,6 +31,7 @@ from phoenixd.documents.project.addendum import (
     within,
 )
 from phoenixd.documents.project.reading import JSON_LIMIT, read_document, render_document
+from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
@@ -73,7 +74,7 @@ class Addenda:
     heard: Callable[[Agent], Awaitable[SessionLedger | None]]
     beside: Callable[[str, str], tuple[Agent, ...]]
     wall: Callable[[], float]
-    clean: Callable[[str | None, str], str]
+    clean: CleanOf
 
     def keep_listing(self, handoff: Handoff, workspace: str) -> None:
         """Note how the workspace is at the snapshot. Where the package is written again, the first look counts."""

@@ -30,6 +30,7 @@ from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
+from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import exact_time, timestamp
 from phoenixd.errors import PhoenixdError
@@ -74,7 +75,7 @@ class Handover:
     wall: Callable[[], float]
     word: Callable[[], str]
     heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
-    clean: Callable[[str | None, str], str]
+    clean: CleanOf
     addenda: Addenda
     in_hand: Callable[[str, str], frozenset[str]] = lambda project, workspace: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -16,6 +16,7 @@ from phoenixd.documents.ops import (
     render_occurrence,
     untold,
 )
+from phoenixd.documents.redact import Clean
 from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import rotate, size_of, tail
 
@@ -24,8 +25,6 @@ OPS_TAIL = 64 * 1024
 OPS_UNWRITTEN = 1000
 
 FILE = "ops.jsonl"
-
-Clean = Callable[[str], str]
 
 
 def last_spoken(directory: Path) -> tuple[float, str] | None:

@@ -16,6 +16,7 @@ from typing import Protocol
 from phoenixd.documents.project import layout, memory
 from phoenixd.documents.project.memory import Provenance, SharedFile
 from phoenixd.documents.project.tree import Tree
+from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import BadProject, PhoenixdError, UnsafeFile
 from phoenixd.memory.files import Files
@@ -43,7 +44,7 @@ class SharedMemory:
     directory: Path
     files: Files
     workspaces: MemoryFiles
-    clean: Callable[[str | None, str], str]
+    clean: CleanOf
     wall: Callable[[], float]
     _lock: threading.Lock = field(default_factory=threading.Lock)
 

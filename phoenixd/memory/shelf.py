@@ -11,6 +11,7 @@ from datetime import date
 from phoenixd.core.agent import Agent
 from phoenixd.documents.brief.page import recover_state
 from phoenixd.documents.loop_ids import meant
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.resolved import ARCHIVE, LOG, Resolution, Resolved, apply_resolutions, read_resolutions
 from phoenixd.documents.session import SIZE_LIMIT as SESSION_LIMIT
 from phoenixd.documents.session import Bookkeeping, read_bookkeeping, render_session
@@ -31,7 +32,7 @@ from phoenixd.memory.agent_files import AgentFiles, Known
 from phoenixd.memory.brief.switch import finish_switch, interrupted_switch
 from phoenixd.memory.damaged import keep_copy
 from phoenixd.memory.log_files import signature
-from phoenixd.memory.ops_log import Clean, OpsLog
+from phoenixd.memory.ops_log import OpsLog
 from phoenixd.memory.resolved_log import LIMIT as RESOLVED_LIMIT
 from phoenixd.memory.resolved_log import ResolvedLog
 

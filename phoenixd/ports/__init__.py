@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Any, Protocol
 
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
@@ -64,3 +64,12 @@ class Outside:
 
 
 Sink = Callable[[Event], None]
+
+Saved = Callable[[], None]
+"""Called once an event is durable."""
+Tell = Callable[[Event, Saved | None], None]
+"""As Sink, with what is called once the event is durable; None where nobody waits for that."""
+Later = Callable[[float, Callable[[], None]], object]
+"""Calls back after that many seconds, at the event loop's convenience."""
+HearHook = Callable[[str, str, dict[str, Any]], None]
+"""Hears a hook as it came: the agent's name, the hook's kind on the wire, and its payload."""

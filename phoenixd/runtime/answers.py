@@ -184,7 +184,7 @@ class Answerer:
         return said[1][0] if said[1] else None
 
     def _is_closed(self, order: AnswerHold) -> bool:
-        """Whether a program of which no transcript tells has gone on, and so has written what it ever will."""
+        """Whether a program without a transcript has gone on, and so has written what it ever will."""
         agent = self._find(order.agent)
         if agent is None or not isinstance(agent.state, Running):
             return True

@@ -22,9 +22,9 @@ CROWDED, ROOMY = 100, 50
 what is mere evidence, which this queue cannot; and what stands in the queue waits for all of it."""
 OF_FLOODS = (Hook, EvidenceSeen, UsageSeen)
 FLOOD, AT_ONCE, SPACING = 200.0, 20, 0.05
-"""More of these a second are a flood, once so many are beyond that: from then on they come together for so many
+"""FLOOD: more of these a second are a flood, once AT_ONCE are beyond that. From then on they come together for SPACING
 seconds, or until it is crowded. A turn for each few costs a commit each, and the processors that agents and orders
-need. Fewer are told to whoever follows as they come."""
+need. Fewer are told to followers as they come."""
 LONGEST_HOLD = 1.0
 """Seconds after which each shim is read once in any case, however much waits: what one of them says ends a wait."""
 
@@ -54,7 +54,7 @@ class Pace:
         return self.level >= AT_ONCE
 
     def heard(self, signs: int, now: float) -> None:
-        """So many more were heard by now."""
+        """This many more were heard by now."""
         left = max(0.0, self.level - FLOOD * (now - self.at))
         self.at, self.level = now, min(2.0 * AT_ONCE, left + signs)
 
@@ -150,7 +150,7 @@ class Arrivals:
         self._turned_at = self._clock.at()
 
     def stepped(self, signs: int) -> None:
-        """So many signs of life were in the turn that was just stepped."""
+        """This many signs of life were in the turn that was just stepped."""
         self._pace.heard(signs, self._clock.at())
 
     def tell_how_crowded(self) -> None:

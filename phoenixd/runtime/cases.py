@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from phoenixd.core.actions import RecordIncident
@@ -13,15 +13,14 @@ from phoenixd.core.treatment.evidence import known
 from phoenixd.core.treatment.triage import explanation
 from phoenixd.core.treatment.words import ACTION_OF
 from phoenixd.documents.codec import encode
+from phoenixd.documents.redact import CleanOf
 from phoenixd.ports.journal import KeptIncident, KeptTreatment
 
 SEEN_BEFORE = frozenset({"hung", "overtime"})
 """Of these the file was begun while the run still lived, as part of the decision that ended it."""
 
-Clean = Callable[[str, str], str]
 
-
-def incidents(kept: Iterable[Kept], clean: Clean) -> Iterator[KeptIncident]:
+def incidents(kept: Iterable[Kept], clean: CleanOf) -> Iterator[KeptIncident]:
     """A row for each failure that was noticed."""
     for one in (noticed for change in kept for noticed in change.noticed):
         evidence = replace(one.evidence, said=clean(one.agent, one.evidence.said))
@@ -32,7 +31,7 @@ def incidents(kept: Iterable[Kept], clean: Clean) -> Iterator[KeptIncident]:
 
 
 def treatments(kept: Iterable[Kept]) -> Iterator[KeptTreatment]:
-    """A row for each treatment that began, or of which more is known."""
+    """A row for each treatment that began, or that more is known of."""
     for change in kept:
         for one in change.treated:
             yield _treatment(change.case, one)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields, replace
 from typing import Any
 
@@ -27,15 +26,13 @@ from phoenixd.core.events.runs import (
 from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import HOOKS, OtherHook, PermissionAsked
+from phoenixd.documents.redact import CleanOf
 
 SAID = ("text", "error", "tool", "source", "notification", "jobs", "command", "word", "model", "tool_use_id")
 """The fields of hooks that hold an agent's words."""
 
 MEANT = ("session_id", "cwd")
 """Fields that name a thing, which no other name can name: with a secret in it, it is as if it were not said."""
-
-Clean = Callable[[str | None, str], str]
-"""A text without its secrets, also those of the named agent's variables."""
 
 WORDS: dict[type[Any], tuple[str, ...]] = {
     **{
@@ -82,7 +79,7 @@ ORDERED: dict[type[Any], tuple[str, ...]] = {
 """The fields that hold an operator's words: carried out as they are, and kept without secrets."""
 
 
-def cleaned(event: Event, clean: Clean) -> Event:
+def cleaned(event: Event, clean: CleanOf) -> Event:
     """The event without secrets; the same one where there were none. An answer arrives as it is, marked."""
     if isinstance(event, AnswerRequested):
         # A secret may begin in one word and end in the next one.
@@ -107,7 +104,7 @@ def cleaned(event: Event, clean: Clean) -> Event:
     return replace(event, **changed) if changed else event
 
 
-def kept(event: Event, detail: dict[str, Any], clean: Clean) -> dict[str, Any]:
+def kept(event: Event, detail: dict[str, Any], clean: CleanOf) -> dict[str, Any]:
     """What the journal keeps of an event, without the secrets of an operator's words."""
     agent: str | None = getattr(event, "agent", None)
     # Whole, and cut afterwards: half of a secret is not known for one.
@@ -118,13 +115,13 @@ def kept(event: Event, detail: dict[str, Any], clean: Clean) -> dict[str, Any]:
     }
 
 
-def _words(agent: str | None, words: tuple[str, ...], clean: Clean) -> list[str]:
+def _words(agent: str | None, words: tuple[str, ...], clean: CleanOf) -> list[str]:
     alone = [clean(agent, word) for word in words]
     together = clean(agent, " ".join(alone))
     return alone if together == " ".join(alone) else [together]
 
 
-def _cleaned(value: str | tuple[str, ...] | None, agent: str | None, clean: Clean) -> str | tuple[str, ...] | None:
+def _cleaned(value: str | tuple[str, ...] | None, agent: str | None, clean: CleanOf) -> str | tuple[str, ...] | None:
     if not value:
         return value
     return clean(agent, value) if isinstance(value, str) else tuple(clean(agent, word) for word in value)

@@ -139,7 +139,7 @@ class Commits:
         self.on_saved(newest)
 
     def _refuse(self) -> None:
-        """A commit failed: whoever waits for it is told, and decides for himself."""
+        """A commit failed: each request that waits for it is answered so."""
         refusal = Refusal(
             "conflict",
             f"the journal fails ({self.degraded}): what ends processes is being done, what starts something waits "

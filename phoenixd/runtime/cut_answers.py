@@ -118,7 +118,7 @@ class CutAnswers:
         if agent is None or agent.activity is None:
             return True
         if agent.activity.turn_open:
-            # Its end is not saved yet, or another turn has begun, of which nothing can be said before its own end.
+            # Its end is not saved yet, or another turn has begun, and nothing can be said before the end of that one.
             return False
         facts = await self._transcripts.facts(agent)
         if facts is None:

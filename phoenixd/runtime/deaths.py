@@ -7,9 +7,9 @@ from collections.abc import Callable
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
 from phoenixd.core.events.runs import AgentVanished, ShimLost
 from phoenixd.errors import PhoenixdError
+from phoenixd.ports import Later, Tell
 from phoenixd.ports.processes import ProcessIdentity, ProcessTable
 from phoenixd.ports.shims import ShimHello
 
@@ -21,12 +21,9 @@ LOOK_AGAIN = 1.0
 
 log = structlog.get_logger()
 
-Tell = Callable[[Event, Callable[[], None] | None], None]
-Later = Callable[[float, Callable[[], None]], object]
-
 
 class Deaths:
-    """Watches processes; it holds which process is the shim of which agent."""
+    """Watches processes; it knows each agent's shim by its process."""
 
     def __init__(self, processes: ProcessTable, find: Callable[[str], Agent | None], tell: Tell, later: Later) -> None:
         self._processes = processes
@@ -58,7 +55,7 @@ class Deaths:
         self._shim_of.pop(agent, None)
 
     def owns(self, agent: str, pid: int, start_time: int) -> bool:
-        """Whether the agent's shim may call this process its agent: it is below it, or gone, and then nobody's.
+        """Whether the agent's shim may call this process its agent: it is below it, or gone.
 
         A shim's word alone is not believed, for what it names is what is killed when the run is to end.
         """

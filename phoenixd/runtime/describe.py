@@ -18,14 +18,15 @@ from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import Hook
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
-from phoenixd.runtime.cleaning import MAX_FIELD, Clean
+from phoenixd.documents.redact import CleanOf
+from phoenixd.runtime.cleaning import MAX_FIELD
 
 NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion"}) | MEANINGS
 """Fields that stand elsewhere, or that only the next decision needs."""
 OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""
 OF_CODES = frozenset({"planting", "codes", "marker"})
-"""Fields that hold an agent's codes: whoever reads the journal, the agent too, must not find them there."""
+"""Fields that hold an agent's codes: no reader of the journal, such as the agent, may find them there."""
 
 
 def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
@@ -67,7 +68,7 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
     return event_name(event), detail
 
 
-def describe_texts(event: Event, actions: Iterable[Action], clean: Clean) -> dict[str, Any]:
+def describe_texts(event: Event, actions: Iterable[Action], clean: CleanOf) -> dict[str, Any]:
     """Return the texts that the actions type, as `typing`, where the event does not hold them.
 
     The next daemon has to know them: one may stand in an input line when this one is killed.

@@ -137,7 +137,7 @@ class Dues:
             self._dispatch(self._withheld.popleft())
 
     def refuse(self, refusal: Refusal) -> None:
-        """Tell whoever waits for an answer that it is not to be had; what was asked stands in memory all the same."""
+        """Refuse the requests that wait for an answer; what was asked stands in memory all the same."""
         for due in self._late:
             answers, due.answers = due.answers, []
             for answer in answers:

@@ -25,7 +25,7 @@ RETRY = 10.0
 """Seconds after which what could not be written is tried again."""
 
 TELLING = 1.0
-"""Seconds after which shims are told a new epoch: a hundred of them wake up for it, and whoever ordered waits first.
+"""Seconds after which shims are told a new epoch: a hundred of them wake up for it, and the order is answered first.
 
 The shims of agents that are stopped or removed are told at once.
 """
@@ -174,7 +174,7 @@ class EpochKeeper:
                     del self._wishes[name]
                 return
             self._unwritten[name] = wish
-            # Not known to stand there: whoever wants the same need not wait for the next try.
+            # Not known to stand there: an order that wants the same need not wait for the next try.
             if self._wishes.get(name) == wish:
                 del self._wishes[name]
 

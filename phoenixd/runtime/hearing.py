@@ -6,7 +6,6 @@ import functools
 import signal
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any
 
 import structlog
 
@@ -21,14 +20,15 @@ from phoenixd.core.events.runs import (
     RunMissing,
     TreeLingers,
 )
-from phoenixd.ports import Clock
+from phoenixd.documents.numbers import whole
+from phoenixd.ports import Clock, HearHook, Later, Tell
 from phoenixd.ports.processes import Memory, ProcessTable
 from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
-from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths, Later, Tell
+from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths
 from phoenixd.runtime.exits import ended_at, exit_event
 from phoenixd.runtime.failed_starts import start_failed
-from phoenixd.runtime.told_hooks import ToldHooks, count
+from phoenixd.runtime.told_hooks import ToldHooks
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
 """A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
@@ -48,12 +48,12 @@ class Hearing:
         find: Callable[[str], Agent | None],
         tell: Tell,
         later: Later,
-        heard: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
+        heard: HearHook = lambda agent, kind, payload: None,
         greeted: Callable[[str], None] = lambda agent: None,
         answered: Callable[[str, int, bool], None] = lambda agent, hold, taken: None,
         memory: Memory | None = None,
         unswept: Callable[[str, object], None] = lambda agent, told: None,
-        left_out: Callable[[str, str, dict[str, Any]], None] = lambda agent, kind, payload: None,
+        left_out: HearHook = lambda agent, kind, payload: None,
     ) -> None:
         self._shims = shims
         self._records = records
@@ -121,7 +121,7 @@ class Hearing:
             case "link_lost":
                 self._link_lost(agent, str(body.get("reason") or "no reason is known")[:300])
             case "refused":
-                hooks, strangers, why = count(body["hooks"]), count(body["strangers"]), str(body["why"])[:200]
+                hooks, strangers, why = whole(body["hooks"]), whole(body["strangers"]), str(body["why"])[:200]
                 self._tell(HooksRefused(agent, int(body["incarnation"]), hooks, strangers, why), None)
             case "error" | "ignored":
                 log.warning("shim_says", agent=agent, said=message.event, body=str(body)[:300])

@@ -24,7 +24,7 @@ END_LOOK = 0.25
 """Seconds for them."""
 PANE_LIMIT = 8000
 MOST_PANES = 200
-"""Characters of a terminal's end, and agents of which one is remembered."""
+"""Characters of a terminal's end, and agents for which one is remembered."""
 AT_ONCE = 8
 """Terminals that are looked at together: each look is a process of tmux."""
 

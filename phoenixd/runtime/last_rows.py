@@ -8,7 +8,7 @@ from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Entry, Journal
 
 LAST_ROWS = 1000
-"""So many: documents follow a decision by half a second, and in a flood by more, or until their disks take it."""
+"""This many: documents follow a decision by half a second, and in a flood by more, or until their disks take it."""
 
 log = structlog.get_logger()
 

@@ -50,7 +50,7 @@ class MarkerWatch:
         self._waiting: dict[str, Instant] = {}
         self._arrived = anyio.Event()
         self._footers: dict[str, tuple[int, Footer]] = {}
-        """The footer that was told last of each agent, and of which run."""
+        """By agent: the run and the footer that was told of it last."""
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """A hook came. What a subagent says stands in its own context."""

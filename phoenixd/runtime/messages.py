@@ -41,7 +41,7 @@ log = structlog.get_logger()
 
 @dataclass(frozen=True, slots=True)
 class Unfinished:
-    """A text that an earlier daemon was to type into this run, and of which it did not say what became."""
+    """A text that an earlier daemon was to type into this run, without saying what became of it."""
 
     agent: str
     incarnation: int
@@ -179,7 +179,7 @@ class Messenger:
                 self._tell(NotDelivered(name, one.incarnation, one.message_id, why))
 
     def _newest(self, sending: Sending, texts: Sequence[Unfinished]) -> str | None:
-        """The newest of the messages with the words of which something was found out; None where nothing was."""
+        """The newest of the messages with the words that were found out about; None where nothing was."""
         agent, words = sending.agent, sending.delivery.text
         found = (one.message_id for one in reversed(texts) if self._screens.prompt(agent, one.text).text == words)
         return next(found, None) if words else None

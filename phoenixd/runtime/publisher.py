@@ -32,7 +32,7 @@ AT_ONCE = 4
 
 ADOPTED, SLOW = "run_adopted", 1.0
 """Of agents that were taken over one is written at a time: a daemon that begins has a thousand, and threads that take
-the interpreter from each other cost much. Once one takes so many seconds, there are as many as ever."""
+the interpreter from each other cost much. Once one takes SLOW seconds, there are as many as ever."""
 
 BURST, RATE = 100, 20.0
 """Writings that may come at once, and each second from then on: in a flood of hooks all agents' documents change all

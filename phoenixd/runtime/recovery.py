@@ -148,7 +148,7 @@ async def why_all_is_gone(supervisor: Supervisor, outside: Outside, now: Boot) -
 
 
 def unfinished_texts(rows: Iterable[StoredEntry]) -> dict[str, tuple[Unfinished, ...]]:
-    """By agent: the texts that an earlier daemon was to type, and of which it did not say what became; oldest first."""
+    """By agent: the texts that an earlier daemon was to type, without saying what became of them; oldest first."""
     begun: dict[tuple[str, str], Unfinished] = {}
     for row in rows:
         entry = row.entry

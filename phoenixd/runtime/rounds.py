@@ -12,7 +12,7 @@ from phoenixd.ports import Clock
 
 @dataclass(frozen=True, slots=True)
 class Look:
-    """A look at `what`, begun `every` so many seconds."""
+    """A look at `what`. every: seconds between two."""
 
     what: str
     every: float

@@ -105,7 +105,7 @@ def _has_open_turn(agent: Agent) -> bool:
 
 
 def _may_be_refused(state: Running, verdict: str, at: float) -> bool:
-    """Whether this look may find the end of a turn of which no hook told; an old one was told when it was new."""
+    """Whether this look may find the end of a turn that no hook told of; an old one was told when it was new."""
     if state.activity.turn_open:
         return verdict == "idle"
     return at - state.activity.evidence_at <= REFUSAL_NEWS

@@ -13,6 +13,7 @@ from typing import Any
 from phoenixd.core.agent import Agent
 from phoenixd.core.sight import ARGUMENT_LIMIT, SAID_LIMIT, TASK_LIMIT, TOOL_LIMIT, Attached, Cost, Doing, Sight, Words
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.tool_argument import argument_of
 from phoenixd.planting import codes_in, is_ours
 from phoenixd.ports import Clock
@@ -27,8 +28,6 @@ GAP = "\n[...]\n"
 """What a shim puts in place of the middle of long last words (shim/payload.py)."""
 MODEL_LIMIT = 80
 BRANCH_LIMIT = 120
-
-Clean = Callable[[str | None, str], str]
 _Shown = tuple[str | None, str | None, str | None]
 
 
@@ -66,12 +65,12 @@ class Sights:
     def __init__(
         self,
         find: Callable[[str], Agent | None],
-        clean: Clean,
+        clean: CleanOf,
         clock: Clock,
         changed: Callable[[str], None] = lambda agent: None,
         known: Callable[[str], object] = lambda agent: None,
     ) -> None:
-        """changed: called with each agent of which something else is seen now. known: what `clean` knows of an agent's
+        """changed: called with each agent that something else is seen of now. known: what `clean` knows of an agent's
         secrets, another object once it knows more."""
         self._find = find
         self._clean = clean
@@ -250,7 +249,7 @@ class Sights:
 
     def _of_fleet(self, agent: Agent) -> _Shown:
         """The operator's goal; what it is at: the newest prompt of a person, and before the first one the goal; and
-        the model of which its meter was told."""
+        the model that its meter was told."""
         goal, task, model = agent.spec.prompt, agent.last_prompt or agent.spec.prompt, agent.meter.model
         raw = goal, task, model, self._known(agent.name)
         known = self._texts.get(agent.name)

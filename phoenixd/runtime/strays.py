@@ -10,9 +10,8 @@ import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
-from phoenixd.ports import Clock
+from phoenixd.ports import Clock, Tell
 from phoenixd.ports.processes import EndedRun, Fenced, Sweeper
 
 GATHER = 1.0
@@ -26,14 +25,14 @@ log = structlog.get_logger()
 
 
 class Strays:
-    """Gathers, sweeps and tells. swept: tells an agent's shim of which runs it need not remind us any more."""
+    """Gathers, sweeps and tells. swept: tells an agent's shim the runs that it need not remind us of any more."""
 
     def __init__(
         self,
         sweeper: Sweeper,
         clock: Clock,
         find: Callable[[str], Agent | None],
-        tell: Callable[[Event, Callable[[], None] | None], None],
+        tell: Tell,
         swept: Callable[[str, tuple[str, ...]], None],
     ) -> None:
         self._sweeper = sweeper

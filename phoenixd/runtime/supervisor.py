@@ -18,12 +18,12 @@ from phoenixd.core.events.fleet import SavingHalted, SavingResumed, Tick
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.step import as_heard, step
-from phoenixd.documents.redact import redact
+from phoenixd.documents.redact import CleanOf, redact
 from phoenixd.ports import Clock
 from phoenixd.ports.journal import Entry, Journal, StoredEntry
 from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.arrivals import Arrivals, Waiting
-from phoenixd.runtime.cleaning import Clean, cleaned
+from phoenixd.runtime.cleaning import cleaned
 from phoenixd.runtime.commits import Commits, Remember
 from phoenixd.runtime.turn import Turn
 
@@ -58,7 +58,7 @@ class Supervisor:
         on_turn: Callable[[], object] = lambda: None,
         on_degraded: Callable[[str | None], object] = lambda why: None,
         longest_pause: float = LONGEST_PAUSE,
-        clean: Clean = lambda agent, text: redact(text),
+        clean: CleanOf = lambda agent, text: redact(text),
         on_saved: Callable[[int], None] = lambda newest: None,
         remember: Remember = lambda batch, is_order, is_saved: None,
     ) -> None:
@@ -94,7 +94,7 @@ class Supervisor:
         self,
         *,
         dispatch: Callable[[Action], None],
-        clean: Clean,
+        clean: CleanOf,
         remember: Remember,
         listener: Listener,
         on_saved: Callable[[int], None],
@@ -200,7 +200,7 @@ class Supervisor:
         self._on_turn()
         turn.write_log()
         if turn.actions and turn.answers:
-            # Before the next events are stepped, and behind the listeners: whoever was answered asks them next.
+            # Before the next events are stepped, and behind the listeners: a client that was answered asks them next.
             await checkpoint()
 
     @property

@@ -7,13 +7,11 @@ for, and all that wait are passed on together in the order in which they came. S
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
-from phoenixd.core.events import Event
 from phoenixd.core.hooks import EVIDENCE, HookEvent
 from phoenixd.core.moment import Instant
-from phoenixd.ports import Clock
+from phoenixd.ports import Clock, Later, Saved, Tell
 
 BURST = 120.0
 REFILL = 1.0
@@ -21,22 +19,18 @@ REFILL = 1.0
 SOON = 0.1
 """Seconds that what waits is left to gather at least."""
 
-Saved = Callable[[], None] | None
-Tell = Callable[[Event, Saved], None]
-Later = Callable[[float, Callable[[], None]], object]
-
 
 @dataclass(slots=True)
 class _Bucket:
     tokens: float
     at: Instant
-    waiting: dict[str, tuple[HookEvent, Saved]] = field(default_factory=dict)
+    waiting: dict[str, tuple[HookEvent, Saved | None]] = field(default_factory=dict)
     """By kind, in the order in which the newest of each came."""
     is_due: bool = False
 
 
 class HookThrottle:
-    """Passes hooks on to `tell`. later: calls back after so many seconds."""
+    """Passes hooks on to `tell`. later: calls back when a hook that waits is due."""
 
     def __init__(self, clock: Clock, later: Later, tell: Tell, burst: float = BURST) -> None:
         self._clock = clock
@@ -45,7 +39,7 @@ class HookThrottle:
         self._burst = burst
         self._buckets: dict[str, _Bucket] = {}
 
-    def offer(self, event: HookEvent, saved: Saved) -> None:
+    def offer(self, event: HookEvent, saved: Saved | None) -> None:
         """Pass a hook on, now or soon."""
         bucket = self._refilled(event.agent)
         is_evidence = isinstance(event, EVIDENCE)

@@ -15,12 +15,13 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.runs import HoldReleased
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted
 from phoenixd.documents.hooks import hook_event
+from phoenixd.documents.numbers import whole
 from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
-from phoenixd.ports import Clock
+from phoenixd.ports import Clock, HearHook, Later, Saved, Tell
 from phoenixd.ports.shims import ShimHello, ShimLinks
 from phoenixd.runtime.batches import condensed
-from phoenixd.runtime.deaths import EXIT_WORD_GRACE, Later, Tell
+from phoenixd.runtime.deaths import EXIT_WORD_GRACE
 from phoenixd.runtime.open_questions import OpenQuestions
 from phoenixd.runtime.throttle import HookThrottle
 
@@ -53,8 +54,8 @@ class ToldHooks:
         find: Callable[[str], Agent | None],
         tell: Tell,
         later: Later,
-        heard: Callable[[str, str, dict[str, Any]], None],
-        left_out: Callable[[str, str, dict[str, Any]], None],
+        heard: HearHook,
+        left_out: HearHook,
     ) -> None:
         self._shims = shims
         self._clock = clock
@@ -94,13 +95,13 @@ class ToldHooks:
         self._questions.keep(agent, body)
 
     def hear_forgotten(self, agent: Agent, hello: ShimHello) -> None:
-        """Hear the questions that its shim holds still, and of which nobody here knows."""
+        """Hear the questions that its shim holds still, and that nobody here knows of."""
         for hook in self._questions.forgotten(agent, hello):
             log.info("question_told_again", agent=agent.name, incarnation=hook.get("incarnation"))
             self.hear(agent.name, hook)
 
     def release(self, agent: str, incarnation: int, hold: int) -> None:
-        """Whoever asked waits for no answer any more."""
+        """The hook that asked waits for no answer any more."""
         self._let_go.setdefault(agent, deque(maxlen=HOLDS_REMEMBERED)).append(hold)
         released = HoldReleased(agent, incarnation, hold)
         self._later(HANG_UP_GRACE, lambda: self._tell(released, None))
@@ -137,7 +138,7 @@ class ToldHooks:
             self._questions.note(agent, seq)
         acknowledge = (lambda: self._acknowledge(agent, incarnation, seq)) if seq > 0 and not is_told_anew else None
         event = hook_event(agent, incarnation, kind, payload, self._clock.now().wall)
-        event = replace(event, seq=seq, more=count(body.get("more")))
+        event = replace(event, seq=seq, more=whole(body.get("more")))
         if isinstance(event, ToolStarted):
             event = replace(event, ticks=_ticks(body), limit=self._limit(agent, event.tool or ""))
         if isinstance(event, PromptSubmitted) and (known := self._find(agent)) and armed.are_ours(known, event.text):
@@ -179,7 +180,7 @@ class ToldHooks:
         harness = HARNESSES.get(known.spec.harness) if known is not None else None
         return harness.call_limit(known.spec, tool) if known is not None and harness is not None else None
 
-    def _tell_hook(self, event: Event, saved: Callable[[], None] | None) -> None:
+    def _tell_hook(self, event: Event, saved: Saved | None) -> None:
         self._tell(event, saved)
         if isinstance(event, PermissionAsked) and event.held and self._is_over(event):
             self._tell(HoldReleased(event.agent, event.incarnation, event.seq), None)
@@ -196,8 +197,3 @@ def _ticks(body: dict[str, Any]) -> int | None:
     """When a call began, as its shim says; an older shim does not say it."""
     ticks = body.get("ticks")
     return ticks if isinstance(ticks, int) and not isinstance(ticks, bool) and ticks >= 0 else None
-
-
-def count(value: object) -> int:
-    """How many a hook stands for, within sane bounds; an older shim does not say it."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0

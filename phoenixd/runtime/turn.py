@@ -21,10 +21,11 @@ from phoenixd.core.facts import StateOpened
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.meter.reading import UsageSample
 from phoenixd.core.moment import Moment
+from phoenixd.documents.redact import CleanOf
 from phoenixd.ports.journal import Batch, Entry, KeptIncident, KeptTreatment
 from phoenixd.runtime import cases
 from phoenixd.runtime.arrivals import Waiting
-from phoenixd.runtime.cleaning import Clean, kept
+from phoenixd.runtime.cleaning import kept
 from phoenixd.runtime.describe import describe_actions, describe_event, describe_texts
 
 log = structlog.get_logger()
@@ -58,7 +59,7 @@ class Turn:
         rows = self.entries or self.incidents or self.treatments or self.usage
         return bool(rows or self.changed or self.removed)
 
-    def take(self, waiting: Waiting, heard: Event, found: Step, epoch: int, now: Moment, clean: Clean) -> None:
+    def take(self, waiting: Waiting, heard: Event, found: Step, epoch: int, now: Moment, clean: CleanOf) -> None:
         """Take in what became of an event that waited. epoch: the fleet's before it."""
         event = waiting.event
         self.orders = self.orders or (isinstance(event, ORDERS) and found.fleet.epoch != epoch)
@@ -76,7 +77,7 @@ class Turn:
         if waiting.saved is not None:
             self.receipts.append(waiting.saved)
 
-    def note(self, event: Event, decisions: Sequence[Decision], now: Moment, clean: Clean) -> None:
+    def note(self, event: Event, decisions: Sequence[Decision], now: Moment, clean: CleanOf) -> None:
         """Take in what was decided on an event: the rows that it is worth, and the agents as they are now."""
         if isinstance(event, IncidentRecorded) and event.record:
             self.incidents.append(
@@ -94,7 +95,7 @@ class Turn:
         is_told = any(one.is_worth_keeping and one.weight != "noise" for one in decisions)
         is_bare = not any(one.is_worth_keeping for one in decisions) and is_journaled(event)
         if is_told or is_bare:
-            # Most of a flood are mere signs of life, of which no row tells.
+            # Most of a flood are mere signs of life, and no row tells of those.
             kind, detail = describe_event(event)
             detail = kept(event, detail, clean)
         if is_bare:

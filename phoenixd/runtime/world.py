@@ -15,6 +15,7 @@ from phoenixd.core.behind.world import SeenRun, Trace, World
 from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.seat.lost import generations
 from phoenixd.core.spec import AgentSpec
+from phoenixd.documents.numbers import whole
 from phoenixd.errors import ShimFailed
 from phoenixd.ports import Outside
 from phoenixd.ports.journal import Epochs, RunFiles
@@ -110,7 +111,7 @@ async def _trace(outside: Outside, name: str, files: RunFiles) -> Trace:
     if hello is None:
         return found
     told = hello.told
-    ended = _whole((hello.exit or {}).get("incarnation"))
+    ended = whole((hello.exit or {}).get("incarnation"))
     if hello.run is None:
         return replace(found, shim="idle", incarnation=max(known, ended), told=told)
     living = _living(hello, files.last)
@@ -132,7 +133,3 @@ def _living(hello: ShimHello, last: SeenRun | None) -> SeenRun:
         epoch=run.epoch or seen.epoch,
         boot_id=hello.shim.boot_id,
     )
-
-
-def _whole(value: object) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0

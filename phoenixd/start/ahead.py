@@ -30,7 +30,7 @@ class Ahead:
     async def order_for(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int, now: Instant) -> str:
         """The order's path, once it is written, if it is what would be written now; else nothing.
 
-        An agent of which anything has changed is another value. After a commit that was late its files may have.
+        An agent is another value once anything of it has changed. After a commit that was late its files may have.
         """
         same_shim = (hello.shim, hello.hook_port) == (self.hello.shim, self.hello.hook_port)
         fits = self.agent is agent and self.spawn == spawn and self.epoch == epoch and same_shim

@@ -8,16 +8,19 @@ from __future__ import annotations
 import contextlib
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import phoenixd
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.errors import LaunchFailed
+from phoenixd.harness.screens import CANNOT_RUN
 
-CANNOT_RUN = 126
+Run = TypeVar("Run", int, str)
+"""By what a control group is named below its agent's: the incarnation of a run, or the name of a job."""
+
 CONTROL_GROUPS = Path("/sys/fs/cgroup")
 """To be read only: where the tree is the user's own, a process could leave its leaf by writing there."""
 
@@ -52,6 +55,18 @@ def fence_of(spec: AgentSpec, directories: Directories, environment: Mapping[str
             *([{"path": str(state / "tasks" / spec.task), "write": True}] if spec.task else []),
         ],
     }
+
+
+def leaf_of(spec: AgentSpec, create: Callable[[str, Run], str | None] | None, run: Run) -> str | None:
+    """Make the control group of a run or of a job; None where it gets none. Raises LaunchFailed where it needs one.
+
+    create: None where no control group can be made here.
+    """
+    leaf = create(spec.name, run) if create is not None and spec.fence != "none" else None
+    if leaf is None and spec.fence == "cgroup":
+        why = "no control group is to be had here, and its fence is one"
+        raise LaunchFailed(why, "phoenixctl install-service", CANNOT_RUN)
+    return leaf
 
 
 def offer_api(runtime: Path, name: str) -> None:

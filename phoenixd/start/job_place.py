@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import secrets
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -11,9 +10,9 @@ from pathlib import Path
 from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
 from phoenixd.drivers.writers.job import Place, PlaceOf
-from phoenixd.errors import LaunchFailed, UnsafeFile
 from phoenixd.memory.files import Files
-from phoenixd.start.fences import fence_of
+from phoenixd.start.fences import fence_of, leaf_of
+from phoenixd.start.users_files import reader
 
 FILE_LIMIT = 1 << 20
 
@@ -32,13 +31,7 @@ class JobPlaces:
         self._files = files
         self._create_leaf = create_leaf
         self._end_leaf = end_leaf
-
-    def users_file(self, path: str) -> bytes | None:
-        """What a file of the user's holds, which may be a link of theirs; None where it cannot be read."""
-        try:
-            return self._files.read_plain(os.path.realpath(path), FILE_LIMIT)
-        except (OSError, UnsafeFile):
-            return None
+        self.users_file = reader(files, FILE_LIMIT)
 
     def place(self, agent: Agent, environment: Mapping[str, str]) -> Place:
         """The place of a CLI that writes a brief, once, in a directory that goes with it; raises as `of` says."""
@@ -66,10 +59,7 @@ class JobPlaces:
         name = f"{job}-{secrets.token_hex(4)}"
         # First of all: it may refuse, and nobody would end a control group that was made before.
         fence = fence_of(spec, self._directories, environment)
-        leaf = self._create_leaf(spec.name, name) if self._create_leaf is not None and spec.fence != "none" else None
-        if leaf is None and spec.fence == "cgroup":
-            remedy = "phoenixctl install-service"
-            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy)
+        leaf = leaf_of(spec, self._create_leaf, name)
         if fence is not None and str(directory) != spec.cwd:
             fence = {**fence, "shown": [*fence["shown"], {"path": str(directory), "write": True}]}
         own = str(directory) if is_own else None

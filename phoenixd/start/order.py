@@ -8,7 +8,14 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.core.actions import Spawn
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.spec import AgentSpec, Kind
+from phoenixd.documents.seal import Seal, request, request_alone
+from phoenixd.documents.state import StateDocument
+from phoenixd.harness import Harness, LaunchPlaces
+from phoenixd.memory.brief.composition import first_words
+from phoenixd.memory.brief.task_in_hand import POINTER
 
 PROTOCOL = 1
 FENCED = 2
@@ -87,3 +94,20 @@ def phoenix_variables(
         ),
         **({"PHOENIX_HOLDS": "1"} if spec.holds_permissions and spec.hides_its_dialog else {}),
     }
+
+
+def command_line(
+    harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces, seal: Seal | None
+) -> tuple[list[str], bool]:
+    """The argv of a run, and whether its first words only say where the brief stands, as where they are too long."""
+    words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
+    if spawn.prompt is PromptKind.SEAL and seal is not None:
+        words = request_alone(seal)
+    elif words is not None and seal is not None:
+        words = f"{words}\n\nYour last answer is your report. {request(seal)}"
+    try:
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False
+    except ValueError:
+        # The kernel takes no argument of that length; the brief has no such bound.
+        pointer = f"{POINTER}{places.brief}: read it there, and work on it."
+        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places), True

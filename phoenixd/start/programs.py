@@ -40,7 +40,7 @@ class Programs:
 
     @property
     def job_runner(self) -> tuple[str, ...]:
-        """The argv before that of a program that runs once, and of which nothing may stay behind."""
+        """The argv before that of a program that runs once, and may leave nothing behind."""
         return (self.interpreter, "-I", "-S", str(self.installed.shim), "--job")
 
     def stand(self) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import hmac
-import itertools
 import json
 import os
-import secrets
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -18,33 +15,30 @@ from phoenixd import __version__, runs
 from phoenixd.command_search import find_command
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.events import Event
 from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
-from phoenixd.documents.seal import Seal, mint, request, request_alone
-from phoenixd.documents.state import StateDocument
 from phoenixd.errors import LaunchFailed, PhoenixdError, UnsafeFile
 from phoenixd.harness import Harness, LaunchPlaces
 from phoenixd.harness.screens import CANNOT_RUN, harness_of
 from phoenixd.memory.breakers import make_file
-from phoenixd.memory.brief.composition import first_words
-from phoenixd.memory.brief.task_in_hand import POINTER
 from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.files import Files
 from phoenixd.memory.publication import Publication
+from phoenixd.memory.shelf import Shelf
 from phoenixd.ports import Clock
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.start.ahead import Ahead
 from phoenixd.start.coexistence import Coexistence
-from phoenixd.start.fences import api_socket, fence_of, offer_api
-from phoenixd.start.order import phoenix_variables, render_order
+from phoenixd.start.fences import api_socket, fence_of, leaf_of, offer_api
+from phoenixd.start.order import command_line, phoenix_variables, render_order
 from phoenixd.start.own_files import place_own_files
 from phoenixd.start.preflight import questions_at_start
 from phoenixd.start.programs import NAME, Programs, offer, with_phoenixctl
 from phoenixd.start.resumption import FRESH_MARKER, require_resumable
+from phoenixd.start.run_secrets import RunSecrets
 from phoenixd.start.status_line import add_status_line
 from phoenixd.start.trust import seed_trust
 from phoenixd.start.variables import Variables
@@ -52,7 +46,10 @@ from phoenixd.start.variables import Variables
 log = structlog.get_logger("phoenixd.start")
 
 REMEMBERED = 1024
-"""Shims of which is known that their directories are ours."""
+"""Shims that are known to have been begun with our directories."""
+
+CLEAN_EXIT, SETTINGS = ".clean-exit", "settings.json"
+"""Files of an agent's directory: the shim's word that a run ended on purpose, and what its CLI is started with."""
 
 
 class Starter:
@@ -95,7 +92,7 @@ class Starter:
         self._interpreter = programs.interpreter
         self._variables = variables
         self._publication = publication
-        self._key = _token_key(files, directories.state / "token.key")
+        self.secrets = RunSecrets(files, directories.state / "token.key")
         self._trust_lock = threading.Lock()
         self._ahead: dict[str, Ahead] = {}
         self._in_place: set[ProcessIdentity] = set()
@@ -216,24 +213,8 @@ class Starter:
         return found if first is None else (first, *found)
 
     def token(self, run_id: str) -> str:
-        """The run's secret, which the run alone is told: derived, so that it need not be kept."""
-        return hmac.new(self._key, run_id.encode(), "sha256").hexdigest()
-
-    def seal(self, agent: Agent, incarnation: int) -> Seal | None:
-        """The words that this run of a worker is asked to frame its answer with; None where it is not asked.
-
-        Derived, so that they need not be kept: the daemon that collects may be another one.
-        """
-        spec = agent.spec
-        if not spec.task or not spec.reports.seal or harness_of(spec).transcript_form is None:
-            return None
-        drawn = itertools.count()
-
-        def draw(count: int) -> str:
-            told = f"seal {spec.task} {incarnation} {next(drawn)}".encode()
-            return hmac.new(self._key, told, "sha256").hexdigest()[: 2 * count]
-
-        return mint(draw, spec.prompt or "")
+        """The run's secret, which the run alone is told."""
+        return self.secrets.token(run_id)
 
     def _write(
         self,
@@ -251,30 +232,16 @@ class Starter:
         ahead: the epoch that will be committed when it counts, where it is not yet.
         """
         spec, shelf = agent.spec, desk.shelf
-        if ahead is not None and (
-            shelf.holds(".clean-exit") or (spawn.mode is Mode.FRESH and shelf.holds(FRESH_MARKER))
-        ):
+        if ahead is not None and _is_marked(shelf, spawn.mode):
             return ""
         if problems := harness.problems(spec):
             raise LaunchFailed("; ".join(problems), "phoenixctl config check", CANNOT_RUN)
-        state_dir, runtime_dir = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
-        papers = self._directories.agent_state(spec.seat or spec.name)
-        # A look at a name: what a respawn costs is counted in milliseconds.
-        if not os.access(self._installed.hook, os.X_OK):
-            self._stand()
-        if not os.access(self._programs / NAME, os.X_OK):
-            offer(self._programs, self._files)
+        self._keep_programs()
         token = self.token(spawn.run_id)
-        is_fenced = spec.fence == "namespace"
-        socket = api_socket(self._directories.runtime, spec.name, is_fenced=is_fenced)
         out = self._place_of_task(spec, spawn.incarnation) if spec.task else None
-        if spec.task:
-            self._before_task(spec)
-        ours = phoenix_variables(spec, spawn, state_dir, runtime_dir, self._installed.hook, socket, token, papers, out)
-        variables = self._variables.compose(spec, base, ours, harness.variables())
-        variables = with_phoenixctl(variables, self._programs)
+        variables = self._run_variables(spec, spawn, harness, base, token, out)
         if spawn.mode is Mode.RESUME:
-            require_resumable(harness, spec, spawn.session_id, variables, papers)
+            require_resumable(harness, spec, spawn.session_id, variables, self._papers_of(spec))
         self._publication.desks.learn(agent, self._variables.secrets(agent, variables))
         now = self._clock.now().wall
         desk.told.forget_other(spawn.run_id, spawn.incarnation)
@@ -282,37 +249,71 @@ class Starter:
         with self._trust_lock:
             seed_trust(self._files, harness, spec, variables)
             place_own_files(self._files, harness, variables)
-        brief, settings_file = str(papers / "brief.md"), str(state_dir / "settings.json")
-        places = LaunchPlaces(brief, settings_file, str(self._installed.hook), str(out or ""))
-        url = f"http://127.0.0.1:{hello.hook_port}/hook"
-        settings = harness.settings(spec, url, token, str(self._installed.hook))
-        if settings is not None:
-            add_status_line(spec, harness, settings, variables, str(self._installed.hook), self._files)
-            shelf.write("settings.json", (json.dumps(settings, indent=2) + "\n").encode())
-        argv, points_to_brief = _command_line(harness, agent, spawn, state, places, self.seal(agent, spawn.incarnation))
+        self._write_settings(spec, harness, hello, token, variables, shelf)
+        places = self._launch_places(spec, out)
+        seal = self.secrets.seal(agent, spawn.incarnation)
+        argv, points_to_brief = command_line(harness, agent, spawn, state, places, seal)
         if (points_to_brief or harness.reads_brief_at_once) and self._publication.desks.holds(agent):
             desk.write_page(agent, state, now)
-        make_file(agent, state_dir, self._files)
-        # Markers belong to the run before; a stale one would mute this one (P57, F-PROC-3).
-        shelf.remove(".clean-exit")
-        if spawn.mode is Mode.FRESH:
-            shelf.remove(FRESH_MARKER)
-        has_leaf = self._create_leaf is not None and spec.fence != "none"
-        leaf = self._create_leaf(spec.name, spawn.incarnation) if has_leaf and self._create_leaf else None
-        if leaf is None and spec.fence == "cgroup":
-            remedy = "phoenixctl install-service"
-            raise LaunchFailed("no control group is to be had here, and its fence is one", remedy, CANNOT_RUN)
-        self._files.ensure_private_dir(runtime_dir)
-        if is_fenced:
+        make_file(agent, self._directories.agent_state(spec.name), self._files)
+        _clear_markers(shelf, spawn.mode)
+        return self._write_order_file(spec, spawn, argv, variables, token, ahead)
+
+    def _papers_of(self, spec: AgentSpec) -> Path:
+        """The directory of its brief and state; of a generation its seat's."""
+        return self._directories.agent_state(spec.seat or spec.name)
+
+    def _keep_programs(self) -> None:
+        """Have the hook program and phoenixctl be there. By a look at a name: a respawn's cost is counted in ms."""
+        if not os.access(self._installed.hook, os.X_OK):
+            self._stand()
+        if not os.access(self._programs / NAME, os.X_OK):
+            offer(self._programs, self._files)
+
+    def _run_variables(
+        self, spec: AgentSpec, spawn: Spawn, harness: Harness, base: Mapping[str, str], token: str, out: Path | None
+    ) -> dict[str, str]:
+        """The whole environment of the run. out: where a worker leaves what it makes."""
+        state, runtime = self._directories.agent_state(spec.name), self._directories.agent_runtime(spec.name)
+        socket = api_socket(self._directories.runtime, spec.name, is_fenced=spec.fence == "namespace")
+        papers, hook = self._papers_of(spec), self._installed.hook
+        ours = phoenix_variables(spec, spawn, state, runtime, hook, socket, token, papers, out)
+        return with_phoenixctl(self._variables.compose(spec, base, ours, harness.variables()), self._programs)
+
+    def _launch_places(self, spec: AgentSpec, out: Path | None) -> LaunchPlaces:
+        brief, settings = self._papers_of(spec) / "brief.md", self._directories.agent_state(spec.name) / SETTINGS
+        return LaunchPlaces(str(brief), str(settings), str(self._installed.hook), str(out or ""))
+
+    def _write_settings(
+        self, spec: AgentSpec, harness: Harness, hello: ShimHello, token: str, variables: dict[str, str], shelf: Shelf
+    ) -> None:
+        """Write the CLI's settings, of those that take some; an operator's own status line goes into the variables."""
+        hook, url = str(self._installed.hook), f"http://127.0.0.1:{hello.hook_port}/hook"
+        settings = harness.settings(spec, url, token, hook)
+        if settings is not None:
+            add_status_line(spec, harness, settings, variables, hook, self._files)
+            shelf.write(SETTINGS, (json.dumps(settings, indent=2) + "\n").encode())
+
+    def _write_order_file(
+        self, spec: AgentSpec, spawn: Spawn, argv: list[str], variables: dict[str, str], token: str, ahead: int | None
+    ) -> str:
+        """Make what holds the run, then write its order, last of all; the order's path. ahead: as in `_write`."""
+        runtime = self._directories.agent_runtime(spec.name)
+        leaf = leaf_of(spec, self._create_leaf, spawn.incarnation)
+        self._files.ensure_private_dir(runtime)
+        if spec.fence == "namespace":
             offer_api(self._directories.runtime, spec.name)
         fence = fence_of(spec, self._directories, variables)
-        order, epoch = runtime_dir / "order.json", self._epoch() if ahead is None else ahead
+        order, epoch = runtime / "order.json", self._epoch() if ahead is None else ahead
         content = render_order(spec, spawn, argv, variables, token, leaf, epoch, fence)
         self._files.replace(order, content, durable=False)
         return str(order)
 
     def _place_of_task(self, spec: AgentSpec, incarnation: int) -> Path:
-        """Make the empty directory in which this run of a worker leaves what it makes, and its prompt beside it."""
+        """Make the empty directory in which this run of a worker leaves what it makes, and its prompt beside it.
+
+        How the worker finds its workspace is noted as well.
+        """
         out = self._directories.task_out(spec.task, incarnation)
         for directory in (out.parent.parent.parent, out.parent.parent, out.parent, out):
             self._files.ensure_private_dir(directory)
@@ -321,34 +322,17 @@ class Starter:
                 # An old journal may count the runs of a task from the beginning: those files are of another run.
                 raise LaunchFailed(f"{out} holds files of an earlier run", f"mv {out} {out}.kept")
         self._files.replace(out.parent / "prompt.md", (spec.prompt or "").encode("utf-8", "replace"), durable=False)
+        self._before_task(spec)
         return out
 
 
-def _command_line(
-    harness: Harness, agent: Agent, spawn: Spawn, state: StateDocument, places: LaunchPlaces, seal: Seal | None
-) -> tuple[list[str], bool]:
-    """The argv, and whether its words only say where the brief stands."""
-    words = first_words(agent, spawn.mode, spawn.prompt, state) if harness.takes_prompt(agent.spec) else None
-    if spawn.prompt is PromptKind.SEAL and seal is not None:
-        words = request_alone(seal)
-    elif words is not None and seal is not None:
-        words = f"{words}\n\nYour last answer is your report. {request(seal)}"
-    try:
-        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, words, places), False
-    except ValueError:
-        # The kernel takes no argument of that length; the brief has no such bound.
-        pointer = f"{POINTER}{places.brief}: read it there, and work on it."
-        return harness.command_line(agent.spec, spawn.mode.value, spawn.session_id, pointer, places), True
+def _is_marked(shelf: Shelf, mode: Mode) -> bool:
+    """Whether a file that tells of the run before stands there, which goes only once the start is decided on."""
+    return shelf.holds(CLEAN_EXIT) or (mode is Mode.FRESH and shelf.holds(FRESH_MARKER))
 
 
-def _token_key(files: Files, path: Path) -> bytes:
-    """The key of all tokens; a lost one only makes living agents' tokens void until their next start."""
-    try:
-        key = files.read_plain(path, 64)
-        if len(key) == 32:
-            return key
-    except FileNotFoundError:
-        pass
-    key = secrets.token_bytes(32)
-    files.replace(path, key)
-    return key
+def _clear_markers(shelf: Shelf, mode: Mode) -> None:
+    """Take away what belongs to the run before: a stale marker would mute this one (P57, F-PROC-3)."""
+    shelf.remove(CLEAN_EXIT)
+    if mode is Mode.FRESH:
+        shelf.remove(FRESH_MARKER)

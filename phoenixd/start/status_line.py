@@ -14,6 +14,7 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import Harness
 from phoenixd.memory.files import Files
+from phoenixd.start.users_files import reader
 
 VARIABLE = "PHOENIX_STATUS_LINE"
 SIZE_LIMIT = 1 << 20
@@ -29,14 +30,7 @@ def add_status_line(
     if not ours:
         return
     settings.update(ours)
-
-    def read(path: str) -> bytes | None:
-        try:
-            return files.read_plain(Path(os.path.realpath(path)), SIZE_LIMIT)
-        except (OSError, UnsafeFile):
-            return None
-
-    found = harness.own_status_line(environment, os.path.realpath(spec.cwd), read)
+    found = harness.own_status_line(environment, os.path.realpath(spec.cwd), reader(files, SIZE_LIMIT))
     if found is not None:
         environment[VARIABLE] = found
 

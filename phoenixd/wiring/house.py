@@ -236,7 +236,7 @@ def open_outside(ground: Ground, world: World, house: House, evidence: EvidenceF
                 ground.clock,
                 BeforeTasks(directories, plain_files, hash_files).of,
             ),
-            house.starter.seal,
+            house.starter.secrets.seal,
         ),
     )
 

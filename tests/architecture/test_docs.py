@@ -150,6 +150,16 @@ def test_every_room_is_on_the_code_map() -> None:
     assert sorted(name for name in only_tests if f"`{name}/`" not in code_map) == []
 
 
+@pytest.mark.parametrize("room", ["core", "memory", "runtime", "service", "start", "wiring", "jobs"])
+def test_every_module_of_a_room_in_which_one_gets_lost_is_on_the_code_map(room: str) -> None:
+    code_map = (ROOT / "docs/architecture.md").read_text(encoding="utf-8")
+
+    modules = {path.name for path in (ROOT / "phoenixd" / room).glob("*.py")} - {"__init__.py"}
+    named = {name.rpartition("/")[2] for name in re.findall(r"`([\w/]+\.py)`", code_map)}
+
+    assert sorted(modules - named) == []
+
+
 def test_the_readme_is_short() -> None:
     assert len((ROOT / "README.md").read_text(encoding="utf-8").splitlines()) < 80
 

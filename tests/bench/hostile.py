@@ -21,11 +21,12 @@ from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injec
 from phoenixd.documents.plain_text import plain
 from phoenixd.documents.redact import redact
 from phoenixd.documents.state import StateDocument
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.memory.brief.guard import accept
 from phoenixd.memory.brief.printed import printed_numbers
 from tests.bench.scale import Scale
+from tests.drivers.transcripts.reading import read_conversation, read_whole
 from tests.transcripts.samples import answer, prompt, tool_result
 
 MEGABYTE = 1 << 20

@@ -20,10 +20,11 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.documents.json_line import parse_line
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.harness.claude import transcript as claude_transcript
 from tests.bench.arena import Figures
 from tests.bench.scale import Scale
+from tests.drivers.transcripts.reading import read_conversation, read_whole
 from tests.transcripts.samples import answer, claude, hook_ran, prompt, tool_result, tool_use
 
 MEGABYTE = 1 << 20

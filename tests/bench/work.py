@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from phoenixd.core.work import Survey
-from phoenixd.drivers.git.work import survey, work_print
+from phoenixd.drivers.git.work import survey
 from tests.bench.arena import Figures
 from tests.bench.scale import Scale
 from tests.drivers.git.repositories import git
@@ -32,7 +32,7 @@ def measure(runs: int = 10, files: int = FILES, changed: int = CHANGED) -> dict[
 def compare(directory: str, runs: int, since: Survey | None = None) -> dict[str, Figures]:
     """The same in a repository that is there. since: an earlier look, to tell what was committed after it."""
     works: dict[str, Callable[[], object]] = {
-        "fingerprint": lambda: work_print([directory]),
+        "fingerprint": lambda: survey([directory]).fingerprint,
         "fingerprint and deeds": lambda: survey([directory], since=since),
         "git status": lambda: subprocess.run(
             ["git", "status", "--porcelain"], cwd=directory, stdout=subprocess.DEVNULL, check=True

@@ -366,6 +366,15 @@ def test_p58_the_second_short_run_in_a_row_spoils_the_session() -> None:
     assert story.spawn.prompt is PromptKind.CONTINUE
 
 
+@pytest.mark.parametrize(("productive", "told"), [(300, "5 min"), (600, "10 min"), (90, "90 s")])
+def test_p58_the_reason_tells_the_length_that_is_configured(productive: float, told: str) -> None:
+    story = Story(claude(restart=RestartRules(max_crashes=100, productive=productive)))
+    story.start()
+    for _ in range(2):
+        died(story, productive / 2)
+    assert any(f"two runs in a row lived under {told}" in reason for reason in story.reasons)
+
+
 def test_p58_a_long_run_between_two_short_ones_keeps_the_session() -> None:
     story = Story(claude(restart=RestartRules(max_crashes=100)))
     story.start()
@@ -423,6 +432,16 @@ def test_x5_a_session_that_was_last_active_over_a_day_ago_is_not_resumed() -> No
     story.pass_over(24 * 3600 + 1)
     story.start()
     assert story.spawn.mode is Mode.FRESH
+
+
+@pytest.mark.parametrize(("hours", "told"), [(24, "24 h"), (2, "2 h"), (0.5, "30 min")])
+def test_x5_the_reason_tells_the_age_that_is_configured(hours: float, told: str) -> None:
+    story = Story(claude(resume=ResumeRules(max_age=hours * 3600))).works()
+    story.stop()
+    story.exited(143)
+    story.pass_over(hours * 3600 + 1)
+    story.start()
+    assert any(f"the session was last active over {told} ago" in reason for reason in story.reasons)
 
 
 @pytest.mark.parametrize("hours", [1, 23.9])

@@ -9,9 +9,9 @@ import pytest
 
 from phoenixd.documents.marker_checks import A_CHECK, ASKS
 from phoenixd.drivers.transcripts.ledger import LedgerTail
-from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker, Planting, challenge_text, is_ours, renewal_text
+from tests.drivers.transcripts.reading import read_conversation
 from tests.transcripts import samples
 
 PLANTING = Planting(Marker("the map folded along its river", "7f3a9c"), ("1a2b3c", "4d5e6f"))

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from phoenixd.documents.conversation import Conversation, Utterance
-from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
+from tests.drivers.transcripts.reading import read_conversation
 from tests.eval_brief.sessions import Session
 from tests.transcripts import samples
 

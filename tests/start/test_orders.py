@@ -295,9 +295,9 @@ class TestClaude:
         worker = room.agent(replace(room.spec(harness="claude", argv=("claude",)), task="t1"))
         argv = (await room.order(worker, Mode.RESUME, PromptKind.SEAL))["argv"]
 
-        seal = room.starter.seal(worker, 1)
+        seal = room.starter.secrets.seal(worker, 1)
         assert seal is not None
-        assert seal != room.starter.seal(worker, 2), "each run has a seal of its own"
+        assert seal != room.starter.secrets.seal(worker, 2), "each run has a seal of its own"
         assert argv[-1] == request_alone(seal)
         assert argv[argv.index("--resume") + 1] == SESSION_ID
         assert "-p" in argv

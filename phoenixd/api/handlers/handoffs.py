@@ -7,11 +7,11 @@ from collections.abc import Callable, Sequence
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers.commands import order
 from phoenixd.api.pages.handoffs import of_seat
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
 from phoenixd.core.events.handoffs import HandoffAcked
 from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
 from phoenixd.core.fleet import Fleet
@@ -41,7 +41,7 @@ async def handoff_start(ask: Ask) -> Reply:
         layout.project_name(seat.project)
     except BadProject as error:
         raise Problem("conflict", error.message, error.remedy) from error
-    await _order(ask, HandoffRequested(seat.name, ask.caller.name))
+    await order(ask, HandoffRequested(seat.name, ask.caller.name))
     return _told(ask, seat.name, "begun")
 
 
@@ -55,7 +55,7 @@ async def handoff_status(ask: Ask) -> Reply:
 
 async def handoff_rollback(ask: Ask) -> Reply:
     seat = _seat(ask, finding.ordered)
-    await _order(ask, RollbackRequested(seat.name, ask.caller.name))
+    await order(ask, RollbackRequested(seat.name, ask.caller.name))
     return _told(ask, seat.name, "called off")
 
 
@@ -69,7 +69,7 @@ async def handoff_ack(ask: Ask) -> Reply:
         raise Problem("conflict", why, f"phoenixctl handoff status {seat.name}")
     package, word, facts = verdict.read(_quoted(str(ask.arguments["said"])))
     changed = await ask.service.is_package_changed(seat.name)
-    await _order(ask, HandoffAcked(str(agent), package, word, facts, ask.caller.name, changed))
+    await order(ask, HandoffAcked(str(agent), package, word, facts, ask.caller.name, changed))
     return _told(ask, seat.name, "acknowledged")
 
 
@@ -114,12 +114,6 @@ def _leader(fleet: Fleet, project: object) -> str | None:
     """The seat that leads the project, where one alone does."""
     leading = [seat.name for seat in fleet.seats.values() if seat.project == project]
     return leading[0] if len(leading) == 1 else None
-
-
-async def _order(ask: Ask, event: Event) -> None:
-    refusal = await ask.service.order(event)
-    if refusal is not None:
-        raise problems.of_refusal(refusal)
 
 
 async def _of_files(ask: Ask, seat: Seat, holder: Agent | None) -> tuple[Check, ...]:

@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 
-from phoenixd.api import problems, representation
+from phoenixd.api import representation
 from phoenixd.api.exchange import Ask, Reply, said
-from phoenixd.api.handlers.commands import act_of
+from phoenixd.api.handlers.commands import act_of, order
 from phoenixd.api.handlers.feeds import CURSOR
 from phoenixd.api.pages.layout import Page
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
 from phoenixd.config.duration import format_duration
 from phoenixd.core.durations import LENGTHS, MAX_DURATION, SHORTEST_MUTE
-from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import AlertAcknowledged
 from phoenixd.core.events.orders import MuteRequested, UnmuteRequested
 from phoenixd.core.mutes.state import standing
@@ -27,7 +26,7 @@ async def mute_agent(ask: Ask) -> Reply:
     seconds = float(ask.arguments["for"])
     if not SHORTEST_MUTE <= seconds <= MAX_DURATION:
         raise Problem("invalid", LENGTHS, f"phoenixctl mute {ask.name} --for 1h")
-    await _order(ask, MuteRequested(ask.name, seconds, ask.caller.name, act_of(ask)))
+    await order(ask, MuteRequested(ask.name, seconds, ask.caller.name, act_of(ask)))
     now = ask.service.now().wall
     until = Page(now, zone=ask.zone).start(now + seconds)
     words = f"{ask.name} is muted for {format_duration(seconds)}, until {until}: its alerts stand, and nobody is told"
@@ -38,7 +37,7 @@ async def unmute_agent(ask: Ask) -> Reply:
     agent, fleet, now = ask.agent(), ask.service.fleet(), ask.service.now()
     is_muted = standing(fleet.mutes, agent.spec, now.wall) is not None
     held = sum(one.held for one in agent.alerts)
-    await _order(ask, UnmuteRequested(ask.name, ask.caller.name, act_of(ask)))
+    await order(ask, UnmuteRequested(ask.name, ask.caller.name, act_of(ask)))
     if not is_muted:
         return _outcome(ask, f"{ask.name} is not muted")
     told = f"; told now: {held} that {'was' if held == 1 else 'were'} held back" if held else ""
@@ -49,7 +48,7 @@ async def ack_alert(ask: Ask) -> Reply:
     word = str(ask.arguments["id"])
     if not word.isdecimal():
         raise Problem("not_found", f"{word} is no alert: each has a number", "phoenixctl inbox")
-    await _order(ask, AlertAcknowledged(int(word), ask.caller.name))
+    await order(ask, AlertAcknowledged(int(word), ask.caller.name))
     message = f"#{int(word)} is acknowledged: it stands, and is shown apart"
     return Reply({"message": message, "done": True}, said(message))
 
@@ -82,12 +81,6 @@ async def _row(ask: Ask, words: str) -> tuple[int, float]:
     wall = rows[0].entry.wall
     is_alone = len(rows) < 2 or rows[1].entry.wall > wall
     return int(number), math.nextafter(wall, math.inf) if is_alone else wall
-
-
-async def _order(ask: Ask, event: Event) -> None:
-    refusal = await ask.service.order(event)
-    if refusal is not None:
-        raise problems.of_refusal(refusal)
 
 
 def _outcome(ask: Ask, message: str) -> Reply:

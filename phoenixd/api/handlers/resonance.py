@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from phoenixd.api import exits, problems
+from phoenixd.api import exits
 from phoenixd.api.exchange import Ask, Reply, said
+from phoenixd.api.handlers.commands import order
 from phoenixd.api.handlers.past import chosen
 from phoenixd.api.pages import resonance as pages
 from phoenixd.api.pages.resonance import Marked
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import rfc3339
 from phoenixd.core.agent import Agent
-from phoenixd.core.events import Event
 from phoenixd.core.events.resonance import CheckRequested, RestorationRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.resonance import checklist
@@ -44,7 +44,7 @@ async def show_resonance(ask: Ask) -> Reply:
 async def check_resonance(ask: Ask) -> Reply:
     agent, began = ask.agent(), ask.service.now().wall
     given = ask.arguments
-    await _order(ask, CheckRequested(agent.name, ask.caller.name, str(given["why"] or "")))
+    await order(ask, CheckRequested(agent.name, ask.caller.name, str(given["why"] or "")))
     if not given["wait"]:
         return _told(await _marked(ask, ask.agent()), "asked at its next turn's end")
 
@@ -62,7 +62,7 @@ async def check_resonance(ask: Ask) -> Reply:
 async def restore_resonance(ask: Ask) -> Reply:
     agent = ask.agent()
     if not ask.arguments["from_transcript"]:
-        await _order(ask, RestorationRequested(agent.name, ask.caller.name))
+        await order(ask, RestorationRequested(agent.name, ask.caller.name))
         return _told(await _marked(ask, ask.agent()), "being restored")
     found = await ask.service.rebuild_marker(ask.name)
     if found is None:
@@ -81,12 +81,6 @@ async def mint_marker(ask: Ask) -> Reply:
         raise Problem("invalid", str(refused)[:LONGEST_PHRASE], "phoenixctl resonance mint --phrase WORDS") from refused
     body = {"marker": str(marker), "phrase": marker.phrase, "hex": marker.code}
     return Reply(body, said(str(marker)), status=201)
-
-
-async def _order(ask: Ask, event: Event) -> None:
-    refusal = await ask.service.order(event)
-    if refusal is not None:
-        raise problems.of_refusal(refusal)
 
 
 async def _marked(ask: Ask, agent: Agent) -> Marked:

@@ -10,8 +10,8 @@ from phoenixd.api.operations.parameters import NAME, SELECT, TEXT_FORM
 # fmt: off
 def most(what: str, default: int, maximum: int = 1000, flag: str | None = None) -> Parameter:
     return Parameter(
-        "limit", "query", "integer", f"so many {what}", default=default, minimum=1, maximum=maximum, flag=flag,
-        hidden=flag is None,
+        "limit", "query", "integer", f"this many {what} at most", default=default, minimum=1, maximum=maximum,
+        flag=flag, hidden=flag is None,
     )
 
 

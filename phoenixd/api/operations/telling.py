@@ -42,7 +42,7 @@ TELLING: tuple[Operation, ...] = (
             ),
             Parameter("after", "query", "integer", "only rows above this number", minimum=0, hidden=True),
             Parameter("before", "query", "integer", "only rows below this number", minimum=1, hidden=True),
-            Parameter("limit", "query", "integer", "so many rows", minimum=1, maximum=10000, hidden=True),
+            Parameter("limit", "query", "integer", "this many rows at most", minimum=1, maximum=10000, hidden=True),
             LINES, *TEXT_FORM,
             Parameter(
                 "form", "query", "string", "what the data of a stream is", default="json", choices=("json", "text"),
@@ -53,7 +53,7 @@ TELLING: tuple[Operation, ...] = (
     ),
     Operation(
         "list_lives", (), "The runs of an agent, the newest first: how each began, what it achieved, how it ended",
-        (NAME, Parameter("limit", "query", "integer", "so many runs", default=100, minimum=1, maximum=1000)),
+        (NAME, Parameter("limit", "query", "integer", "this many runs at most", default=100, minimum=1, maximum=1000)),
         path="/v1/agents/{name}/lives", response="Lives", text=False,
     ),
     Operation(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from phoenixd.core.agent.activity import Activity, LostJobs
 from phoenixd.core.agent.run import Cut, Disproved, Incident, LastExit, Run, Session
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
-from phoenixd.core.agent.state import Desired, Outage, Parked, Running, Starting, State, Stopping
+from phoenixd.core.agent.state import Desired, Live, Outage, Parked, Running, State
 from phoenixd.core.armed_answer import Armed
 from phoenixd.core.behind.world import Finding
 from phoenixd.core.breaker import Breaker, Closed
@@ -104,7 +104,7 @@ class Agent:
     def view(self, is_news: bool = True) -> View:
         """What a part of the agent sees of the rest; is_news: the event is no hook that was heard before."""
         state = self.state
-        if not isinstance(state, Starting | Running | Stopping):
+        if not isinstance(state, Live):
             return View(self.spec, self.incarnation, state.name, is_news=is_news)
         waiting, turn_open = state.activity.waiting, state.activity.turn_open
         asks = waiting.kind if waiting is not None else ""
@@ -128,7 +128,7 @@ class Agent:
     @property
     def activity(self) -> Activity | None:
         """What the living run is at, if any."""
-        return self.state.activity if isinstance(self.state, Starting | Running | Stopping) else None
+        return self.state.activity if isinstance(self.state, Live) else None
 
     @property
     def item(self) -> InboxItem | None:
@@ -176,4 +176,4 @@ class Agent:
     @property
     def run(self) -> Run | None:
         """The living run, if any."""
-        return self.state.run if isinstance(self.state, Starting | Running | Stopping) else None
+        return self.state.run if isinstance(self.state, Live) else None

@@ -137,5 +137,5 @@ class Quarantined:
 
 State = Stopped | Starting | Running | Stopping | BackingOff | Parked | Quarantined
 
-
 Live = Starting | Running | Stopping
+"""The states in which a run of the agent lives, or what is left of it."""

@@ -46,7 +46,7 @@ KINDS: tuple[AlertKind, ...] = (
     ),
     AlertKind(
         "stopped",
-        "Ctrl-C of somebody at its terminal ended a loop; in `status` and `inbox` only, for whoever did it knows",
+        "Ctrl-C of somebody at its terminal ended a loop; in `status` and `inbox` only: who did it knows",
         "somebody starts it",
         cures.is_back,
         is_told=False,

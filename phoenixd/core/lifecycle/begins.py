@@ -12,6 +12,7 @@ from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import (
     BackingOff,
     Desired,
+    Live,
     Parked,
     Quarantined,
     Running,
@@ -41,7 +42,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment) -> Decision:
     """Turn a due start into a spawn of the next incarnation; a loop's work is measured first."""
     if productive.is_exhausted(agent):
         # What its newest run did to the work was not measured in time, so nothing speaks for it.
-        return productive.quarantine(agent, now)
+        return productive.give_up(agent, now)
     if progress.must_open(agent):
         return progress.begin(agent, state, now)
     return codes.begin(session.begin(agent, state, now, SPAWN_TIMEOUT), now)
@@ -131,7 +132,7 @@ def hear_life(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: M
 
 def _unwatched(agent: Agent) -> Agent:
     state = agent.state
-    if not isinstance(state, Starting | Running | Stopping) or state.run.unwatched:
+    if not isinstance(state, Live) or state.run.unwatched:
         return agent
     return replace(agent, state=replace(state, run=replace(state.run, unwatched=True)))
 

@@ -25,6 +25,7 @@ from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
     Desired,
+    Live,
     Quarantined,
     Running,
     Starting,
@@ -45,8 +46,8 @@ from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
-from phoenixd.core.transitions import enter, keep, open_item, park
-from phoenixd.core.waiting import FAILED_TURN, FOR_PEOPLE, is_owed, is_too_long, refusal
+from phoenixd.core.transitions import FAILED_TURN, enter, keep, park, quarantine
+from phoenixd.core.waiting import FOR_PEOPLE, is_owed, is_too_long, refusal
 
 SIGKILL = 9
 
@@ -178,11 +179,11 @@ def fence_action(agent: Agent, state: Stopping) -> Fence:
 def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     """The run is over and its tree is gone: close its books, and decide what comes next."""
     state = agent.state
-    assert isinstance(state, Starting | Running | Stopping)
+    assert isinstance(state, Live)
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     agent = _told_by_exit(agent, end, now)
     state = agent.state
-    assert isinstance(state, Starting | Running | Stopping)
+    assert isinstance(state, Live)
     limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now)
     parked = limits.parking
     # Where nothing tells whether a person left it, its 0 is taken for that.
@@ -226,9 +227,7 @@ def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
     )
 
 
-def _ended(
-    agent: Agent, state: Starting | Running | Stopping, end: LastExit, parked: Parking | None, now: Moment
-) -> Decision:
+def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now: Moment) -> Decision:
     run = state.run
     deliberate = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
     refused = refusal(state.activity)
@@ -260,7 +259,7 @@ def _ended(
         failed = not deliberate and not restart.ended_well(agent.spec, end) and not restart.is_blameless(end)
         return enter(closed, Stopped(failed), f"{end.text}; it was to stop after this run", now)
     if is_ours and productive.has_just_counted(closed, now) and productive.is_exhausted(closed):
-        return productive.quarantine(closed, now)
+        return productive.give_up(closed, now)
     if isinstance(state, Stopping) and state.then is Afterwards.RESTART:
         return requests.queue(closed, f"ended for a restart: {state.why}", now, fresh=state.fresh)
     return _judge(closed, end, parked, refused, now)
@@ -277,7 +276,7 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     is_due = counted and productive.is_exhausted(agent) and not progress.is_measured_at_end(agent)
     if is_due and isinstance(verdict, restart.TryAgain):
         if not weighed:
-            return productive.quarantine(agent, now)
+            return productive.give_up(agent, now)
         reason, readings = productive.exhausted(agent)
         kept = replace(agent, crashes=verdict.crashes)
         upcoming = restart.next_start(kept, now)
@@ -298,11 +297,7 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.GiveUp(reason=reason, readings=readings, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
             given_up = Quarantined(reason, verdict.counted, verdict.misdeclared)
-            decision = enter(counted_all, given_up, f"quarantined: {reason}", now)
-            assert decision.agent is not None
-            agent = open_item(decision.agent, "quarantined", reason, "command", now)
-            alert = Alert(agent.name, "quarantined", reason)
-            return replace(decision, agent=agent, actions=(*decision.actions, alert), readings=readings)
+            return replace(quarantine(counted_all, given_up, now), readings=readings)
         case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
             kept = replace(agent, crashes=crashes)
             upcoming = restart.next_start(kept, now)

@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.hooks import CompactionBegun
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import Gauge, read
@@ -42,7 +42,7 @@ def hear(agent: Agent, event: CompactionBegun, seen: Seen, now: Moment) -> Decis
         early = f", before the threshold of {gauge.threshold:.0%}" if gauge.verdict != "HANDOFF" else ""
         after = replace(after, asks=f"{told}{early}")
     kept = "; it was kept from it" if event.blocked else ""
-    reason = "; ".join(filter(None, (seen.decision.reason, f"{told}{kept}")))
+    reason = one_reason(seen.decision.reason, f"{told}{kept}")
     readings = (*seen.decision.readings, ("tokens", gauge.tokens), ("limit", gauge.limit), ("in a row", many))
     return replace(seen.decision, agent=replace(agent, meter=after), reason=reason, readings=readings)
 

@@ -20,15 +20,15 @@ from phoenixd.core.agent.activity import Waiting
 from phoenixd.core.agent.run import Achieved
 from phoenixd.core.agent.state import Afterwards, Running
 from phoenixd.core.change import replace
-from phoenixd.core.decision import Decision, Readings, Seen
+from phoenixd.core.decision import Decision, Readings, Seen, one_reason
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.meter import parts
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
-from phoenixd.core.transitions import TOO_LONG, close_items, end_run, open_item
-from phoenixd.core.waiting import FAILED_TURN, is_too_long
+from phoenixd.core.transitions import FAILED_TURN, TOO_LONG, close_items, end_run, open_item
+from phoenixd.core.waiting import is_too_long
 
 FULL = 0.85
 """The share of the window from which on a refusal that names no reason is believed to be for its length: a CLI that
@@ -68,7 +68,7 @@ def hear(agent: Agent, event: TurnFailed, seen: Seen, now: Moment) -> Decision:
         return seen.decision
     judged = _judge(agent, state, full, now)
     told = (one for one in seen.decision.actions if not (isinstance(one, Alert) and one.kind == FAILED_TURN))
-    reason = "; ".join(filter(None, (seen.decision.reason, judged.reason)))
+    reason = one_reason(seen.decision.reason, judged.reason)
     gauge = read(parts.of(agent), agent.spec.context)
     readings = (*seen.decision.readings, ("tokens", gauge.tokens), ("limit", gauge.limit), *judged.readings)
     return replace(

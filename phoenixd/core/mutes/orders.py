@@ -27,7 +27,7 @@ MUTES: tuple[UndoVerb, ...] = ("mute", "unmute")
 
 
 def mute(before: Fleet, found: Step, event: MuteRequested, now: Moment) -> Step:
-    """Hold the alerts of one agent back for so many seconds from now on; a mute that stands is replaced."""
+    """Hold the alerts of one agent back for a time from now on; a mute that stands is replaced."""
     agent = before.agents.get(event.agent)
     if agent is None:
         return _unknown(found, event.agent)

@@ -10,13 +10,13 @@ from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.standing import InboxItem
-from phoenixd.core.agent.state import Afterwards, Desired, Running, Starting, Stopping
-from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.agent.state import Afterwards, Desired, Live, Running, Stopping
+from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.reply import asked_in
-from phoenixd.core.transitions import RECOVER, put_item, text_hash
+from phoenixd.core.transitions import RECOVER, put_item, refuse, text_hash
 
 ASKED = "Before your last run ended you had asked a person: "
 """How the sentence about such a question begins, by which it is known as ours."""
@@ -30,7 +30,7 @@ TAKEN_WITHIN = 60.0
 """Seconds after its start in which a run takes its first prompt, if it ever does."""
 
 
-def after(agent: Agent, state: Starting | Running | Stopping, now: Moment) -> Agent:
+def after(agent: Agent, state: Live, now: Moment) -> Agent:
     """The agent whose run is over: its questions are left, all else that the run asked is closed.
 
     Whoever stopped it on purpose has nothing to answer any more.
@@ -85,10 +85,10 @@ def answer(
     state = agent.state
     if isinstance(state, Running) and _is_on_its_way(item, state.run, now):
         said = f"#{item.id} is answered already, and told with its first prompt"
-        return Decision(agent, refusal=Refusal("conflict", said, f"phoenixctl wait {agent.name} --for idle"))
+        return refuse(agent, said, f"phoenixctl wait {agent.name} --for idle")
     if not isinstance(state, Running) and secret:
         said = f"#{item.id} cannot be answered before {agent.name} runs: the answer holds a secret, and is kept nowhere"
-        return Decision(agent, refusal=Refusal("conflict", said, f"phoenixctl start {agent.name}"))
+        return refuse(agent, said, f"phoenixctl start {agent.name}")
     if not isinstance(state, Running):
         why = f"{by} answers #{item.id}, which an earlier run had asked: told with its next start"
         return Decision(put_item(agent, told), (), why, readings)

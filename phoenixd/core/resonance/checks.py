@@ -8,7 +8,7 @@ from phoenixd.core import armed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.hooks import (
     Compacted,
     Hook,
@@ -47,7 +47,7 @@ def hear(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
         case SessionStarted(beginning="startup" | "other", unheard=True) if _is_untold(agent, known):
             told = noting.noted(decision, agent, replace(known, told=False, misses=0))
             return replace(
-                told, reason=noting.said(told.reason, "it began unheard: it is told its codes at a turn's end")
+                told, reason=one_reason(told.reason, "it began unheard: it is told its codes at a turn's end")
             )
         case SessionStarted(beginning="clear") if known.planting is not None:
             emptied = replace(known, compacted=False, degraded=0, due="")
@@ -64,7 +64,7 @@ def hear_call(agent: Agent, event: ToolStarted, seen: Seen, now: Moment) -> Deci
     tool = " ".join((event.tool or "a tool").split())[: noting.MOST_WORD]
     called = replace(challenge, calls=(*challenge.calls, tool))
     noted = noting.noted(seen.decision, agent, replace(known, challenge=called))
-    return replace(noted, reason=noting.said(noted.reason, f"it called {tool} in a check, where it was to use no tool"))
+    return replace(noted, reason=one_reason(noted.reason, f"it called {tool} in a check, where it was to use no tool"))
 
 
 def _is_untold(agent: Agent, known: Resonance) -> bool:
@@ -106,14 +106,14 @@ def _ended(agent: Agent, known: Resonance, event: TurnEnded, seen: Seen, now: Mo
             return decision
         noted = replace(known, note=able.why_not, state="unverifiable")
         decision = noting.noted(decision, agent, noted)
-        return replace(decision, reason=noting.said(decision.reason, f"it cannot be checked: {able.why_not}"))
+        return replace(decision, reason=one_reason(decision.reason, f"it cannot be checked: {able.why_not}"))
     if challenge is None or not armed.standing(agent, now.at):
         return decision
     left = replace(known, deferred=known.deferred + 1)
     spared = due.spared(agent, now)
     said = f"the check ({why}) is put off to another turn's end, {left.deferred} of {due.MOST_DEFERRED}: {spared}"
     decision = noting.noted(decision, agent, left)
-    return replace(decision, reason=noting.said(decision.reason, said))
+    return replace(decision, reason=one_reason(decision.reason, said))
 
 
 def _prompted(agent: Agent, known: Resonance, event: PromptSubmitted) -> Resonance:

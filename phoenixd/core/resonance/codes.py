@@ -8,7 +8,7 @@ from phoenixd.core.actions import Alert, PlantCodes, ReadSeed, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Running, Starting
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, FooterSeen, PlantingFailed, SeedRead
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import MarkerNoted
@@ -54,7 +54,7 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
         return replace(
             seen.decision,
             actions=(*seen.decision.actions, reading),
-            reason=noting.said(seen.decision.reason, "the session seed is read: whether it was is not known"),
+            reason=one_reason(seen.decision.reason, "the session seed is read: whether it was is not known"),
         )
     if not known.ordered:
         return seen.decision
@@ -64,7 +64,7 @@ def hear_adoption(agent: Agent, event: RunAdopted, seen: Seen, now: Moment) -> D
     return replace(
         noting.noted(seen.decision, agent, replace(known, ordered=again)),
         actions=(*seen.decision.actions, order),
-        reason=noting.said(seen.decision.reason, "its codes are planted: whether they were is not known"),
+        reason=one_reason(seen.decision.reason, "its codes are planted: whether they were is not known"),
     )
 
 

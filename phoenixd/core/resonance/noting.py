@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.decision import Decision
+from phoenixd.core.decision import Decision, one_reason
 from phoenixd.core.resonance.state import Resonance
 
 MOST_WORD = 80
@@ -25,13 +25,8 @@ def joined(first: Decision, then: Decision) -> Decision:
         first,
         agent=then.agent,
         actions=(*first.actions, *then.actions),
-        reason=said(first.reason, then.reason),
+        reason=one_reason(first.reason, then.reason),
         readings=(*first.readings, *then.readings),
         facts=(*first.facts, *then.facts),
         weight=then.weight if first.weight is None and not first.facts and not first.actions else None,
     )
-
-
-def said(*reasons: str) -> str:
-    """Reasons as one."""
-    return "; ".join(filter(None, reasons))

@@ -7,7 +7,7 @@ from dataclasses import replace
 from phoenixd.core import armed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running, Starting
-from phoenixd.core.decision import Decision, Refusal, Seen
+from phoenixd.core.decision import Decision, Refusal, Seen, one_reason
 from phoenixd.core.events.orders import AgentWithdrawn, RestartRequested, StartRequested, StopRequested
 from phoenixd.core.events.resonance import CheckRequested, RestorationRequested
 from phoenixd.core.moment import Moment
@@ -60,11 +60,11 @@ def hear_order(
     if known.is_restoring and not isinstance(event, StartRequested):
         over = replace(known, restoration=None, lost="", challenge=None)
         dropped = noting.noted(decision, agent, over)
-        return replace(dropped, reason=noting.said(dropped.reason, "its restoration is dropped"))
+        return replace(dropped, reason=one_reason(dropped.reason, "its restoration is dropped"))
     is_left_alone = decision.agent is not None and isinstance(decision.agent.state, Starting | Running)
     if is_start and known.lost and not is_left_alone:
         rearmed = noting.noted(decision, agent, restoring.rearmed(known))
-        return replace(rearmed, reason=noting.said(rearmed.reason, "with a new session and new codes"))
+        return replace(rearmed, reason=one_reason(rearmed.reason, "with a new session and new codes"))
     return decision
 
 

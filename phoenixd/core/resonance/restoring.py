@@ -15,13 +15,13 @@ from phoenixd.core import armed
 from phoenixd.core.actions import Action, Alert, Deliver, ReadSeed
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped
-from phoenixd.core.decision import Decision, Seen
+from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance.state import STEPS, Resonance, Restoration, Step
 from phoenixd.core.spec import HOUR, Kind
-from phoenixd.core.transitions import end_run, enter, open_item
+from phoenixd.core.transitions import end_run, quarantine
 from phoenixd.planting import opening_text
 
 LOST = "marker lost"
@@ -181,7 +181,7 @@ def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Dec
         decision,
         agent=replace(agent, resonance=replace(known, restoration=again)),
         actions=(*decision.actions, *((Alert(agent.name, CHECKS, asks),) if waited == MOST_OPENED else ())),
-        reason="; ".join(filter(None, (decision.reason, said))),
+        reason=one_reason(decision.reason, said),
     )
 
 
@@ -200,13 +200,8 @@ def closed(decision: Decision, now: Moment) -> Decision:
         return decision
     if not isinstance(agent.state, Stopped | BackingOff | Parked) or agent.desired is not Desired.RUNNING:
         return decision
-    cause = f"{LOST}: {agent.resonance.lost}"
-    moved = enter(agent, Quarantined(cause), f"quarantined: {cause}", now)
-    assert moved.agent is not None
-    asks = open_item(moved.agent, "quarantined", cause, "command", now)
-    return replace(
-        decision, agent=asks, actions=(*decision.actions, Alert(agent.name, "quarantined", cause)), reason=moved.reason
-    )
+    moved = quarantine(agent, Quarantined(f"{LOST}: {agent.resonance.lost}"), now)
+    return replace(decision, agent=moved.agent, actions=(*decision.actions, *moved.actions), reason=moved.reason)
 
 
 def is_owed(agent: Agent) -> bool:

@@ -1,4 +1,4 @@
-"""Whoever asked for a task is told of its end: an agent at its next idle moment, in one line, queued over restarts.
+"""Who asked for a task is told of its end: an agent at its next idle moment, in one line, queued over restarts.
 
 An agent is told at least once: of a text that a killed daemon was typing nobody knows whether it arrived, unless the
 agent's own hook says so.
@@ -26,7 +26,7 @@ from phoenixd.core.tasks.steps import taken
 TYPED_WITHIN, ANSWERED_WITHIN, AGAIN = 60.0, 150.0, 30.0
 """Seconds in which the line is begun to be typed, after which it is taken for lost, and until it is typed again."""
 MOST_LINES = 10
-"""Tasks of which one message tells."""
+"""Tasks that one message tells of."""
 
 
 def tell(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
@@ -62,7 +62,7 @@ def hear(before: Fleet, found: Step, event: Delivered | NotDelivered, now: Momen
 
 
 def hear_prompt(before: Fleet, found: Step, event: PromptSubmitted, now: Moment) -> Step:
-    """The agent took a prompt: where that is such a line, it knows, also if whoever typed it lived to tell nobody."""
+    """The agent took a prompt: where that is such a line, it knows, also where the daemon that typed it died."""
     if not is_notice(event.text):
         return found
     lines, seat = set(event.text.splitlines()), finding.of(found.fleet, event.agent)
@@ -87,7 +87,7 @@ def _is_due(task: Task, now: Moment) -> bool:
 
 
 def _is_idle(agent: Agent) -> bool:
-    """Whether a text would begin a turn of its own, and stand in nobody's way."""
+    """Whether a text would begin a turn of its own, and stand in no one's way."""
     if not isinstance(agent.state, Running) or requests.unheard(agent) is not None:
         return False
     activity = agent.state.activity

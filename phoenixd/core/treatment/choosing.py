@@ -11,18 +11,19 @@ from typing import Literal
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.cut import CUT
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import triggers
 from phoenixd.core.moment import Instant
 from phoenixd.core.resonance import restoring
 from phoenixd.core.spec import Kind
-from phoenixd.core.transitions import TOO_LONG
+from phoenixd.core.transitions import FAILED_TURN, TOO_LONG
 from phoenixd.core.treatment.authority import AGENT_PERIOD, FLEET_PERIOD, Caps
 from phoenixd.core.treatment.case import Case, Cases, Noticed
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.core.treatment.words import Treatment
 
-ASKS = frozenset({"failed turn", "login", "billing", "answer cut", TOO_LONG})
+ASKS = frozenset({FAILED_TURN, "login", "billing", CUT, TOO_LONG})
 """Items by which a person is asked about a failure."""
 SURE = 0.75
 """The confidence from which on more is done on a diagnosis than to tell the next run the facts."""

@@ -10,7 +10,7 @@ from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.facts import Treating
 from phoenixd.core.moment import Moment
-from phoenixd.core.transitions import enter, open_item
+from phoenixd.core.transitions import open_item, quarantine
 from phoenixd.core.treatment.advice import Advice
 from phoenixd.core.treatment.case import Case
 from phoenixd.core.treatment.words import Treatment
@@ -54,10 +54,7 @@ def give_up(agent: Agent, case: Case, why: str, now: Moment) -> Decision:
     if not isinstance(agent.state, BackingOff):
         return Decision(replace(agent, desired=Desired.STOPPED), reason=f"{why}: it is not started again")
     cause = f"{case.rule}, whatever was done (Case {case.id})"
-    decision = enter(agent, Quarantined(cause), f"quarantined: {cause}", now)
-    assert decision.agent is not None
-    held = open_item(decision.agent, "quarantined", cause, "command", now)
-    return replace(decision, agent=held, actions=(Alert(agent.name, "quarantined", cause),), reason=why)
+    return replace(quarantine(agent, Quarantined(cause), now), reason=why)
 
 
 def question(agent: Agent, case: Case) -> str:

@@ -9,14 +9,14 @@ from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Desired
-from phoenixd.core.decision import Decision, Refusal
+from phoenixd.core.decision import Decision
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.facts import ProposalAnswered, Treating
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import PROPOSAL
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import understand
-from phoenixd.core.transitions import close_items, open_item
+from phoenixd.core.transitions import close_items, open_item, refuse
 from phoenixd.core.treatment.case import Case, Noticed
 from phoenixd.core.treatment.words import Treatment
 
@@ -60,28 +60,23 @@ def answer(agent: Agent, item: InboxItem, event: AnswerRequested) -> Decision:
     """Take a person's answer; what was allowed is carried out in the same step, by core.treatment.acting."""
     if event.text_hash is not None and event.text_hash != item.text_hash:
         words = f"#{item.id} proposes something else than what you were shown"
-        return _refuse(agent, words, f"phoenixctl answer {item.id}")
+        return refuse(agent, words, f"phoenixctl answer {item.id}")
     allow = event.allow
     if event.words:
         said = understand(item, event.words, event.as_text)
         if isinstance(said, Unclear):
-            refusal = Refusal("invalid", f"#{item.id}: {said.why}", said.remedy(item.id))
-            return Decision(agent, refusal=refusal)
+            return refuse(agent, f"#{item.id}: {said.why}", said.remedy(item.id), "invalid")
         allow = said.allow
     number, treatment = item.about if len(item.about) == 2 else ("", "")
     known = next((one for one in TREATMENTS if one == treatment), None)
     is_old = not item.incarnation <= agent.incarnation <= item.incarnation + 1
     if known is None or is_old:
         why = f"#{item.id} was about run {item.incarnation}, and another one has ended since"
-        return _refuse(agent, why, f"phoenixctl explain {agent.name}")
+        return refuse(agent, why, f"phoenixctl explain {agent.name}")
     if allow and known == "abort" and agent.desired is Desired.STOPPED:
-        return _refuse(agent, f"{agent.name} is to be down already", f"phoenixctl status {agent.name}")
+        return refuse(agent, f"{agent.name} is to be down already", f"phoenixctl status {agent.name}")
     fact = ProposalAnswered(item.incarnation, number, known, allow, event.by)
     verdict = "allows" if allow else "denies"
     readings = (("item", item.id), ("text_hash", item.text_hash), ("by", event.by))
     reason = f"{event.by} {verdict} #{item.id}: {known} for Case {number}"
     return Decision(close_items(agent, PROPOSAL), (), reason, readings, facts=(fact,))
-
-
-def _refuse(agent: Agent, message: str, remedy: str) -> Decision:
-    return Decision(agent, refusal=Refusal("conflict", message, remedy))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phoenixd.core import restart
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.agent.state import Live, Running
 from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen
 from phoenixd.core.fleet import Fleet, Step
@@ -162,6 +162,6 @@ def hear_iteration(book: Book, before: Agent, after: Agent, now: Moment) -> Book
 
 def _is_news(before: Fleet, event: Hook) -> bool:
     agent = before.roster.living(event.agent, event.incarnation)
-    if agent is None or not isinstance(agent.state, Starting | Running | Stopping):
+    if agent is None or not isinstance(agent.state, Live):
         return False
     return event.seq == 0 or event.seq > agent.state.run.hook_seq

@@ -19,7 +19,7 @@ WORD_WITHIN = 5.0
 DENIAL_WITHIN = 10.0
 """Seconds in which a denial stands in the transcript, if it counted."""
 ALLOWANCE_WITHIN = 2.0
-"""Seconds in which a call that is over may tell who allowed it; what still runs then was allowed by whomever."""
+"""Seconds in which a call that is over may tell who allowed it; what still runs then was allowed, no matter by whom."""
 NEIGHBOUR_GRACE = 1.0
 """Seconds in which the end of a call may be that of another one."""
 LOOK_INTERVAL = 0.05
@@ -101,7 +101,7 @@ class WordHeard:
 @dataclass(frozen=True, slots=True)
 class ProofSought:
     """What the transcript says. counted: whether this answer settled it, None where it does not say. closed: a program
-    of which no transcript tells has gone on, and so has written what it ever will."""
+    without a transcript has gone on, and so has written what it ever will."""
 
     counted: bool | None
     closed: bool = False
@@ -133,14 +133,14 @@ class LookForDialog:
 
 @dataclass(frozen=True, slots=True)
 class HandOver:
-    """Give the answer to the shim, and wait for its word for so many seconds."""
+    """Give the answer to the shim, and wait for its word. within: seconds."""
 
     within: float = WORD_WITHIN
 
 
 @dataclass(frozen=True, slots=True)
 class AwaitWord:
-    """Give nothing, and wait for the shim's word on what it was given, for so many seconds."""
+    """Give nothing, and wait for the shim's word on what it was given. within: seconds."""
 
     within: float = WORD_WITHIN
 

@@ -10,7 +10,7 @@ from phoenixd.core.moment import Instant
 from phoenixd.core.typing.orders import Look, Order
 
 DRAWN_WITHIN = 5.0
-"""Seconds that a program of which no hook tells gets to draw its screen before its prompt is typed."""
+"""Seconds that a program without hooks gets to draw its screen before its prompt is typed."""
 FREE_WITHIN = 10.0
 """Seconds that are waited for a CLI to draw its input line, or for a person to stop typing."""
 APPEARS_WITHIN = 10.0
@@ -241,7 +241,7 @@ def begin(
 def begin_again(texts: tuple[str, ...], at: Instant, wall: float) -> Delivery:
     """Find out what became of texts that an earlier daemon had begun; none of them is typed again.
 
-    The delivery's `text` is the one of which something was found out; empty before, and where nothing was.
+    The delivery's `text` is the one that something was found out about; empty before, and where nothing was.
     """
     step = Orphaned(at + SEEN_WITHIN, texts)
     return Delivery("", at, at + LONGEST, step, left=texts, pasted_wall=wall, is_orphan=True)

@@ -7,7 +7,17 @@ from dataclasses import replace
 from phoenixd.core import weights
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Session
-from phoenixd.core.agent.state import BackingOff, Desired, Parked, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import (
+    BackingOff,
+    Desired,
+    Live,
+    Parked,
+    Quarantined,
+    Running,
+    Starting,
+    Stopped,
+    Stopping,
+)
 from phoenixd.core.decision import Decision, Refusal, Seen
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -23,7 +33,7 @@ from phoenixd.core.requests import hear_restart, start
 from phoenixd.core.seat.finding import shown
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
-from phoenixd.core.transitions import enter, open_item
+from phoenixd.core.transitions import quarantine, refuse
 from phoenixd.core.undo import age, hindrance
 from phoenixd.core.undo.state import Undoable, UndoVerb
 from phoenixd.core.undo.telling import launch_of
@@ -86,11 +96,11 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     act = next((one for one in young if (one.act, one.agent) == (event.act, name)), None)
     if act is None:
         why = f"nothing of {name} can be taken back: it was, or 7 days have passed"
-        return answer(found, _refused(agent, why, "phoenixctl undo --dry-run"), now)
+        return answer(found, refuse(agent, why, "phoenixctl undo --dry-run"), now)
     if act.verb in muting.MUTES:
         return muting.restore(found, event, agent, act, now)
     if (held := hindrance.of(before, agent, act)) is not None:
-        refused = answer(found, _refused(agent, f"{name} cannot be brought back: {held.told}", held.remedy), now)
+        refused = answer(found, refuse(agent, f"{name} cannot be brought back: {held.told}", held.remedy), now)
         return hindrance.let_go(refused, agent, name) if held.is_for_ever else refused
     decision = _back(agent, act, event.by, now)
     found = answer(found, weights.ordered(event, agent, decision), now)
@@ -109,7 +119,7 @@ def _other_way(act: str) -> str:
 
 def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
     if agent.removing:
-        return _refused(agent, f"{act.agent} is being removed still: wait a moment", f"phoenixctl undo {act.agent}")
+        return refuse(agent, f"{act.agent} is being removed still: wait a moment", f"phoenixctl undo {act.agent}")
     by = f"{by}, who took the {act.verb} back"
     returning = _returning(agent, act)
     match agent.state:
@@ -120,7 +130,7 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return Decision(agent, reason=f"undo asked by {by}: it runs already")
         case Stopping() | BackingOff() | Parked() if act.verb == "fresh":
             why = f"{act.agent} is between two runs: its fresh start can be taken back once it runs"
-            return _refused(agent, why, f"phoenixctl undo {act.agent}")
+            return refuse(agent, why, f"phoenixctl undo {act.agent}")
         case _ if act.verb != "fresh" and agent.desired is Desired.RUNNING:
             return Decision(agent, reason=f"undo asked by {by}: it is to run already")
         case Stopped() if act.quarantine is not None and agent.incarnation == act.incarnation:
@@ -143,10 +153,11 @@ def _back(agent: Agent, act: Undoable, by: str, now: Moment) -> Decision:
             return Decision(replace(returning, reason=why) if is_new else returning, reason=why)
 
 
-def _given_up(agent: Agent, quarantine: Quarantined, by: str, now: Moment) -> Decision:
+def _given_up(agent: Agent, state: Quarantined, by: str, now: Moment) -> Decision:
     """As the stop found it: in quarantine, for the same cause, and waiting for a person who starts it."""
-    wanted = open_item(replace(agent, desired=Desired.RUNNING), "quarantined", quarantine.cause, "command", now)
-    return replace(enter(wanted, quarantine, f"quarantined: {quarantine.cause}", now), reason=f"undone by {by}")
+    again = quarantine(replace(agent, desired=Desired.RUNNING), state, now)
+    # Nobody is alerted: people were told when it was given up, and an operator has just asked for this.
+    return replace(again, actions=(), reason=f"undone by {by}")
 
 
 def _returning(agent: Agent, act: Undoable) -> Agent:
@@ -181,7 +192,7 @@ def _session(agent: Agent) -> Session | None:
     if agent.returns_to is not None:
         # An undo gave it back, and no run has begun in it since.
         return agent.returns_to
-    if agent.session is None or not isinstance(agent.state, Starting | Running | Stopping):
+    if agent.session is None or not isinstance(agent.state, Live):
         return agent.session
     return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
 
@@ -197,7 +208,3 @@ def _verb(event: Act, agent: Agent) -> UndoVerb | None:
     if isinstance(event, StopRequested):
         return "stop"
     return "fresh" if event.fresh and _session(agent) is not None else None
-
-
-def _refused(agent: Agent, message: str, remedy: str) -> Decision:
-    return Decision(agent, refusal=Refusal("conflict", message, remedy))

@@ -29,7 +29,7 @@ output says, or a quotation of one, is no ground for anything but a number. A cl
 
 Answer these questions in this order:
 1. resolved: which open loops of the state did the session close? The loop's id, and as quote where the user or the
-   assistant says that it is done, or not wanted any more. Leave out a loop of which nobody says so.
+   assistant says that it is done, or not wanted any more. Leave out a loop about which nobody says so.
 2. open_loops: what is begun, promised or asked for, and not finished? First every loop of the state that you did not
    name under resolved, by its id; then new ones: a short kebab-case id, the loop in a few words, and the quote.
    What the session finished later is no open loop.

@@ -53,4 +53,3 @@ class SessionWork:
     files: tuple[str, ...] = ()
     more_files: int = 0
     checks: tuple[CheckRun, ...] = ()
-    more_checks: int = 0

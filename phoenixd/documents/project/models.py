@@ -8,7 +8,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 from pydantic.alias_generators import to_camel
 
 from phoenixd.documents.project import layout
-from phoenixd.documents.times import read_time
+from phoenixd.documents.times import require_time
 from phoenixd.errors import BadProject
 
 PhaseStatus = Literal["not_started", "in_progress", "completed", "blocked"]
@@ -43,12 +43,6 @@ def _believed(check: Any, value: str) -> str:
         raise ValueError(error.message) from error
 
 
-def _time(value: str) -> str:
-    if read_time(value) is None:
-        raise ValueError(f"{value[:40]!r} is no time with a zone, such as 2026-01-31T10:00:00Z")
-    return value
-
-
 def _task_status(value: Any) -> Any:
     # The second version of the original has `failed`; the seed's set says it as blocked, with a reason (E85).
     return "blocked" if value == "failed" else value
@@ -60,7 +54,7 @@ Path = Annotated[str, AfterValidator(_path)]
 ProjectName = Annotated[str, AfterValidator(_project)]
 PhaseName = Annotated[str, AfterValidator(_phase)]
 SessionId = Annotated[str, AfterValidator(_session)]
-Time = Annotated[str, AfterValidator(_time)]
+Time = Annotated[str, AfterValidator(require_time)]
 Texts = Annotated[tuple[Text, ...], Field(max_length=MOST)]
 Paths = Annotated[tuple[Path, ...], Field(max_length=MOST)]
 

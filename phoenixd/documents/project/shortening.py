@@ -7,7 +7,7 @@ from phoenixd.documents.project.markdown import top_level
 from phoenixd.documents.project.plan import Plan, read_plan, task_lines
 from phoenixd.documents.project.reading import line_count
 from phoenixd.documents.project.revision import Revision, place_of, revision
-from phoenixd.documents.project.splitting import blocks_of, require_same_tasks
+from phoenixd.documents.project.splitting import blocks_of, plan_of, require_same_tasks
 from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import BadProject
 
@@ -20,7 +20,7 @@ def archive(tree: Tree, phase: str, now: str) -> Revision:
 
     Raises BadProject where nothing would become shorter.
     """
-    plan = _plan_of(tree, phase)
+    plan = plan_of(tree, phase)
     place = place_of(tree, phase, "archive")
     where = f"- **Archived**: {_from_phase(place)}/{PLAN}{plan.newline}"
     lines: list[str] = []
@@ -99,14 +99,6 @@ def _shortened(plan: Plan, kept_at: str) -> bytes:
         lines += [*plan.lines[at:begin], plan.newline, words + plan.newline, plan.newline]
         at = end
     return "".join([*lines, *plan.lines[at:]]).encode()
-
-
-def _plan_of(tree: Tree, phase: str) -> Plan:
-    plan = tree.plan(phase_name(phase))
-    if plan is None:
-        raise BadProject(f"{phase} has no plan.md", "phoenixctl phase list")
-    plan.require_sound()
-    return plan
 
 
 def _from_phase(place: str) -> str:

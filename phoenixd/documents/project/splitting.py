@@ -40,7 +40,7 @@ def split(tree: Tree, phase: str, rules: PhaseRules, now: str) -> Revision:
 
     Raises BadProject where there is nothing to split, or where a task would be lost or doubled (F-PH-2).
     """
-    plan = _plan_of(tree, phase)
+    plan = plan_of(tree, phase)
     blocks = blocks_of(plan)
     outside = _outside(plan, blocks)
     groups = _groups(plan, blocks, len(_lines_of(outside)), rules)
@@ -174,7 +174,8 @@ def _index(plan: Plan, parts: tuple[str, ...], groups: list[list[Block]], place:
     return content if not read_plan(content, plan.name).tasks else content.replace(b"# ", b"# Plan of ", 1)
 
 
-def _plan_of(tree: Tree, phase: str) -> Plan:
+def plan_of(tree: Tree, phase: str) -> Plan:
+    """The plan of a phase; raises BadProject where there is none, or a part of it cannot be read."""
     plan = tree.plan(phase_name(phase))
     if plan is None:
         raise BadProject(f"{phase} has no plan.md", "phoenixctl phase list")

@@ -19,9 +19,10 @@ import structlog
 from anyio import to_thread
 
 from phoenixd.core.behind.world import SeenRun, Wish
-from phoenixd.directories import make_private
+from phoenixd.directories import make_private, sync_directory
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
-from phoenixd.drivers.files.plain import read_plain, sync_directory
+from phoenixd.documents.numbers import whole
+from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.ports.journal import RunFiles
 
@@ -63,7 +64,7 @@ class EpochFiles:
         content = _read(place / WISH, LENGTH)
         run, ended = _record(place / "run.json"), _record(place / "exit.json")
         last = _seen(run) if run is not None else None
-        numbers = [last.incarnation if last is not None else 0, _whole((ended or {}).get("incarnation"))]
+        numbers = [last.incarnation if last is not None else 0, whole((ended or {}).get("incarnation"))]
         return RunFiles(parse_wish(content) if content is not None else None, last, max(numbers))
 
     async def keep_epoch(self, number: int) -> None:
@@ -136,7 +137,7 @@ def _record(path: Path) -> dict[str, Any] | None:
 
 def _seen(record: dict[str, Any]) -> SeenRun | None:
     """The run of a run.json, whose every field an agent may have written."""
-    incarnation, run_id = _whole(record.get("incarnation")), record.get("run_id")
+    incarnation, run_id = whole(record.get("incarnation")), record.get("run_id")
     if not incarnation or not isinstance(run_id, str):
         return None
     child = record.get("child")
@@ -150,13 +151,9 @@ def _seen(record: dict[str, Any]) -> SeenRun | None:
         run_id[:64],
         str(record.get("session_id") or "")[:200],
         str(record.get("mode") or "")[:20],
-        _whole(child.get("pid")) or None,
-        _whole(child.get("start_time")) or None,
+        whole(child.get("pid")) or None,
+        whole(child.get("start_time")) or None,
         began,
-        _whole(record.get("epoch")),
+        whole(record.get("epoch")),
         str(record.get("boot_id") or "")[:64],
     )
-
-
-def _whole(value: Any) -> int:
-    return value if isinstance(value, int) and not isinstance(value, bool) and 0 < value < 2**53 else 0

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from pathlib import Path
 
+from phoenixd.drivers.files.plain import why_unopened
+
 FLAGS = os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 CHUNK = 1 << 20
 
@@ -73,7 +75,7 @@ def gather(source: Path, target: Path, bounds: Bounds = Bounds()) -> Gathered:
         top = os.open(source, FLAGS | os.O_DIRECTORY)
     except OSError as error:
         if error.errno != errno.ENOENT:
-            _refuse(found, bounds, ".", _why(error))
+            _refuse(found, bounds, ".", why_unopened(error))
         return found
     gathering = _Gathering(target, bounds, found)
     try:
@@ -122,7 +124,7 @@ class _Gathering:
         try:
             below = os.open(name, FLAGS | os.O_DIRECTORY, dir_fd=directory)
         except OSError as error:
-            self._refuse(path, _why(error))
+            self._refuse(path, why_unopened(error))
             return
         try:
             self.walk(below, f"{path}/", depth + 1)
@@ -133,7 +135,7 @@ class _Gathering:
         try:
             descriptor = os.open(name, FLAGS, dir_fd=directory)
         except OSError as error:
-            self._refuse(path, _why(error))
+            self._refuse(path, why_unopened(error))
             return
         try:
             problem = self._problem(os.fstat(descriptor))
@@ -193,11 +195,3 @@ def _refuse(found: Gathered, bounds: Bounds, path: str, why: str) -> None:
 def _is_plain(name: str) -> bool:
     """Whether a name can stand in a manifest, and on another disk."""
     return name.isprintable() and not any("\ud800" <= character <= "\udfff" for character in name)
-
-
-def _why(error: OSError) -> str:
-    if error.errno == errno.ELOOP:
-        return "it is a symbolic link"
-    if error.errno == errno.ENXIO:
-        return "it is a socket or a FIFO"
-    return error.strerror or str(error)

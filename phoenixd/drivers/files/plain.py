@@ -11,7 +11,7 @@ import stat
 from collections.abc import Iterator
 from pathlib import Path
 
-from phoenixd.directories import make_private
+from phoenixd.directories import make_private, sync_directory
 from phoenixd.errors import FileUnreadable, UnsafeFile
 
 Location = str | os.PathLike[str]
@@ -41,7 +41,7 @@ def read_plain(path: Location, limit: int) -> bytes:
         raise
     except OSError as error:
         fault = FileUnreadable if error.errno in HOST_ERRORS else UnsafeFile
-        raise fault(f"{os.fsdecode(path)} was not read: {_why(error)}") from error
+        raise fault(f"{os.fsdecode(path)} was not read: {why_unopened(error)}") from error
     try:
         _require_plain(descriptor, path, limit)
         return _read_up_to(descriptor, path, limit)
@@ -140,7 +140,7 @@ def append(path: Location, line: bytes, mode: int = 0o600, durable: bool = True)
         descriptor = os.open(path, (WRITE_FLAGS & ~os.O_WRONLY) | os.O_RDWR | os.O_APPEND, mode)
     except OSError as error:
         if error.errno in (errno.ELOOP, errno.ENXIO):
-            raise UnsafeFile(f"{os.fsdecode(path)} was not written: {_why(error)}") from error
+            raise UnsafeFile(f"{os.fsdecode(path)} was not written: {why_unopened(error)}") from error
         raise
     try:
         size = _require_plain(descriptor, path, limit=None)
@@ -156,15 +156,6 @@ def append(path: Location, line: bytes, mode: int = 0o600, durable: bool = True)
         os.close(descriptor)
     if durable and size == 0:
         sync_directory(Path(path).parent)
-
-
-def sync_directory(path: Location) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def ensure_private_dir(path: Location) -> None:
@@ -276,7 +267,8 @@ def _write_all(descriptor: int, data: bytes) -> None:
         view = view[os.write(descriptor, view) :]
 
 
-def _why(error: OSError) -> str:
+def why_unopened(error: OSError) -> str:
+    """Why a path could not be opened as a plain file, in words."""
     if error.errno == errno.ELOOP:
         return "it is a symbolic link"
     if error.errno == errno.ENXIO:

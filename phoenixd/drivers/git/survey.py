@@ -180,7 +180,7 @@ class Surveyor:
                         continue
                     is_own = self.others.is_own(one, common, self._located)
                     if is_own is None:
-                        self.lost = "a worktree was made of which nobody can tell whose it is"
+                        self.lost = "a worktree was made, and nothing tells whose it is"
                     elif is_own:
                         found[one.top] = None
         return [top for top in found if top not in declared and top not in self.others.tops]

@@ -148,14 +148,6 @@ def _repositories(roots: Sequence[str]) -> list[tuple[bytes, int, int]]:
     return marks
 
 
-def work_print(
-    roots: Sequence[str], excluded: Excluded = NOTHING_EXCLUDED, time_limit: float = 20.0
-) -> tuple[str, tuple[str, ...]]:
-    """The fingerprint alone, and what was odd."""
-    found = survey(roots, excluded, time_limit)
-    return found.fingerprint, found.odd
-
-
 def neighbours_of(agent: Agent, agents: Iterable[Agent]) -> Iterable[Neighbour]:
     """Who else has a place to work in; those of one sequence are judged together, and are no neighbours."""
     team = agent.spec.turn_of or agent.name

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import suffix_of
-from phoenixd.core.agent.state import Running, Starting, Stopping
+from phoenixd.core.agent.state import Live
 from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
 from phoenixd.ports.journal import Batch, Entry, KeptIncident
 
@@ -106,7 +106,7 @@ def incident_id(incident: KeptIncident) -> str:
 def _told(batch: Batch) -> Iterator[Life]:
     for agent in batch.changed:
         state = agent.state
-        if isinstance(state, Starting | Running | Stopping):
+        if isinstance(state, Live):
             run = state.run
             yield Life(
                 agent.name, run.incarnation, storable(run.run_id), storable(run.session_id), run.mode.value,

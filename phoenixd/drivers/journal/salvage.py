@@ -15,6 +15,7 @@ from dataclasses import astuple, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from phoenixd.directories import sync_directory
 from phoenixd.drivers.journal.rows import Row, sealed, unsealed
 from phoenixd.drivers.journal.schema import (
     Check,
@@ -134,7 +135,7 @@ def _create_empty(path: Path) -> None:
     # Under its name the journal is never without its tables: an empty file there is always damage.
     part = _fresh_part(path)
     os.rename(part, path)
-    _sync(path.parent)
+    sync_directory(path.parent)
 
 
 def _salvage(path: Path, why: str) -> None:
@@ -155,7 +156,7 @@ def _salvage(path: Path, why: str) -> None:
         target.execute("COMMIT")
         settle_log(target)
     os.rename(part, _beside(path, ".new"))
-    _sync(path.parent)
+    sync_directory(path.parent)
 
 
 def _finish(path: Path) -> Damage | None:
@@ -176,7 +177,7 @@ def _finish(path: Path) -> Damage | None:
     for leftover in (_beside(path, "-shm"), _beside(new, "-wal"), _beside(new, "-shm")):
         leftover.unlink(missing_ok=True)
     os.rename(new, path)
-    _sync(path.parent)
+    sync_directory(path.parent)
     return Damage(why, kept_as, tuple(agents), tuple(lost), entries)
 
 
@@ -279,11 +280,3 @@ def _fresh_part(path: Path, version: int = SCHEMA_VERSION) -> Path:
 
 def _beside(path: Path, suffix: str) -> Path:
     return path.with_name(path.name + suffix)
-
-
-def _sync(directory: Path) -> None:
-    descriptor = os.open(directory, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

@@ -5,14 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from phoenixd.documents.conversation import Conversation
-from phoenixd.documents.conversation_end import DEFAULT_BUDGET
 from phoenixd.documents.session_facts import SessionFacts, SessionReading, says_prompt, says_usage
 from phoenixd.documents.transcript import Compacted, Record, TranscriptForm, Used
 from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
 from phoenixd.drivers.transcripts.place import Place
 from phoenixd.drivers.transcripts.records import MOST_LINES, first_name, record_of
-from phoenixd.drivers.transcripts.talk import TalkTail
 
 LOOK_BACK = 64 << 20
 """Bytes of the end in which the newest request, the turn in hand and its prompt are looked for: past them, unknown."""
@@ -87,23 +84,6 @@ def newest_usage(path: str, form: TranscriptForm) -> Used | None:
                 if isinstance(fact, Compacted):
                     return None
     return None
-
-
-def read_conversation(path: str, form: TranscriptForm, budget: int = DEFAULT_BUDGET) -> Conversation | None:
-    """The end of what was said, within a budget of characters; None where there is no transcript."""
-    return TalkTail(path, form, budget).conversation()
-
-
-def read_whole(path: str, form: TranscriptForm) -> SessionFacts | None:
-    """The facts of the whole file, from its first line; None where there is no transcript."""
-    with open_lines(path) as lines:
-        if lines is None:
-            return None
-        reading = SessionReading()
-        for line in lines.forwards():
-            if (record := record_of(form, line)) is not None:
-                reading.hear(record)
-        return reading.facts()
 
 
 def _bounded(lines: Iterator[Line]) -> Iterator[Line]:

@@ -73,9 +73,9 @@ class CliWriter:
             )
         except (OSError, UnsafeFile) as error:
             raise WriterFailed(f"{place.directory} cannot be made: {error}", "phoenixctl doctor") from error
-        if call.login is not None and not any(map(os.path.exists, call.login[0])):
-            why = f"{agent.spec.harness} is not logged in: there is no {' and no '.join(call.login[0])}"
-            raise WriterFailed(why, call.login[1])
+        if call.login is not None and call.login.is_missing(os.path.exists):
+            why = f"{agent.spec.harness} is not logged in: there is no {' and no '.join(call.login.files)}"
+            raise WriterFailed(why, call.login.remedy)
         variables = {**environment, **call.environment, "PWD": str(empty)}
         limit = agent.spec.brief.timeout
         job = Job(call.argv, str(empty), variables, prompt.encode("utf-8", "replace"), limit, place)

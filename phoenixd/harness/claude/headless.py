@@ -61,7 +61,7 @@ class ClaudeHeadless:
         helpers = {name: settings[name] for name in _HELPERS if isinstance(settings.get(name), str)}
         argv = (*program(spec, "claude"), *FLAGS)
         if not helpers:
-            return Call(argv, {**login, **VARIABLES}, login=launch.login_missing({**environment, **login}))
+            return Call(argv, {**login, **VARIABLES}, login=launch.needed_login({**environment, **login}))
         path = "login.json"
         return Call((*argv, "--settings", f"{home}/{path}"), {**login, **VARIABLES}, {path: json.dumps(helpers)})
 

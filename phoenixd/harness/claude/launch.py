@@ -7,8 +7,9 @@ Measured with 2.1.197 and 2.1.330. The traps that this module owns:
 - resume is per working directory, and the transcript exists only some 0.2 s after the first prompt;
 - one Left arrow on an empty prompt moves the session into the CLI's own daemon, under another id: a variable forbids
   it, and where an operator takes that back the screen says `away`;
-- no hook tells that a person interrupted the turn. The transcript does (`is_interruption`), except when the prompt was
-  taken back before the first word of an answer: then it stands in the input line again, and only the screen tells.
+- no hook tells that a person interrupted the turn. The transcript does (`transcript.INTERRUPTED`), except when the
+  prompt was taken back before the first word of an answer: then it stands in the input line again, and only the screen
+  tells.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from phoenixd.harness.arguments import has_value, literal, single_argument
 from phoenixd.harness.claude.screens import draft as draft
 from phoenixd.harness.claude.screens import input_line as input_line
 from phoenixd.harness.claude.screens import screen_says as screen_says
+from phoenixd.harness.login import Login
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import PermissionTold, ProcessInSession
 
@@ -42,9 +44,6 @@ BASH_TIMEOUTS = {"BASH_DEFAULT_TIMEOUT_MS": "1800000", "BASH_MAX_TIMEOUT_MS": "7
 ACKNOWLEDGES = "phoenixctl handoff ack"
 """What a successor may run unasked. It is the beginning of one simple command: about what is joined to it by ;, && or a
 pipe, and about what it would substitute, the CLI still asks."""
-
-REFUSAL_WITHIN_S = 30.0
-"""A refusal took 0.3 to 0.5 s on an idle machine; what runs longer without a hook is another kind of trouble."""
 
 _KEYS = ("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "CLAUDE_CODE_OAUTH_TOKEN", "CLAUDE_CODE_USE_BEDROCK",
          "CLAUDE_CODE_USE_VERTEX", "CLAUDE_CODE_USE_FOUNDRY")  # fmt: skip
@@ -178,22 +177,6 @@ def transcript_is_resumable(head: bytes, tail: bytes, size: int) -> bool:
     return bool(records) and size > len(head) + len(tail)
 
 
-def refused_resume(exit_code: int | None, seconds_alive: float, session_start_seen: bool) -> bool:
-    """Whether a resume was refused: exit 1 in a moment, without SessionStart. SessionEnd comes even then, and says
-    nothing."""
-    return exit_code == 1 and not session_start_seen and seconds_alive < REFUSAL_WITHIN_S
-
-
-def is_interruption(record: Mapping[str, Any]) -> bool:
-    """Whether this transcript record says that a person ended the turn, which no hook reports."""
-    message = record.get("message")
-    if record.get("type") != "user" or not isinstance(message, dict):
-        return False
-    content = message.get("content")
-    texts = [part.get("text") for part in content if isinstance(part, dict)] if isinstance(content, list) else [content]
-    return any(isinstance(text, str) and text.startswith("[Request interrupted by user") for text in texts)
-
-
 def typed_prompt(text: str) -> Prompt:
     """A text as it can be pasted into the input line and come out unchanged: tabs would become spaces, and blanks at
     the end of a short text would go.
@@ -254,12 +237,13 @@ def trust_seed(existing_json: Mapping[str, Any], cwd: str, key_tail: str | None)
     return merged
 
 
-def login_missing(environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
-    """The files of which one must exist where the environment holds no key, and the remedy."""
+def needed_login(environment: Mapping[str, str]) -> Login | None:
+    """The login that it needs as a file; None where the environment holds a key."""
     if any(environment.get(name) for name in _KEYS):
         return None
     directory = environment.get("CLAUDE_CONFIG_DIR") or f"{environment.get('HOME', '/')}/.claude"
-    return (f"{directory}/.credentials.json",), "run claude once as the agent's user, and log in with /login"
+    remedy = "run claude once as the agent's user, and log in with /login"
+    return Login((f"{directory}/.credentials.json",), remedy)
 
 
 def _prompt_arguments(prompt: str | None) -> list[str]:

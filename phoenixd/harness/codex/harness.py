@@ -31,6 +31,7 @@ from phoenixd.harness.codex import screens as codex_screens
 from phoenixd.harness.codex import transcript as codex_transcript
 from phoenixd.harness.codex.headless import CodexHeadless
 from phoenixd.harness.codex.toml import inline
+from phoenixd.harness.login import Login
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
@@ -159,10 +160,10 @@ class Codex:
     def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None if spec.seed_trust else codex_asks(f"{codex_home(environment)}/config.toml", cwd, read)
 
-    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+    def needed_login(self, environment: Mapping[str, str]) -> Login | None:
         if environment.get("OPENAI_API_KEY") or environment.get("CODEX_API_KEY"):
             return None
-        return (f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as"
+        return Login((f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as")
 
     def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return None

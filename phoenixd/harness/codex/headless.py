@@ -19,6 +19,7 @@ from typing import Any
 from phoenixd.core.spec import AgentSpec
 from phoenixd.harness.codex.toml import inline
 from phoenixd.harness.headless import SYSTEM, Call, Said, count, failed, program, toml_table
+from phoenixd.harness.login import Login
 from phoenixd.harness.trust import Read
 
 MODEL = "gpt-6-luna"
@@ -62,7 +63,7 @@ class CodexHeadless:
             variables,
             {"config.toml": _configuration(kept, model, home), "models.json": json.dumps(_catalogue(model))},
             {"auth.json": f"{users}/auth.json"},
-            None if is_foreign or key else ((f"{users}/auth.json",), LOGIN),
+            None if is_foreign or key else Login((f"{users}/auth.json",), LOGIN),
         )
 
     def said(self, code: int, output: str, errors: str) -> Said:

@@ -32,6 +32,7 @@ from phoenixd.harness.gemini import armed as gemini_armed
 from phoenixd.harness.gemini import screens as gemini_screens
 from phoenixd.harness.gemini import transcript as gemini_transcript
 from phoenixd.harness.gemini.headless import GeminiHeadless
+from phoenixd.harness.login import Login
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
@@ -171,11 +172,11 @@ class Gemini:
     def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None if spec.seed_trust else gemini_asks(gemini_home(environment), cwd, spec.argv, read)
 
-    def login_missing(self, environment: Mapping[str, str]) -> tuple[tuple[str, ...], str] | None:
+    def needed_login(self, environment: Mapping[str, str]) -> Login | None:
         if environment.get("GEMINI_API_KEY") or environment.get("GOOGLE_API_KEY"):
             return None
-        remedy = "run gemini once as the agent's user, and choose how to sign in"
-        return (f"{gemini_home(environment)}/oauth_creds.json", f"{gemini_home(environment)}/settings.json"), remedy
+        home, remedy = gemini_home(environment), "run gemini once as the agent's user, and choose how to sign in"
+        return Login((f"{home}/oauth_creds.json", f"{home}/settings.json"), remedy)
 
     def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         return None

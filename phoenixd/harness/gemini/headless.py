@@ -14,6 +14,7 @@ from typing import Any
 
 from phoenixd.core.spec import AgentSpec
 from phoenixd.harness.headless import SYSTEM, Call, Said, count, failed, json_table, program
+from phoenixd.harness.login import Login
 from phoenixd.harness.trust import Read
 
 MODEL = "flash-lite"
@@ -70,7 +71,7 @@ class GeminiHeadless:
             variables,
             {".gemini/settings.json": json.dumps(_settings(auth)), "system.md": f"{SYSTEM}\n"},
             {f".gemini/{name}": f"{users}/{name}" for name in _LOGIN_FILES},
-            (paths, LOGIN) if needs_file else None,
+            Login(paths, LOGIN) if needs_file else None,
         )
 
     def said(self, code: int, output: str, errors: str) -> Said:

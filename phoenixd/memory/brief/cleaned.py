@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
+from phoenixd.documents.redact import Clean
 from phoenixd.memory.desk import Desk
-
-Clean = Callable[[str], str]
 
 MOST_TEXTS, MOST_AGENTS = 4096, 16
 

@@ -20,8 +20,9 @@ from phoenixd.memory.brief.closed_before import BY_HAND, CLOSED_AT, ClosedBefore
 from phoenixd.memory.brief.left_out import LeftOut, numbers
 from phoenixd.memory.brief.loops import KINDS, kind_named
 from phoenixd.memory.brief.loops.alike import normal, same
-from phoenixd.memory.brief.loops.names import free_id, loop_id
+from phoenixd.memory.brief.loops.names import loop_id
 from phoenixd.memory.brief.loops.seen import Found, Seen, source_in, source_of
+from phoenixd.memory.brief.names import free_id
 
 MOST_OF_KIND, MOST_LOOPS, MOST_RESOLVED = 30, 100, 200
 """Bounds of what sessions leave; an operator's loops are never dropped."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 
 from phoenixd.core.agent import Agent
@@ -20,6 +20,7 @@ from phoenixd.documents.last_failure import last_failure
 from phoenixd.documents.lost_jobs import lost_jobs_sentence
 from phoenixd.documents.ops import CLEAN_CODES, Happening
 from phoenixd.documents.plain_text import clip, plain
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.state import StateDocument, Status
 from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.memory.brief.session_seen import SeenSession
@@ -31,9 +32,6 @@ INCIDENT_TOLD = 24 * 3600.0
 """Seconds for which sessions are told of an incident."""
 
 SIGTERM = 15
-
-Clean = Callable[[str], str]
-"""Takes the secrets out of a text."""
 
 
 def current_task(words: str | None, clean: Clean) -> str | None:

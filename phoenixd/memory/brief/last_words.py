@@ -15,6 +15,7 @@ from phoenixd.documents.brief.work_lines import OMITTED, quote_lines
 from phoenixd.documents.ledger_rows import Waiting, Words
 from phoenixd.documents.ledger_words import CUT
 from phoenixd.documents.plain_text import plain
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.cutting import Length, beginning, ending
 
@@ -31,8 +32,6 @@ LONGEST = 100_000
 
 _BLANK_LINES = re.compile(r"(?<![ \t])[ \t]++(?=\n)|\n(?=\n\n)")
 """Blanks at the end of a line, tried once for each run of them, and all but two of the line breaks of one run."""
-
-Clean = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)

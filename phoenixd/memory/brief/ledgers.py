@@ -8,9 +8,10 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.documents.kept_ledger import FILE, SIZE_LIMIT, KeptLedger, read_kept, render_kept
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.errors import PhoenixdError
-from phoenixd.memory.brief.cleaned import Clean, Cleaners
+from phoenixd.memory.brief.cleaned import Cleaners
 from phoenixd.memory.desk import Desk
 from phoenixd.memory.publication import Publication
 

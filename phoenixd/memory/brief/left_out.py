@@ -13,7 +13,7 @@ from typing import Any
 
 from phoenixd.documents.loop_origin import KIND, LAST_SEEN, MORE, SOURCE, extra, kind_of
 from phoenixd.documents.state import UNCONFIRMED, OpenLoop
-from phoenixd.memory.brief.loops.names import free_id
+from phoenixd.memory.brief.names import free_id
 
 COUNTS, EARLIER = "counts", "earlier"
 """The key of the numbers by session, and what stands in a session's place for those that nothing proves."""

@@ -12,8 +12,9 @@ from phoenixd.documents.brief.page import FACTS, words_room
 from phoenixd.documents.brief.session_work import CheckRun, LastWords, SessionWork
 from phoenixd.documents.brief.work_lines import MOST_CHECKS, MOST_FILES
 from phoenixd.documents.ledger_rows import Run
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.session_ledger import SessionLedger
-from phoenixd.memory.brief.last_words import Clean, HeardByHooks, all_said, last_words
+from phoenixd.memory.brief.last_words import HeardByHooks, all_said, last_words
 from phoenixd.memory.brief.loops.commands import verdict
 from phoenixd.memory.brief.task_in_hand import goal_digests, is_ours
 

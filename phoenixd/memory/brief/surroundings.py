@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.question.reply import asked_in
 from phoenixd.documents.brief.around import Around, Asking, Waits
 from phoenixd.documents.brief.record import BriefRecord
+from phoenixd.documents.redact import Clean
 from phoenixd.memory.brief.task_in_hand import goal_digests, is_ours
 
-Clean = Callable[[str], str]
 MOST_SESSIONS = 32
 """Sessions whose numbers are remembered, so that one that is gone back to is no new one."""
 

@@ -75,7 +75,7 @@ def _of_kin(claim: CountClaim, kin: list[Match], runs: Runs) -> tuple[Outcome, s
     told = [_totals(match) for match in newest.values()]
     carrier = runs.carrier_of(kin[-1].command) if kin[-1].command is not None else None
     if any(_is_wider(claim, match, runs) for match in newest.values()):
-        return "unverifiable", f"{shown} ran, of which the claimed tests may be a part"
+        return "unverifiable", f"{shown} ran, and the claimed tests may be a part of that"
     is_known = all(passed is not None for passed, _ in told) and runs.is_whole and carrier is None
     sums = (sum(passed or 0 for passed, _ in told), sum(failed for _, failed in told))
     if not is_known or claim.passed in (None, sums[0]):

@@ -17,6 +17,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import JudgedClaim, JudgedReport, Task
 from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import Clean, CleanOf
 from phoenixd.documents.report.before import Before
 from phoenixd.documents.report.facts import FileSeen, Witness
 from phoenixd.documents.report.reading import SIZE_LIMIT, ReportRefused, block_at_end
@@ -41,7 +42,7 @@ class Judging:
     def __init__(
         self,
         world: World,
-        clean: Callable[[str | None, str], str],
+        clean: CleanOf,
         clock: Clock,
         before: Callable[[AgentSpec], Before | None] = lambda spec: None,
     ) -> None:
@@ -132,6 +133,6 @@ def _written(source: Path, outputs: Path) -> tuple[bytes, float] | None:
         return None
 
 
-def _kept(found: Verdict, clean: Callable[[str], str]) -> JudgedClaim:
+def _kept(found: Verdict, clean: Clean) -> JudgedClaim:
     said, why = (one_line(clean(text), WORDS_LIMIT) for text in (found.claim.words, found.why))
     return JudgedClaim(found.kind, said, found.outcome, why)

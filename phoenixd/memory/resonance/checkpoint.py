@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 
 from phoenixd.core.agent import Agent
+from phoenixd.documents.redact import Clean
 from phoenixd.documents.resonance.session_seed import SessionSeed
 from phoenixd.documents.state import StateDocument
 from phoenixd.planting import CODES, is_ours
@@ -13,8 +14,6 @@ from phoenixd.planting import CODES, is_ours
 MOST_TASKS, MOST_DECISIONS = 12, 20
 TASK_LENGTH = 600
 HIDDEN = "[code]"
-
-Clean = Callable[[str], str]
 
 
 def seed_of(

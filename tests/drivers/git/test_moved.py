@@ -12,7 +12,7 @@ import pytest
 
 from phoenixd.drivers.git import survey as surveying
 from phoenixd.drivers.git.plumbing import PlumbingFailed
-from phoenixd.drivers.git.work import LOOKS, WorkUnreadable, survey, work_print
+from phoenixd.drivers.git.work import LOOKS, WorkUnreadable, survey
 from tests.drivers.git.repositories import IDENTITY, git, make_repository
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed")
@@ -41,7 +41,7 @@ def meanwhile(patch: pytest.MonkeyPatch, do: Callable[[], object]) -> list[int]:
 
 
 def look(root: Path) -> str:
-    return work_print([str(root)])[0]
+    return survey([str(root)]).fingerprint
 
 
 @pytest.mark.parametrize("disappears", [True, False])

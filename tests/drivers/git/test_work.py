@@ -17,7 +17,7 @@ from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
 from phoenixd.drivers.git import work_files as git_work_files
 from phoenixd.drivers.git.plumbing import PlumbingFailed
 from phoenixd.drivers.git.reflog import appended
-from phoenixd.drivers.git.work import WorkPrints, survey, work_print
+from phoenixd.drivers.git.work import WorkPrints, survey
 from phoenixd.drivers.git.work_files import Excluded, WorkUnreadable, exists
 from tests.agents import an_agent
 from tests.drivers.git.repositories import IDENTITY, Armed, arm, git, make_repository
@@ -36,7 +36,7 @@ def repository(tmp_path: Path) -> Path:
 
 
 def look(*roots: Path, **details: object) -> str:
-    return work_print([str(root) for root in roots], **details)[0]  # type: ignore[arg-type]
+    return survey([str(root) for root in roots], **details).fingerprint  # type: ignore[arg-type]
 
 
 def write(name: str, text: str) -> Change:
@@ -212,13 +212,13 @@ def test_f_cb_7_more_files_than_are_read_count_by_their_size(repository: Path, m
     for number in range(30):
         (repository / f"new-{number:02}").write_text("x")
     monkeypatch.setattr("phoenixd.drivers.git.work.Budget", lambda deadline: git_work_files.Budget(deadline, files=10))
-    text, notes = work_print([str(repository)])
+    found = survey([str(repository)])
 
-    assert "too much to be read" in notes[0]
+    assert "too much to be read" in found.odd[0]
     (repository / "new-29").write_text("y")
-    assert work_print([str(repository)])[0] == text
+    assert look(repository) == found.fingerprint
     (repository / "new-29").write_text("yy")
-    assert work_print([str(repository)])[0] != text
+    assert look(repository) != found.fingerprint
 
 
 def test_f_cb_7_a_tree_without_a_repository_is_walked_so_far(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -226,7 +226,7 @@ def test_f_cb_7_a_tree_without_a_repository_is_walked_so_far(tmp_path: Path, mon
         (tmp_path / f"{number:02}").write_text("x")
     monkeypatch.setattr("phoenixd.drivers.git.work.Budget", lambda deadline: git_work_files.Budget(deadline, walked=20))
 
-    assert "too many files" in work_print([str(tmp_path)])[1][0]
+    assert "too many files" in survey([str(tmp_path)]).odd[0]
 
 
 def test_nothing_outside_is_read_through_links_and_no_fifo_is_waited_for(repository: Path, tmp_path: Path) -> None:

@@ -18,10 +18,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from phoenixd.documents.transcript import TranscriptForm
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.harness.codex import transcript as codex_transcript
 from phoenixd.harness.gemini import transcript as gemini_transcript
+from tests.drivers.transcripts.reading import read_conversation, read_whole
 from tests.transcripts import samples
 from tests.transcripts.samples import answer, prompt
 from tests.waiting import eventually_sync

@@ -16,10 +16,11 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.drivers.transcripts import lines as transcripts_lines
 from phoenixd.drivers.transcripts import tail as transcripts_tail
 from phoenixd.drivers.transcripts.lines import CHUNK, Line, open_lines
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage, read_conversation, read_whole
+from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.harness.codex import transcript as codex_transcript
 from phoenixd.harness.gemini import transcript as gemini_transcript
+from tests.drivers.transcripts.reading import read_conversation, read_whole
 from tests.transcripts import samples
 from tests.transcripts.samples import answer, boundary, claude, prompt, tool_result, tool_use
 

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from phoenixd.drivers.transcripts import talk as talk_driver
-from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.harness.claude import transcript as claude_transcript
 from tests.documents.ledgers import FORMS
+from tests.drivers.transcripts.reading import read_conversation
 from tests.transcripts.samples import HERE, answer, prompt, tool_result, tool_use
 
 RECORDED = sorted(path.stem for path in HERE.glob("*.jsonl"))

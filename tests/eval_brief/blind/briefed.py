@@ -25,7 +25,6 @@ from phoenixd.documents.state import StateDocument, resolve_loop
 from phoenixd.documents.times import timestamp, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.drivers.transcripts.ledger import LedgerTail
-from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.brief.composition import compose_brief
 from phoenixd.memory.brief.last_words import HeardByHooks
@@ -33,6 +32,7 @@ from phoenixd.memory.brief.loops.commands import commands_in
 from phoenixd.memory.brief.session_seen import seen_session
 from phoenixd.memory.brief.writing import write_brief
 from phoenixd.ports.papers import BriefWriter, WriterAnswer
+from tests.drivers.transcripts.reading import read_conversation
 from tests.eval_brief.blind.rendered import AGENT, Rendered
 
 

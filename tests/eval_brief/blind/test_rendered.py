@@ -12,8 +12,8 @@ import pytest
 
 from phoenixd.documents.conversation import Conversation
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
-from phoenixd.drivers.transcripts.tail import read_conversation
 from phoenixd.harness import HARNESSES
+from tests.drivers.transcripts.reading import read_conversation
 from tests.eval_brief.blind.patterns import RECORDED, recorded
 from tests.eval_brief.blind.random_sessions import EVENTS, random_session
 from tests.eval_brief.blind.reading import Malformed, read_session, read_sessions

@@ -222,31 +222,6 @@ def test_no_bytes_disturb_the_check(head: bytes, tail: bytes, size: int) -> None
     claude.transcript_is_resumable(head, tail, size)
 
 
-@pytest.mark.parametrize(
-    ("code", "seconds", "seen", "refused"),
-    [(1, 0.4, False, True), (1, 0.4, True, False), (1, 300.0, False, False), (0, 0.4, False, False),
-     (137, 0.4, False, False), (None, 0.4, False, False)],
-)  # fmt: skip
-def test_f_res_1_a_refused_resume_is_exit_1_without_a_session(
-    code: int | None, seconds: float, seen: bool, refused: bool
-) -> None:
-    assert claude.refused_resume(code, seconds, seen) is refused
-
-
-@pytest.mark.parametrize("content", ["[Request interrupted by user]", "[Request interrupted by user for tool use]"])
-def test_an_interruption_is_read_from_the_transcript(content: str) -> None:
-    record = {"type": "user", "message": {"role": "user", "content": [{"type": "text", "text": content}]}}
-
-    assert claude.is_interruption(record)
-    assert claude.is_interruption({"type": "user", "message": {"content": content}})
-    assert not claude.is_interruption({**record, "type": "assistant"})
-
-
-@pytest.mark.parametrize("record", [{}, {"type": "user"}, {"type": "user", "message": {"content": [7, {"text": 7}]}}])
-def test_odd_records_are_no_interruption(record: dict[str, Any]) -> None:
-    assert not claude.is_interruption(record)
-
-
 def test_the_seed_spares_every_dialog_and_keeps_the_rest() -> None:
     existing = {"theme": "light", "numStartups": 7, "projects": {"/a": {"x": 1}, "/b": {"y": 2}}}
     existing |= {"customApiKeyResponses": {"approved": ["old"], "rejected": ["tail", "other"]}}

@@ -123,10 +123,10 @@ def test_f_res_7_a_rollout_is_resumable_as_long_as_it_names_its_session(content:
 def test_a_login_is_looked_for_only_where_no_key_is_given() -> None:
     harness = HARNESSES["codex"]
 
-    assert harness.login_missing({"OPENAI_API_KEY": "k"}) is None
-    missing = harness.login_missing({"HOME": "/home/u"})
-    assert missing is not None
-    assert missing[0] == ("/home/u/.codex/auth.json",)
+    assert harness.needed_login({"OPENAI_API_KEY": "k"}) is None
+    login = harness.needed_login({"HOME": "/home/u"})
+    assert login is not None
+    assert login.files == ("/home/u/.codex/auth.json",)
 
 
 @pytest.mark.parametrize("path", SCREENS, ids=lambda path: path.stem)

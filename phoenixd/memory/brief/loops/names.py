@@ -24,15 +24,6 @@ def loop_id(found: Found) -> str:
     return f"{word}-{slug}" if slug else f"{word}-{_hash(f'{found.kind} {named}')}"
 
 
-def free_id(wanted: str, taken: set[str]) -> str:
-    """The id, with a number where it is taken."""
-    number, free = 1, wanted
-    while free in taken:
-        number += 1
-        free = f"{wanted}-{number}"
-    return free
-
-
 def is_named(loop: str, base: str) -> bool:
     """Whether a loop's id is that one, with or without a number."""
     rest = loop.removeprefix(base)

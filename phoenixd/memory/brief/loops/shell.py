@@ -25,7 +25,6 @@ _WORD_OR_SIGN = re.compile(
     |(?P<sign>&&|\|\||\|&|;;|[|;&\n()])""",
     re.VERBOSE,
 )
-_TAKES_A_FILE = re.compile(r".*[<>|&][ \t]*")
 _KEYWORDS = frozenset({"if", "for", "while", "until", "case", "function", "select", "{", "[[", "!"})
 
 
