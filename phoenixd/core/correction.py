@@ -1,7 +1,8 @@
 """Which changed keys of its specification can cure what an agent was given up for, so that it is tried again by itself.
 
 A start that must fail like the one before would raise the same alert once more. Of what was found wrong by the program
-itself, or by the kernel, it is not known which key was to blame: there each that it is given counts.
+itself, by its service or by the kernel, it is not known which key was to blame: there each that it is given counts. Who
+was given up by a limit of `restart` is tried again where that limit allows more, too.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Desired, Quarantined
 from phoenixd.core.restart import NOT_FOUND
-from phoenixd.core.spec import AgentSpec
+from phoenixd.core.spec import AgentSpec, RestartPolicy
 
 LAUNCH_KEYS = (
     "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
@@ -31,16 +32,30 @@ def launch_changes(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:
 def is_corrected(agent: Agent, spec: AgentSpec) -> bool:
     """Whether this specification changes what an agent was given up for, so that a person has said what is to run.
 
-    Not so of a crash loop, which may crash for any reason; nor of a sequence, whose turns are begun by a start; nor
-    while a person has yet to say what becomes of the agent after the journal was lost.
+    Not so of an open breaker, a Case or a lost marker, which have acts of their own; nor of a sequence, whose turns are
+    begun by a start; nor while a person has yet to say what becomes of the agent after the journal was lost.
     """
     state = agent.state
-    if not isinstance(state, Quarantined) or not state.misdeclared or agent.desired is not Desired.RUNNING:
+    if not isinstance(state, Quarantined) or agent.desired is not Desired.RUNNING:
         return False
     is_of_a_sequence = bool(spec.turn_of is not None or spec.loop.sequence)
     if agent.found is not None or is_of_a_sequence:
         return False
-    return not cures(agent.spec, spec, agent.last_exit).isdisjoint(launch_changes(agent.spec, spec))
+    changed = launch_changes(agent.spec, spec)
+    if state.misdeclared:
+        return not cures(agent.spec, spec, agent.last_exit).isdisjoint(changed)
+    if state.refused:
+        return not OF_A_COMMAND.isdisjoint(changed)
+    return state.counted and (not OF_A_COMMAND.isdisjoint(changed) or _allows_more(agent, spec))
+
+
+def _allows_more(agent: Agent, spec: AgentSpec) -> bool:
+    """Whether the ends that were counted are fewer than what these limits forbid."""
+    rules, crashes = spec.restart, agent.crashes
+    if rules == agent.spec.restart or rules.policy is RestartPolicy.NEVER:
+        return False
+    recent = [at for at in crashes if at > crashes[-1] - rules.period]
+    return len(recent) < rules.max_crashes and len(agent.record.unproductive) < rules.max_unproductive
 
 
 def cures(before: AgentSpec, after: AgentSpec, end: LastExit | None) -> frozenset[str]:

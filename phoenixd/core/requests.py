@@ -240,7 +240,7 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     if changed and isinstance(agent.state, Starting | Running):
         return end_run(updated, Afterwards.RESTART, f"its configuration changed: {', '.join(changed)}", now)
     if is_corrected(agent, spec):
-        why = f"its configuration changed: {', '.join(changed)}"
+        why = f"its configuration changed: {', '.join(changed) or 'restart'}"
         return queue(_forgiven(updated, why), why, now)
     if isinstance(agent.state, Quarantined):
         return Decision(updated, reason=f"its configuration changed; {still_given_up(agent)}")

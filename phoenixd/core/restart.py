@@ -63,6 +63,8 @@ class GiveUp:
     """Those ends, where they were counted, with the last one."""
     misdeclared: bool = False
     """It could not be run as it is declared."""
+    refused: bool = False
+    """Its login, its account or its first prompt was refused."""
 
 
 Verdict = StayDown | TryAgain | GiveUp

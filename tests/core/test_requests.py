@@ -30,7 +30,8 @@ from phoenixd.core.events.runs import (
     ShimLost,
     StartFailed,
 )
-from phoenixd.core.spec import Kind, LoopRules, RestartRules
+from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules
 from tests.core.story import Story, claude, spec
 from tests.core.test_lifecycle import SITUATIONS
 
@@ -133,10 +134,12 @@ def test_p57_a_cleanly_stopped_agent_starts_again_on_request(request_: str) -> N
 
 @pytest.mark.parametrize("request_", ["start", "restart"])
 def test_p59_only_a_request_lifts_a_quarantine_and_it_forgives_the_crashes(request_: str) -> None:
-    story = Story(spec(restart=RestartRules(max_crashes=2)))
+    rules = RestartRules(max_crashes=2)
+    story = Story(spec(restart=rules))
     story.lives(1, 1).respawned().lives(1, 1)
     assert isinstance(story.state, Quarantined)
-    for event in (Tick(), Rebooted("b"), AgentDeclared(spec(argv=("other",))), TerminalSeen(True)):
+    another = AgentDeclared(spec(restart=rules, prompt="Another goal."))
+    for event in (Tick(), Rebooted("b"), another, TerminalSeen(True)):
         story.tell(event)
         assert isinstance(story.state, Quarantined)
     getattr(story, request_)()
@@ -385,6 +388,10 @@ def given_up(by: str, **declared: Any) -> Story:
     elif by == "its own 127":
         story.started()
         story.exited(127)
+    elif by == "refused":
+        story.started()
+        story.tell(TurnFailed("a", 1, text="Please run /login", failure="login"))
+        story.exited(1)
     elif by == "no directory":
         for incarnation in range(1, 6):
             story.tell(StartFailed("a", incarnation, 1, "no such directory", "no directory"))
@@ -409,6 +416,11 @@ def given_up(by: str, **declared: Any) -> Story:
         ("no fence", {"fence": "none"}),
         ("its own 127", {"env": (("NODE_PATH", "/opt/lib"),)}),
         ("its own 127", {"fresh_args": ("--new",)}),
+        ("crashes", {"argv": ("other", "--new")}),
+        ("crashes", {"env": (("KEY", "value"),)}),
+        ("crashes", {"restart": RestartRules(max_crashes=9)}),
+        ("crashes", {"restart": RestartRules(period=3.0)}),
+        ("refused", {"env": (("KEY", "value"),)}),
     ],
 )
 def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_it(
@@ -424,13 +436,18 @@ def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_i
     assert not [one for one in story.agent.alerts if one.kind == "quarantined"]
     assert not story.agent.items
     assert not story.agent.crashes
-    assert story.spawn.incarnation == (6 if by == "no directory" else 2)
+    assert story.spawn.incarnation == (6 if by in {"no directory", "crashes"} else 2)
 
 
 @pytest.mark.parametrize(
     ("by", "changes"),
     [
-        ("crashes", {"argv": ("other", "--new")}),
+        ("crashes", {"prompt": "Another goal."}),
+        ("crashes", {"heartbeat_file": "/srv/beat.json"}),
+        ("crashes", {"restart": RestartRules(backoff_max=9.0)}),
+        ("crashes", {"restart": RestartRules(max_crashes=4)}),
+        ("crashes", {"restart": RestartRules(policy=RestartPolicy.NEVER, max_crashes=9)}),
+        ("refused", {"restart": RestartRules(max_crashes=9)}),
         ("no command", {"prompt": "Another goal."}),
         ("no command", {"argv": ("agent", "--other")}),
         ("no command", {"env": (("KEY", "value"),)}),

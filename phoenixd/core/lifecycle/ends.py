@@ -269,7 +269,7 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
     verdict = restart.judge_death(agent, end, now)
     if refused is not None and isinstance(verdict, restart.TryAgain):
         # Only a person can mend it, and each further start would be refused alike.
-        verdict = restart.GiveUp(f"{end.text}, and {refused}")
+        verdict = restart.GiveUp(f"{end.text}, and {refused}", refused=True)
     counted = productive.has_just_counted(agent, now)
     weighed = counted and productive.is_weighed(agent)
     # A loop's work is measured at the end of its iteration, and `begin` asks again once that is judged.
@@ -296,7 +296,7 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             return replace(down, actions=(*down.actions, Alert(agent.name, restart.QUESTION, reason)))
         case restart.GiveUp(reason=reason, readings=readings, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
-            given_up = Quarantined(reason, verdict.counted, verdict.misdeclared)
+            given_up = Quarantined(reason, verdict.counted, verdict.misdeclared, verdict.refused)
             return replace(quarantine(counted_all, given_up, now), readings=readings)
         case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
             kept = replace(agent, crashes=crashes)
