@@ -37,7 +37,8 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.iteration import Passing
 from phoenixd.core.limits import parking
-from phoenixd.core.limits.state import Parking
+from phoenixd.core.limits.state import Parking, ParkingKind
+from phoenixd.core.limits.waits import account_of
 from phoenixd.core.merit import Record
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.render import title
@@ -239,6 +240,9 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
         updated = replace(updated, hooks_seen=False, session=session)
     if changed and isinstance(agent.state, Starting | Running):
         return end_run(updated, Afterwards.RESTART, f"its configuration changed: {', '.join(changed)}", now)
+    held = agent.parking
+    if held is not None and held.kind is ParkingKind.LIMIT and account_of(spec) != account_of(agent.spec):
+        return _leave_limit(updated, held, f"its configuration changed: {', '.join((*changed, 'account'))}", now)
     if is_corrected(agent, spec):
         why = f"its configuration changed: {', '.join(changed) or 'restart'}"
         return queue(_forgiven(updated, why), why, now)
@@ -248,6 +252,15 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
         told = f"its configuration changed: {', '.join(changed)}; its next start takes that up"
         return Decision(updated, reason=told)
     return Decision(updated, reason="its configuration changed; nothing that needs a new process")
+
+
+def _leave_limit(agent: Agent, held: Parking, why: str, now: Moment) -> Decision:
+    """It belongs to another account now, whose limit this is not."""
+    if isinstance(agent.state, Parked):
+        return queue(agent, why, now, held.fresh)
+    if held.asked is not None:
+        return Decision(agent, reason=f"{why}; it is being told to go on already")
+    return take(agent, parking.go_on(agent.limits, agent.view(), now, why), now)
 
 
 def set_breaker(

@@ -597,6 +597,39 @@ def test_the_time_that_a_loop_was_parked_is_no_run_time() -> None:
     assert not isinstance(story.state, Running)
 
 
+@pytest.mark.parametrize("is_down", [False, True])
+@pytest.mark.parametrize("changes", [{"account": "other"}, {"account": "other", "env": (("KEY", "value"),)}])
+def test_f_proc_26_who_is_given_another_account_does_not_wait_for_the_limit_of_the_one_before(
+    changes: dict[str, Any], is_down: bool
+) -> None:
+    story = Account(*team(2)).all_work()
+    story.meets_limit("a0")
+    story.meets_limit("a1")
+    if is_down:
+        story.dies("a0")
+    story.tell(AgentDeclared(claude("a0", **changes)))
+    if "env" in changes and not is_down:
+        story.dies("a0", 143, None)
+    if is_down or "env" in changes:
+        assert isinstance(story.named("a0").state, Starting)
+    else:
+        story.obeys("a0")
+        assert story.named("a0").state_name == "running"
+    assert story.named("a1").state_name == "parked"
+
+
+def test_who_is_given_an_account_that_is_at_its_limit_waits_for_that() -> None:
+    story = Account(claude("a", account="one"), claude("b", account="two")).all_work()
+    story.meets_limit("a", EPOCH + HOUR)
+    story.meets_limit("b", EPOCH + 3 * HOUR)
+    story.dies("a")
+    story.tell(AgentDeclared(claude("a", account="two")))
+    story.wait(2 * HOUR)
+    assert story.agent.state_name == "parked"
+    story.wait(HOUR + 35)
+    assert isinstance(story.state, Starting)
+
+
 # Login and billing: people, and no retry.
 
 

@@ -126,8 +126,8 @@ class Quarantined:
     """Restart intensity exceeded, or a start that cannot work; only an operator's start releases it.
 
     counted: it was given up because of how often its runs ended, which an outage explains as well. misdeclared: it
-    could not be run as it was declared. refused: its login, its account or its first prompt was refused. What else starts each of them
-    is in core.correction.
+    could not be run as it was declared. refused: its login, its account or its first prompt was refused. What else
+    starts each of them is in core.correction.
     """
 
     cause: str
