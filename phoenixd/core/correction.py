@@ -10,6 +10,8 @@ from __future__ import annotations
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Desired, Quarantined
+from phoenixd.core.change import replace
+from phoenixd.core.productive import is_exhausted
 from phoenixd.core.restart import NOT_FOUND
 from phoenixd.core.spec import AgentSpec, RestartPolicy
 
@@ -55,7 +57,7 @@ def _allows_more(agent: Agent, spec: AgentSpec) -> bool:
     if rules == agent.spec.restart or rules.policy is RestartPolicy.NEVER:
         return False
     recent = [at for at in crashes if at > crashes[-1] - rules.period]
-    return len(recent) < rules.max_crashes and len(agent.record.unproductive) < rules.max_unproductive
+    return len(recent) < rules.max_crashes and not is_exhausted(replace(agent, spec=spec))
 
 
 def cures(before: AgentSpec, after: AgentSpec, end: LastExit | None) -> frozenset[str]:

@@ -31,6 +31,7 @@ from phoenixd.core.events.runs import (
     StartFailed,
 )
 from phoenixd.core.hooks import TurnFailed
+from phoenixd.core.merit import Record
 from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules
 from tests.core.story import Story, claude, spec
 from tests.core.test_lifecycle import SITUATIONS
@@ -388,6 +389,10 @@ def given_up(by: str, **declared: Any) -> Story:
     elif by == "its own 127":
         story.started()
         story.exited(127)
+    elif by == "nothing achieved":
+        record = Record(unproductive=tuple(float(number) for number in range(8)))
+        given = replace(story.agent, state=Quarantined("8 runs had nothing to show", counted=True), record=record)
+        story.fleet = replace(story.fleet, agents={"a": given})
     elif by == "refused":
         story.started()
         story.tell(TurnFailed("a", 1, text="Please run /login", failure="login"))
@@ -421,6 +426,9 @@ def given_up(by: str, **declared: Any) -> Story:
         ("crashes", {"restart": RestartRules(max_crashes=9)}),
         ("crashes", {"restart": RestartRules(period=3.0)}),
         ("refused", {"env": (("KEY", "value"),)}),
+        ("nothing achieved", {"argv": ("other", "--new")}),
+        ("nothing achieved", {"restart": RestartRules(max_unproductive=0)}),
+        ("nothing achieved", {"restart": RestartRules(max_unproductive=9)}),
     ],
 )
 def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_it(
@@ -448,6 +456,7 @@ def test_f_proc_9_what_could_not_be_run_is_started_once_a_person_has_corrected_i
         ("crashes", {"restart": RestartRules(max_crashes=4)}),
         ("crashes", {"restart": RestartRules(policy=RestartPolicy.NEVER, max_crashes=9)}),
         ("refused", {"restart": RestartRules(max_crashes=9)}),
+        ("nothing achieved", {"restart": RestartRules(max_crashes=9)}),
         ("no command", {"prompt": "Another goal."}),
         ("no command", {"argv": ("agent", "--other")}),
         ("no command", {"env": (("KEY", "value"),)}),
