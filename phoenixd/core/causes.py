@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Literal
 
-Obstacle = Literal["resume refused", "session in use", "disk full", "no directory", "directory closed", "other"]
+Obstacle = Literal[
+    "resume refused", "session in use", "disk full", "no directory", "directory closed", "terminal gone", "other",
+]  # fmt: skip
 """What stood in the way of a start. resume refused: the session cannot be resumed, so the next start is a fresh one.
 
 session in use: somebody else works in the session that was to be resumed, and the start waits for that to be over. disk
 full: what it needs could not be written, by the number of the error. no directory: its working directory is not there.
-directory closed: it is a file, lies below one, may not be entered, or its file system does not answer.
+directory closed: it is a file, lies below one, may not be entered, or its file system does not answer. terminal gone:
+its terminal, or the shim in it, went before anything was executed, or none could be had.
 """
 
 Disk = Literal["cwd", "home", "state", "tmp"]

@@ -12,6 +12,7 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.mutes import state as muting
 from phoenixd.core.roster import DUE, SPAWN, START
 from phoenixd.core.tasks import queue
+from phoenixd.core.terminal import parts as terminal
 from phoenixd.core.treatment import unheard
 
 
@@ -21,6 +22,7 @@ def next_deadline(fleet: Fleet, now: Moment) -> Instant | None:
     blocked = fleet.hold_until is not None or fleet.halted is not None or starts.free_slots(fleet, now) <= 0
     found = (
         fleet.hold_until,
+        terminal.next_due(fleet) if fleet.server_end is not None else None,
         marks.first(roster, DUE),
         marks.first(roster, START, now.at) if blocked else marks.first(roster, START),
         # A start that waits for the journal may not have been ordered yet.
@@ -43,5 +45,5 @@ def tick(before: Fleet, found: Step, event: Tick, now: Moment) -> Step:
     for agent in before.roster.named(late):
         found = put(found, overdue.on_deadline(agent, now), now)
     if before.hold_until is not None and before.hold_until <= now.at:
-        return starts.observe(found, "still no word of the terminal: looking again", now, "noise")
+        return starts.observe(found, terminal.no_word(found.fleet), now, "noise")
     return found

@@ -21,6 +21,7 @@ from phoenixd.core.seat import state as seats
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import FleetLimits
 from phoenixd.core.tasks.state import JobRules, Tasks
+from phoenixd.core.terminal.state import ServerEnd
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.case import Cases, Kept
 from phoenixd.core.undo.state import Undoable, without
@@ -44,6 +45,8 @@ class Fleet:
     gates: Mapping[str, Instant] = field(default_factory=dict)
     is_blind: bool = False
     """The terminal was looked at, and did not answer."""
+    server_end: ServerEnd | None = None
+    """The newest end of the terminal server, and who falls with it. Not saved."""
     halted: tuple[str, Instant] | None = None
     """Why decisions cannot be made durable now, and since when: nothing is started meanwhile. Not saved."""
     retired: Mapping[str, int] = field(default_factory=dict)

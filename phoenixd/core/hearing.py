@@ -60,6 +60,7 @@ from phoenixd.core.events.fleet import (
     SavingHalted,
     SavingResumed,
     StateEdited,
+    TerminalEnded,
     TerminalSeen,
     Tick,
     TroubleGone,
@@ -136,6 +137,7 @@ from phoenixd.core.seat import orders as seats
 from phoenixd.core.sequence import parts as sequences
 from phoenixd.core.taking import take, take_turn
 from phoenixd.core.tasks import published, requested, steps, telling
+from phoenixd.core.terminal import parts as terminal
 from phoenixd.core.treatment import acting, casebook, examining
 from phoenixd.core.turn import liveness
 from phoenixd.core.undo import age as undo_age
@@ -150,8 +152,8 @@ Row = tuple[FleetPart | tuple[AgentPart | OwnPart, ...], ...]
 # Before them the clinic adds what the others left out; its book stands behind all of them, for it reads what they
 # decided, and of what it notes some may be shown to a model.
 DUE: Row = (
-    acting.act, accounts.release, outage.release, starts.release, recovery.count_epoch, casebook.follow,
-    examining.follow,
+    acting.act, accounts.release, outage.release, terminal.follow, starts.release, recovery.count_epoch,
+    casebook.follow, examining.follow,
 )  # fmt: skip
 TASKS: Row = (steps.follow, telling.tell)
 SHARED: Row = (outage.follow, sequences.follow, following.follow, seats.do_held, moves.follow, *TASKS, *DUE)
@@ -343,9 +345,12 @@ TABLE: dict[type[Any], Row] = {
     Tick: (deadlines.tick, muting.expire, *SHARED),
     Rebooted: (recovery.reboot, seats.after_reboot, *SHARED),
     JournalBehind: (recovery.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
-    EpochBegun: (recovery.begin_epoch, late.begin_anew, asking.begin_anew, records.begin_anew, *SHARED),
+    EpochBegun: (
+        recovery.begin_epoch, late.begin_anew, asking.begin_anew, records.begin_anew, terminal.begin_anew, *SHARED,
+    ),
     RecoveryConfirmed: (recovery.confirm_recovery, *SHARED),
     TerminalSeen: (starts.see_terminal, *SHARED),
+    TerminalEnded: (terminal.hear_end, *SHARED),
     LimitsDeclared: (declarations.set_limits, *SHARED),
     SavingHalted: (starts.halt, *SHARED),
     SavingResumed: (starts.resume, *SHARED),

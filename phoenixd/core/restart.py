@@ -69,6 +69,12 @@ class GiveUp:
 
 Verdict = StayDown | TryAgain | GiveUp
 
+CUT_SHORT: dict[EndCause, str] = {
+    "terminal_lost": "its terminal was closed",
+    "start interrupted": "its start was cut short",
+}
+"""Ends for which the terminal is to blame, or the shim in it, as people are told them."""
+
 
 def judge_death(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
     """Decide what a death means by kind, exit, policy and history (design section 3)."""
@@ -88,7 +94,7 @@ def _judge(agent: Agent, ended: LastExit, now: Moment) -> Verdict:
         # memory that has run out is not there at once.
         lasted = ended.cause == "reboot" or (ended.lived >= HOST_RETRY and not ended.oom)
         delay = 0.0 if lasted else HOST_RETRY * (1 + now.chance)
-        what = ended.text if ended.oom else f"{ended.text} ({ended.told})"
+        what = CUT_SHORT.get(ended.cause) or (ended.text if ended.oom else f"{ended.text} ({ended.told})")
         return TryAgain(delay, f"{what}, not the agent's doing", agent.crashes)
     if ended.code in (NOT_EXECUTABLE, NOT_FOUND) and ended.lived < spec.restart.productive:
         why = ended.text if ended.cause == "exit" else ended.told

@@ -15,10 +15,11 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import SavingHalted, SavingResumed, TerminalSeen
 from phoenixd.core.events.runs import AgentExited, ShimLost
 from phoenixd.core.facts import Weight
-from phoenixd.core.fleet import Fleet, Step, clear, put, warn
+from phoenixd.core.fleet import Fleet, Step, put, warn
 from phoenixd.core.lifecycle import begins
 from phoenixd.core.moment import Moment
 from phoenixd.core.roster import LAUNCH, START, WANTED
+from phoenixd.core.terminal import parts as terminal
 
 
 def release(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
@@ -47,6 +48,8 @@ def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment
         return found
     if isinstance(event, AgentExited) and event.cause == "exit":
         return found
+    if terminal.is_awaited(found.fleet, event.agent):
+        return found
     fleet, limits = found.fleet, found.fleet.limits
     recent = (fall for fall in fleet.falls if fall[1] > now.at - limits.outage_window and fall[0] != event.agent)
     falls = (*recent, (event.agent, now.at))
@@ -55,7 +58,8 @@ def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment
     if fleet.hold_until is not None or len(falls) < limits.outage_min or len(falls) <= limits.outage_share * wanted:
         return replace(found, fleet=fleet)
     reason = (
-        f"{len(falls)} of {wanted} agents fell within {limits.outage_window:g} s, an outage: looking before starting"
+        f"{len(falls)} of {wanted} agents lost terminal or shim within {limits.outage_window:g} s: "
+        "looking whether the tmux server is there before any starts"
     )
     return observe(replace(found, fleet=fleet), reason, now)
 
@@ -63,7 +67,7 @@ def brake(before: Fleet, found: Step, event: ShimLost | AgentExited, now: Moment
 def observe(found: Step, reason: str, now: Moment, weight: Weight | None = None) -> Step:
     """Look whether the terminal lives; no start begins meanwhile, and the operator is told."""
     held = replace(found.fleet, hold_until=now.at + found.fleet.limits.observe_retry)
-    actions = (ObserveTerminal(now.at), Alert(None, "terminal", reason))
+    actions = (ObserveTerminal(now.at), Alert(None, terminal.KIND, reason))
     return warn(replace(found, fleet=held), Decision(None, actions, reason, weight=weight), now)
 
 
@@ -71,17 +75,17 @@ def see_terminal(before: Fleet, found: Step, event: TerminalSeen, now: Moment) -
     """Let starts go on once the terminal answers."""
     if not event.alive:
         # The tick at `hold_until` looks again: one look at a time, however many answers come.
-        held = replace(before, hold_until=now.at + before.limits.observe_retry, is_blind=True)
+        held = replace(before, hold_until=now.at + terminal.look_again(before, now), is_blind=True)
         weight: Weight = "noise" if before.is_blind else "story"
         return Step(held, (Decision(None, reason="the terminal does not answer: starts wait", weight=weight),))
     if before.hold_until is None:
         return found
     released = replace(before, hold_until=None, falls=(), is_blind=False)
     reason = "the terminal answers: starts go on"
-    standing = next((one for one in before.alerts if one.kind == "terminal"), None)
-    if standing is not None:
-        return clear(Step(released), standing, reason)
-    return Step(released, (Decision(None, reason=reason),))
+    if released.server_end is not None and released.server_end.awaited:
+        # Those that fell with it are not back yet, and so it is not over.
+        return Step(released, (Decision(None, reason=reason, weight="detail"),))
+    return terminal.over(Step(released), reason)
 
 
 def halt(before: Fleet, found: Step, event: SavingHalted, now: Moment) -> Step:

@@ -119,6 +119,10 @@ class ProcessTable(Protocol):
         """Which life of the process table this is."""
         ...
 
+    def identity_of(self, pid: int) -> ProcessIdentity | None:
+        """Who has that number at this moment; None when nobody does, or only a zombie."""
+        ...
+
     def watch(self, identity: ProcessIdentity, on_death: Callable[[], None]) -> bool:
         """Call back once when that very process dies; False when it is gone already."""
         ...

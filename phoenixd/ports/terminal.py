@@ -22,8 +22,11 @@ class Terminal(Protocol):
         """Start the server where that is ours to do (not under systemd), and connect; whether it answers now."""
         ...
 
-    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
-        """Make session phx-<agent> with one pane running argv; a pane that the agent has is closed first."""
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> int | None:
+        """Make session phx-<agent> with one pane running argv; a pane that the agent has is closed first.
+
+        Returns the pid of the process in it; None where that is not told.
+        """
         ...
 
     def size_next(self, agent: str, columns: int, lines: int) -> None:

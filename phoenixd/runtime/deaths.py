@@ -31,6 +31,7 @@ class Deaths:
         self._tell = tell
         self._later = later
         self._shim_of: dict[str, ProcessIdentity] = {}
+        self._leaving: dict[str, ProcessIdentity] = {}
         self._watched: set[ProcessIdentity] = set()
 
     def watch_shim(self, hello: ShimHello) -> None:
@@ -53,6 +54,20 @@ class Deaths:
     def let_go(self, agent: str) -> None:
         """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
         self._shim_of.pop(agent, None)
+
+    def leaves(self, agent: str) -> None:
+        """Its shim has ended its run and goes by itself: whoever starts the next one has to wait until it is gone."""
+        shim = self._shim_of.pop(agent, None)
+        if shim is not None:
+            self._leaving[agent] = shim
+
+    def leaving(self, agent: str) -> ProcessIdentity | None:
+        """The shim of an agent that goes, and is not gone yet."""
+        shim = self._leaving.get(agent)
+        if shim is not None and not self._processes.is_alive(shim):
+            self._leaving.pop(agent)
+            return None
+        return shim
 
     def owns(self, agent: str, pid: int, start_time: int) -> bool:
         """Whether the agent's shim may call this process its agent: it is below it, or gone.

@@ -10,6 +10,7 @@ from dataclasses import replace
 import structlog
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.causes import EndCause
 from phoenixd.core.events.runs import (
     AgentExited,
     AgentStarted,
@@ -22,7 +23,7 @@ from phoenixd.core.events.runs import (
 )
 from phoenixd.documents.numbers import whole
 from phoenixd.ports import Clock, HearHook, Later, Tell
-from phoenixd.ports.processes import Memory, ProcessTable
+from phoenixd.ports.processes import Memory, ProcessIdentity, ProcessTable
 from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
 from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths
@@ -32,6 +33,9 @@ from phoenixd.runtime.told_hooks import ToldHooks
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
 """A run's last words come before these. Not before what an agent can have its shim say as often as it likes."""
+
+LEAVES: frozenset[EndCause] = frozenset({"terminal_lost", "shim_terminated"})
+"""How a run ends whose shim goes with it."""
 
 log = structlog.get_logger()
 
@@ -99,7 +103,10 @@ class Hearing:
                 self._tell(start_failed(agent, body, self._find(agent)), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
-                self._tell(self._with_oom(exit_event(agent, body, None)), None)
+                ended = self._with_oom(exit_event(agent, body, None))
+                if ended.cause in LEAVES:
+                    self._deaths.leaves(agent)
+                self._tell(ended, None)
                 self._unswept(agent, body.get("unswept"))
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
@@ -211,6 +218,10 @@ class Hearing:
         self._protocols[hello.agent] = hello.protocol
         self._unswept(hello.agent, hello.unswept)
         self._deaths.watch_shim(hello)
+
+    def leaving(self, agent: str) -> ProcessIdentity | None:
+        """The shim of an agent that has said by the end of its run that it goes, and is not gone yet."""
+        return self._deaths.leaving(agent)
 
     def let_go(self, agent: str) -> None:
         """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""

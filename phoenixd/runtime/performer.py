@@ -280,7 +280,7 @@ class Performer:
     async def _observe_terminal(self) -> None:
         terminal = self._outside.terminal
         try:
-            alive = await terminal.observe() or await terminal.revive()
+            alive = await terminal.revive()
         except TerminalFailed as failure:
             log.warning("terminal_gone", reason=failure.message)
             alive = False

@@ -59,7 +59,9 @@ class RunOrders:
         except LaunchFailed as failure:
             obstacle = _obstacle(failure)
             self._tell(StartFailed(action.agent, action.incarnation, failure.code, failure.message, obstacle))
-        except (TerminalFailed, ShimFailed) as failure:
+        except TerminalFailed as failure:
+            self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message, "terminal gone"))
+        except ShimFailed as failure:
             self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message))
 
     async def prepare(self, action: Spawn, epoch: int) -> None:
@@ -83,7 +85,10 @@ class RunOrders:
 
         One whose directories were moved since it began would start a run that nobody hears: another takes its place.
         """
+        left = await self._left_by(agent)
         hello = await self._outside.shims.connect(agent)
+        if hello is not None and hello.shim == left:
+            hello = None
         if hello is not None and hello.run is None:
             moved = await self._outside.starter.begun_elsewhere(hello.shim)
             if moved is not None:
@@ -93,20 +98,49 @@ class RunOrders:
         if hello is not None:
             self._hearing.watch_shim(hello)
             return hello
-        if not await self._outside.terminal.observe() and not await self._outside.terminal.revive():
+        if not await self._outside.terminal.revive():
             raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
         command = await self._outside.starter.shim_command(agent)
-        await self._outside.terminal.open_pane(agent, command.argv)
+        pid = await self._outside.terminal.open_pane(agent, command.argv)
+        hello = await self._first_word(agent, pid, left)
+        self._hearing.watch_shim(hello)
+        return hello
+
+    async def _left_by(self, agent: str) -> ProcessIdentity | None:
+        """Wait until a shim that goes is gone; which one that is. Its link may stand until its end is read."""
+        left = shim = self._hearing.leaving(agent)
+        if left is None:
+            return None
         clock = self._outside.clock
+        give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
+        while shim is not None:
+            if clock.now().at > give_up:
+                raise ShimFailed(
+                    f"the shim of the run before does not go; if it stays so: kill -9 {shim.pid}",
+                    f"kill -9 {shim.pid}",
+                )
+            await clock.sleep_until(clock.now().at + pause)
+            pause = min(0.1, pause * 1.5)
+            shim = self._hearing.leaving(agent)
+        return left
+
+    async def _first_word(self, agent: str, pid: int | None, left: ProcessIdentity | None) -> ShimHello:
+        """Wait until the shim in a new pane listens. pid: its process, where known; left: the shim before it."""
+        clock, processes = self._outside.clock, self._outside.processes
+        pane = processes.identity_of(pid) if pid is not None else None
+        hello: ShimHello | None = None
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
         while hello is None:
             if clock.now().at > give_up:
                 raise ShimFailed(f"the shim of {agent} does not listen after {SHIM_TIMEOUT:.0f} s")
+            if pid is not None and (pane is None or not processes.is_alive(pane)):
+                raise TerminalFailed(f"the new terminal of {agent} was closed before its shim listened")
             # A socket that begins to listen announces itself by no event that a connecting side could wait for.
             await clock.sleep_until(clock.now().at + pause)
             pause = min(0.1, pause * 1.5)
             hello = await self._outside.shims.connect(agent)
-        self._hearing.watch_shim(hello)
+            if hello is not None and hello.shim == left:
+                hello = None
         return hello
 
     async def order(self, agent: str, give: Callable[[], None]) -> None:

@@ -51,6 +51,7 @@ async def find_world(ground: Ground, owner: str) -> World:
         directories.runtime, is_of_a_run=kin.is_of_a_run, lives=kin.lives, is_there=kin.is_there, owner=owner
     )
     terminal = TmuxTerminal(directories.runtime, under_systemd=under_systemd, shim_pid=partial(living_shim, shims))
+    terminal.meet(kin.terminal_server())
     found = await _look(terminal)
     if not found:
         log.warning("tmux_unavailable")

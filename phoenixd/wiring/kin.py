@@ -12,7 +12,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
 from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.processes.pidfds import identity_of
-from phoenixd.drivers.processes.proc import boot_id, is_hidden, run_of
+from phoenixd.drivers.processes.proc import boot_id, is_hidden, read_stat, run_of
 from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import Records
@@ -47,6 +47,17 @@ class Kin:
         if shim is not None:
             return identity_of(shim.pid) == shim
         return any(agent.run is not None for agent in self.everybody() if agent.name == name)
+
+    def terminal_server(self) -> int | None:
+        """The process above a shim that lives, which is the terminal server if there is one; None where none lives."""
+        for agent in self.everybody():
+            named = (self.records.run_record(agent.name) or {}).get("shim")
+            pid = named.get("pid") if isinstance(named, dict) else None
+            shim = identity_of(pid) if isinstance(pid, int) and pid > 0 else None
+            if shim is not None and isinstance(named, dict) and named.get("start_time") == shim.start_time:
+                stat = read_stat(shim.pid)
+                return stat.parent if stat is not None else None
+        return None
 
     def is_there(self, agent: str) -> bool:
         """Whether a shim of the agent seems to live that has never been linked to. It may raise OSError."""

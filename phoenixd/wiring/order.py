@@ -15,6 +15,7 @@ from anyio.abc import TaskGroup
 from phoenixd.config import Configuration
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.evidence import EvidenceSeen
+from phoenixd.core.events.fleet import TerminalEnded
 from phoenixd.directories import Directories
 from phoenixd.drivers.evidence.signs import HEARTBEAT, EvidenceFiles
 from phoenixd.drivers.files.changes import DirectoryChanges
@@ -85,6 +86,7 @@ async def compose(
         service.turned(entries, changed)
 
     world.shims.speak_to(hands.hearing.hear)
+    world.terminal.speak_to(lambda: supervisor.tell(TerminalEnded()))
     supervisor.connect(
         dispatch=hands.performer.submit,
         clean=house.papers.clean,

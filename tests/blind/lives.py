@@ -81,9 +81,9 @@ class WitnessedTerminal(SimulatedTerminal):
 
     _host: Stage
 
-    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> int | None:
         self._host.ends_run(agent)
-        await super().open_pane(agent, argv)
+        return await super().open_pane(agent, argv)
 
     async def close_pane(self, agent: str) -> None:
         self._host.ends_run(agent)

@@ -39,6 +39,9 @@ class Processes:
         self.watched[identity] = died
         return identity not in self.gone
 
+    def is_alive(self, identity: ProcessIdentity) -> bool:
+        return identity not in self.gone
+
     def is_below(self, identity: ProcessIdentity, shim: ProcessIdentity) -> bool | None:
         self.asked.append((identity, shim))
         return self.below
@@ -90,6 +93,19 @@ def test_the_death_of_a_shim_that_another_has_followed_or_that_has_no_run_is_no_
         morgue.deaths.let_go("a")
     if why in ("agent gone", "down"):
         morgue.agent = None if why == "agent gone" else Story(claude()).agent
+    morgue.dies(SHIM)
+    assert morgue.told == []
+
+
+def test_f_tmux_2_a_shim_that_goes_by_itself_is_named_until_it_is_gone_and_its_death_is_no_news(morgue: Morgue) -> None:
+    """It was told as the loss of the next run's shim, which had no shim yet."""
+    morgue.deaths.leaves("a")
+    assert morgue.deaths.leaving("a") is None, "none is known"
+    morgue.greets()
+    morgue.deaths.leaves("a")
+    assert morgue.deaths.leaving("a") == SHIM
+    morgue.processes.gone = {SHIM}
+    assert morgue.deaths.leaving("a") is None
     morgue.dies(SHIM)
     assert morgue.told == []
 

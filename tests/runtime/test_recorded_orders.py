@@ -142,9 +142,12 @@ STRANGER = Leftovers((Leftover(9, "node", "it listens on 8080"),), (PortHolder(8
 GONE = ShimFailed("the link is down")
 WORLDS: dict[str, tuple[dict[str, Any], tuple[Action, ...]]] = {
     "a start": ({}, (SPAWN, replace(SPAWN, incarnation=2), replace(SPAWN, agent="b"))),
-    "a start in a new pane": ({"shims__connect": [None, None, None, HELLO], "terminal__observe": True}, (SPAWN,)),
+    "a start in a new pane": ({"shims__connect": [None, None, None, HELLO], "terminal__revive": True}, (SPAWN,)),
     "a start without a terminal": ({"shims__connect": None}, (SPAWN,)),
-    "a start whose terminal is revived": ({"shims__connect": [None, HELLO], "terminal__revive": True}, (SPAWN,)),
+    "a start whose pane is closed": (
+        {"shims__connect": None, "terminal__revive": True, "terminal__open_pane": 7, "processes__identity_of": None},
+        (SPAWN,),
+    ),
     "a start over a run": ({"shims__connect": replace(HELLO, run=ShimRun(4, "run-4", 9, 9))}, (SPAWN,)),
     "a start beside a stranger": ({"cleaner__clean": STRANGER}, (SPAWN, do.CleanUp("a", 1), do.CleanUp("b", 1))),
     "a start that cannot run": ({"starter__write_order": LaunchFailed("no such program", code=127)}, (SPAWN,)),
@@ -178,7 +181,7 @@ WORLDS: dict[str, tuple[dict[str, Any], tuple[Action, ...]]] = {
         do.SeeAttendance("a", 1), do.LookAtCall("a", 1, 5), do.ObserveTerminal(0.0), do.CollectTask("a", 1, "t1", 1),
     )),
     "looks that fail": ({
-        "work__measure": GONE, "work__exists": GONE, "terminal__last_typed": GONE, "terminal__observe":
+        "work__measure": GONE, "work__exists": GONE, "terminal__last_typed": GONE, "terminal__revive":
         TerminalFailed("no answer"), "handover__update": GONE, "handover__write": GONE, "handover__addendum": GONE,
         "papers__opening_words": GONE,
     }, (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
@@ -10,8 +11,9 @@ from phoenixd.core.actions import CleanUp, Release, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import StartFailed
-from phoenixd.ports.processes import Leftover, Leftovers
-from phoenixd.runtime.run_orders import RunOrders
+from phoenixd.ports.processes import Leftover, Leftovers, ProcessIdentity
+from phoenixd.ports.shims import ShimCommand, ShimHello
+from phoenixd.runtime.run_orders import SHIM_TIMEOUT, RunOrders
 from tests.core.story import Story
 from tests.runtime.test_messages import FastClock
 
@@ -26,9 +28,8 @@ class Silent:
     async def connect(self, agent: str) -> None:
         return None
 
-    async def observe(self) -> bool:
-        self.asked.append("observe")
-        return False
+    def leaving(self, agent: str) -> None:
+        return None
 
     async def revive(self) -> bool:
         self.asked.append("revive")
@@ -38,10 +39,87 @@ class Silent:
 async def test_without_a_terminal_a_start_fails_by_that_name_and_nothing_else_is_tried() -> None:
     story, silent, told = Story(), Silent(), list[Event]()
     story.start()
-    orders = RunOrders(cast(Any, silent), story.fleet.agents.get, told.append, cast(Any, None))
+    orders = RunOrders(cast(Any, silent), story.fleet.agents.get, told.append, cast(Any, silent))
     await orders.spawn(story.of(Spawn)[-1])
-    assert silent.asked == ["observe", "revive"]
-    assert told == [StartFailed("a", 1, 0, "the tmux server does not answer")]
+    assert silent.asked == ["revive"]
+    assert told == [StartFailed("a", 1, 0, "the tmux server does not answer", "terminal gone")]
+
+
+HELD = ShimHello("a", ProcessIdentity("boot", 5, 50), 2, "1", 1, None, {"cause": "terminal_lost"})
+NEXT = replace(HELD, shim=ProcessIdentity("boot", 6, 60))
+
+
+class Hung(Silent):
+    """A shim whose terminal was lost, and that is gone after some looks; its link is read to its end later still."""
+
+    def __init__(self, *, closes: bool = False) -> None:
+        super().__init__()
+        self.processes = self
+        self.clock = Clock()
+        self.alive, self.linked, self.closes = 3, 5, closes
+        self.ordered: list[str] = []
+
+    def leaving(self, agent: str) -> ProcessIdentity | None:
+        self.alive -= 1
+        return HELD.shim if self.alive > 0 else None
+
+    async def connect(self, agent: str) -> ShimHello | None:
+        assert self.alive <= 0, "a shim that goes is asked for nothing"
+        self.linked -= 1
+        return HELD if self.linked > 0 else NEXT if self.asked else None
+
+    async def revive(self) -> bool:
+        self.asked.append("revive")
+        return True
+
+    async def shim_command(self, agent: str) -> ShimCommand:
+        return ShimCommand(("shim", agent))
+
+    async def open_pane(self, agent: str, argv: tuple[str, ...]) -> int:
+        self.asked.append("open_pane")
+        return 6
+
+    def identity_of(self, pid: int) -> ProcessIdentity:
+        return NEXT.shim
+
+    def is_alive(self, identity: ProcessIdentity) -> bool:
+        return not self.closes
+
+    def watch_shim(self, hello: ShimHello) -> None:
+        self.ordered.append(f"watch {hello.shim.pid}")
+
+    async def write_order(self, agent: Agent, action: Spawn, hello: ShimHello) -> str:
+        self.ordered.append(f"order of {hello.shim.pid}")
+        return "/order"
+
+    def start(self, *order: object) -> None:
+        self.ordered.append("start")
+
+    def tidy(self, *order: object) -> None: ...
+
+
+async def test_f_tmux_2_a_shim_that_goes_with_its_terminal_is_waited_for_and_never_given_an_order() -> None:
+    """The first start after the server's end went into shims that died with it."""
+    story, hung, told = Story(), Hung(), list[Event]()
+    story.start()
+    orders = RunOrders(cast(Any, hung), story.fleet.agents.get, told.append, cast(Any, hung))
+    await orders.spawn(story.of(Spawn)[-1])
+    assert told == []
+    assert hung.asked == ["revive", "open_pane"]
+    assert hung.ordered == ["watch 6", "order of 6", "start"]
+
+
+async def test_a_pane_that_is_closed_before_its_shim_listens_fails_the_start_at_once() -> None:
+    """It was waited for as long as a shim may take, ten seconds, while the server that it was in was long gone."""
+    story, hung, told = Story(), Hung(closes=True), list[Event]()
+    story.start()
+    orders = RunOrders(cast(Any, hung), story.fleet.agents.get, told.append, cast(Any, hung))
+    began = hung.clock.now().at
+    await orders.spawn(story.of(Spawn)[-1])
+    (failed,) = told
+    assert isinstance(failed, StartFailed)
+    assert (failed.code, failed.obstacle) == (0, "terminal gone")
+    assert hung.clock.now().at - began < SHIM_TIMEOUT
 
 
 class Clock(FastClock):

@@ -13,6 +13,7 @@ from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import UsageSeen
+from phoenixd.core.events.fleet import TerminalEnded
 from phoenixd.core.events.handoffs import HandoffAcked
 from phoenixd.core.events.orders import RestartRequested, StopRequested
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskRequested
@@ -80,6 +81,7 @@ class Daemon:
         processes, records = ports.processes, ports.records
         evidence = SimulatedEvidence(self._life, lambda event: self.supervisor.tell(event))
         host.heartbeat = evidence.beat
+        host.terminal_ended = self._lost_its_terminal
         host.daemons += 1
         host.project.spent, host.project.acknowledge, host.project.ask = self._spent, self._acknowledge, self._take_task
         self._outside = Outside(
@@ -134,6 +136,10 @@ class Daemon:
         shims = SimulatedShims(host, life, self._hear, launcher.order)
         processes, records = SimulatedProcesses(host, life), SimulatedRecords(host)
         return Ports(SimulatedTerminal(host), launcher, shims, processes, records, SimulatedNotifier(host))
+
+    def _lost_its_terminal(self) -> None:
+        if not self._life.is_over:
+            self.supervisor.tell(TerminalEnded())
 
     def _remember(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
         """Keep outside the journal what a turn decided; this host keeps nothing there."""

@@ -66,6 +66,10 @@ class SimulatedProcesses:
         self._watched[identity] = on_death  # A second watch replaces the first.
         return True
 
+    def identity_of(self, pid: int) -> ProcessIdentity | None:
+        found = self._host.processes.get(pid)
+        return found.identity if found is not None else None
+
     def is_alive(self, identity: ProcessIdentity) -> bool:
         return self._host.find(identity) is not None
 

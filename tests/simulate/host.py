@@ -62,6 +62,8 @@ class Host:
         self.journal: MemoryJournal
         self.heartbeat: Callable[[str], None] = lambda agent: None
         """Tells the daemon that lives now that an agent wrote its heartbeat file."""
+        self.terminal_ended: Callable[[], None] = lambda: None
+        """Tells the daemon that lives now that the terminal server's process has ended."""
         self.at_point: Callable[[str], None] = lambda point: None
         """Called at each point of a supervisor's turn: saving, saved, acting, acted, answered."""
         self.is_calm = False
@@ -127,6 +129,7 @@ class Host:
         self.terminal_is_alive = False
         for shim in tuple(self.shims.values()):
             shim.hang_up()
+        self.later(0.0005, lambda: self.terminal_ended())
 
     def reboot(self) -> None:
         """Power off and on: no process is left, nobody writes a last record, files stay."""

@@ -24,6 +24,8 @@ class SimulatedTerminal:
         return self._host.terminal_is_alive
 
     async def revive(self) -> bool:
+        if await self.observe():
+            return True
         await self._delay()
         if self._host.happens(0.2):
             self._host.seen["terminal did not revive"] += 1
@@ -31,7 +33,7 @@ class SimulatedTerminal:
         self._host.terminal_is_alive = True
         return True
 
-    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> int | None:
         await self._delay()
         self._require()
         host = self._host
@@ -46,6 +48,7 @@ class SimulatedTerminal:
             shim.is_listening = host.shims.get(agent) is shim
 
         host.later(host.dice.uniform(8, 15) if slow else host.dice.uniform(0.02, 0.2), listen)
+        return shim.process.identity.pid
 
     async def close_pane(self, agent: str) -> None:
         await self._delay()

@@ -98,6 +98,8 @@ class BackingOff:
     attempt: int = 0
     unattended: Instant | None = None
     """When it was due before it was asked whether a person ended the run at its terminal; None: that is not asked."""
+    hung_up: bool = False
+    """Its terminal went, or the shim in it: where the terminal server has ended, nothing is to be waited for."""
     name: Literal["backing_off"] = "backing_off"
 
 

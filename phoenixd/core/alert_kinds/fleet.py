@@ -80,8 +80,8 @@ KINDS: tuple[AlertKind, ...] = (
     ),
     AlertKind(
         "terminal",
-        "most of the fleet fell at once",
-        "the terminal server answers",
+        "the tmux server ended, or most of the fleet fell at once",
+        "it answers, and whoever fell with it is back",
         None,
         needs_person=False,
         about="fleet",

@@ -69,6 +69,11 @@ class TerminalSeen:
 
 
 @dataclass(frozen=True, slots=True)
+class TerminalEnded:
+    """The process of the terminal server has ended, and with it every pane: each shim in one ends its run, and goes."""
+
+
+@dataclass(frozen=True, slots=True)
 class LimitsDeclared:
     """The operator changed the fleet-wide limits. jobs: the rules of workers; clinic: how much it treats.
 
@@ -125,6 +130,7 @@ class Tick:
 FleetEvent = (
     Rebooted
     | TerminalSeen
+    | TerminalEnded
     | LimitsDeclared
     | Tick
     | JournalBehind

@@ -168,6 +168,6 @@ def hear_failed_start(agent: Agent, event: StartFailed, seen: Seen, now: Moment)
     session_left = restart.unborn(agent.session, run) if agent.session is not None else None
     # A try that ended in waiting is no restart.
     kept = replace(agent, session=session_left, restarts=agent.restarts - agent.has_ended)
-    due = BackingOff(now.at + delay, run.mode, run.prompt)
+    due = BackingOff(now.at + delay, run.mode, run.prompt, hung_up=event.obstacle == "terminal gone")
     waiting = enter(kept, due, f"could not be started here, trying again: {event.message}", now)
     return replace(waiting, reason=f"{waiting.reason}; in {in_words(delay)}")

@@ -302,7 +302,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
             kept = replace(agent, crashes=crashes)
             upcoming = restart.next_start(kept, now)
             waits = f"in {measured(delay)}" if delay > 0 else "at once"
-            waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes))
+            hung_up = end.cause in restart.CUT_SHORT
+            waiting = BackingOff(now.at + delay, upcoming.mode, upcoming.prompt, len(crashes), hung_up=hung_up)
             due = enter(kept, waiting, f"{reason}; {upcoming.reason}", now)
             # The row says when it is due; a time in its reason would be another one, and go stale.
             again = replace(due, reason=f"{due.reason}, {waits}", readings=readings)

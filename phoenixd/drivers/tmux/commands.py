@@ -7,6 +7,7 @@ import asyncio
 import structlog
 
 from phoenixd.drivers.tmux.control import ControlConnection, Lost, Refused
+from phoenixd.drivers.tmux.lifetime import Lifetime
 from phoenixd.drivers.tmux.panes import OWN_SESSION
 from phoenixd.drivers.tmux.server import INERT, TmuxServer, settings
 from phoenixd.drivers.tmux.strays import end_clients, see_off
@@ -32,6 +33,7 @@ class Commands:
         self._timeout = timeout
         self._control: ControlConnection | None = None
         self._connecting: asyncio.Task[ControlConnection] | None = None
+        self._lifetime = Lifetime()
 
     @property
     def version(self) -> str | None:
@@ -45,6 +47,7 @@ class Commands:
         if self._control is not None:
             self._control.close()
             self._control = None
+        self._lifetime.close()
 
     async def _ask(self, *command: str) -> list[str]:
         """Run a command that may be run twice: once more where the connection turned out to be lost."""
@@ -107,4 +110,5 @@ class Commands:
             # An agent can give tmux's commands another meaning.
             log.warning("tmux_clients_not_listed", reason=refusal.message)
         self._control = control
+        self._lifetime.follow(self.server.process())
         return control

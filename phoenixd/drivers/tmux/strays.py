@@ -39,6 +39,11 @@ def end_clients(listed: Iterable[str], argv: Sequence[str]) -> list[int]:
     return ended
 
 
+def is_server(pid: int) -> bool:
+    """Whether a process is a server of tmux, by its own word."""
+    return _comm(pid).startswith(b"tmux: server")
+
+
 async def see_off(path: Path, patience: float) -> bool:
     """Wait until a server that ends is gone, and kill it where it cannot go; False where none is ending there.
 
@@ -54,7 +59,7 @@ async def see_off(path: Path, patience: float) -> bool:
     try:
         if await _gone(pidfd, patience) or await _ending_server(path) != pid:
             return True
-        if not _comm(pid).startswith(b"tmux: server"):
+        if not is_server(pid):
             return False
         log.warning("tmux_server_cannot_end", pid=pid)
         with contextlib.suppress(ProcessLookupError):
@@ -71,7 +76,7 @@ def have_socket_made(pid: int) -> bool:
     except (OSError, OverflowError):  # It may be any number at all.
         return False
     try:
-        if not _comm(pid).startswith(b"tmux: server"):
+        if not is_server(pid):
             return False
         signal.pidfd_send_signal(pidfd, signal.SIGUSR1)
     except (ProcessLookupError, PermissionError):

@@ -18,7 +18,7 @@ from phoenixd.drivers.tmux.control import Refused
 from phoenixd.drivers.tmux.keyboard import SMALL, Keyboard
 from phoenixd.drivers.tmux.panes import MARK, Pane, Panes, mark
 from phoenixd.drivers.tmux.server import ROOMY, TmuxServer
-from phoenixd.drivers.tmux.strays import have_socket_made
+from phoenixd.drivers.tmux.strays import is_server
 from phoenixd.drivers.tmux.text import readable, session_of
 from phoenixd.errors import TerminalFailed
 
@@ -65,16 +65,27 @@ class TmuxTerminal(Keyboard):
         self._named: tuple[int, int, int] | None = None
         """The socket at which somebody listened when it was looked at last: device, inode and time of its change."""
         self._sizes: dict[str, tuple[int, int, float]] = {}
+        self._reviving: asyncio.Task[bool] | None = None
 
     async def observe(self) -> bool:
         """Whether the server answers: False when there is none, TerminalFailed when it hangs or cannot be asked."""
         return self.server.listens() and bool(await self._ask("display-message", "-p", "yes"))
 
     async def revive(self) -> bool:
-        """Start the server where that is ours to do, and connect; whether it answers now."""
+        """Start the server where that is ours to do, and connect; whether it answers now. Who asks meanwhile shares it.
+
+        One that lives and whose socket somebody took away is no reason to start another: it makes its socket anew.
+        """
+        if self._reviving is None or self._reviving.done():
+            self._reviving = asyncio.get_running_loop().create_task(self._revive(), name="revive tmux")
+            # Its failure is nobody's surprise when all who waited for it have gone.
+            self._reviving.add_done_callback(lambda task: task.cancelled() or task.exception())
+        return await asyncio.shield(self._reviving)
+
+    async def _revive(self) -> bool:
         await self.server.require_version()
         for _ in range(REVIVALS):
-            if not self.server.listens():
+            if not self.server.listens() and not await self._lifetime.makes_socket(self.server.listens):
                 if self._under_systemd or self._is_ended:
                     return False
                 await self.server.start()
@@ -86,10 +97,26 @@ class TmuxTerminal(Keyboard):
                 log.info("tmux server went away", reason=failure.message)  # The one we found was about to end.
         return False
 
-    async def open_pane(self, agent: str, argv: Sequence[str]) -> None:
+    def close(self) -> None:
+        """Drop the connection; the server and all sessions stay."""
+        if self._reviving is not None:
+            self._reviving.cancel()
+        super().close()
+
+    def meet(self, pid: int | None) -> None:
+        """Know the server of agents that live, also where its socket was taken away while no daemon watched."""
+        if pid is not None and is_server(pid):
+            self._lifetime.follow(pid)
+
+    def speak_to(self, ended: Callable[[], None]) -> None:
+        """Call `ended` each time the process of the server that we were connected to ends, but by our own order."""
+        self._lifetime.speak_to(lambda: None if self._is_ended else ended())
+
+    async def open_pane(self, agent: str, argv: Sequence[str]) -> int | None:
         """Make the agent's session with one pane that runs `argv`; a pane that it has is closed first.
 
-        A session of that name which somebody opened by hand is not ours to close: it gets another name.
+        Returns the pid of what runs in it. A session of that name which somebody opened by hand is not ours to close:
+        it gets another name.
         """
         session = session_of(agent)
         if len(argv) < 2:
@@ -99,10 +126,12 @@ class TmuxTerminal(Keyboard):
         columns, lines = self._size_of(agent)
         if self.version in BY_WHO_ASKS:
             await self._ask("refresh-client", "-C", f"{columns}x{lines}")
-        await self._run("new-session", "-d", "-x", columns, "-y", lines, "-s", session, "--", *argv)
+        size = ("-x", columns, "-y", lines)
+        told = await self._run("new-session", "-d", "-P", "-F", "#{pane_pid}", *size, "-s", session, "--", *argv)
         # Refused where the pane has ended already.
         with contextlib.suppress(Refused):
             await self._run("set-option", "-pF", "-t", f"={session}:0.0", MARK, mark(agent))
+        return int(told[0]) if told and told[0].isdigit() else None
 
     def size_next(self, agent: str, columns: int, lines: int) -> None:
         """Have the agent's next pane, if it comes soon, begin at the size of a terminal that waits to show it."""
@@ -227,16 +256,12 @@ class TmuxTerminal(Keyboard):
         return pid, pid is not None and _is_stopped(pid)
 
     async def keep_named(self) -> None:
-        """Have the server make its socket anew, where somebody took it away and the connection to it still stands."""
-        if self._control is None or not self._control.is_open:
-            return
+        """Have the server make its socket anew, where somebody took it away and the server lives."""
         try:
-            if self._is_named():
+            if not self._lifetime.is_alive or self._is_named():
                 return
-            answer = await self._control.run(("display-message", "-p", "#{pid}"), timeout=self._timeout)
-            pid = int(answer[0]) if answer and answer[0].isdigit() else 0
-            if have_socket_made(pid):
-                log.warning("terminal_socket_gone", socket=str(self.server.socket), remedy="the server makes it anew")
+            if not await self._lifetime.makes_socket(self.server.listens) and self._lifetime.is_alive:
+                log.warning("terminal_socket_not_made", reason="the server does not make it")
         except (OSError, TerminalFailed) as failure:
             log.warning("terminal_socket_not_made", reason=str(failure))
 

@@ -1,0 +1,1 @@
+"""The terminal server: what follows for the fleet where its process ends."""
