@@ -156,7 +156,7 @@ def _end(facts: Facts, ended: str, said: str, more: str) -> Facts:
         signal = 9
     number = int(code[1]) if code else None
     if number is not None and number in SIGNAL_CODES:
-        number, signal = None, SIGNAL_CODES[number]
+        signal, number = SIGNAL_CODES[number], None
     elif number is not None:
         signal = None
     facts = replace(facts, code=number, signal=signal)
