@@ -10,9 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from phoenixd.api.spells import Spells
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.facts import (
     AnswerFellShort,
     Fact,
@@ -113,6 +114,12 @@ class Digest:
     """Of these agents those that could not be started so far: no run of them has lived since, and they are there."""
     failed_tasks: dict[str, str] = field(default_factory=dict)
     """Tasks that failed for good, and why each did."""
+    healed_agents: dict[str, int] = field(default_factory=dict)
+    """Deaths that were healed, those that were repeated before among them, by agent."""
+    spells: Spells = field(default_factory=Spells)
+    """What began and ended: limits, quarantines, handoffs, reboots."""
+    ran_on: set[str] = field(default_factory=set)
+    """The agents that the newest daemon found alive when it began."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
     _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
@@ -179,6 +186,7 @@ class Digest:
         event = event_key(entry.event)
         # What a journal that failed for long could not take stands in it as a count.
         self.complete = self.complete and event != "entriesgivenup"
+        self.spells.hear(entry, event)
         if entry.agent is None:
             blind = event == "terminalseen" and not entry.detail.get("alive", False)
             self.outages += blind and not self._blind
@@ -190,10 +198,13 @@ class Digest:
                     self.failed_tasks[fact.task] = fact.why
                 elif isinstance(fact, WatchBegan):
                     self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
+                    self.ran_on.clear()
             return
         if event in OF_AN_END and entry.state is not None and not entry.is_weighed:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
+        if event == "runadopted" and self.unwatched:
+            self.ran_on.add(entry.agent)
         if event == "agentstarted":
             self.unstarted.discard(entry.agent)
             self._lived[entry.agent] = entry.incarnation
@@ -283,6 +294,7 @@ class Digest:
         mode = self._modes.get(agent, {}).get(incarnation)
         self.healed += 1
         self.repeated += len(story) - 1
+        self.healed_agents[agent] = self.healed_agents.get(agent, 0) + len(story)
         self.resumed += mode is Mode.RESUME
         self.fresh += mode is Mode.FRESH
         took = max(0.0, wall - story[-1])
@@ -299,6 +311,8 @@ def _way(end: RunEnded) -> str:
 class Stretch:
     """A digest, when it was asked for, and what still waits. journal_begins: None when it reaches back far enough.
 
+    alerts: those of no agent that need a person.
+
     running_again: see there. seen: up to when its reader has said to have seen all, where that was said lately.
     """
 
@@ -308,6 +322,7 @@ class Stretch:
     journal_begins: float | None = None
     running_again: Mapping[str, str] = field(default_factory=dict)
     seen: float | None = None
+    alerts: tuple[StandingAlert, ...] = ()
 
 
 def running_again(digest: Digest, fleet: Fleet) -> dict[str, str]:

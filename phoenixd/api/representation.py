@@ -10,6 +10,7 @@ from phoenixd.api.history import Stretch
 from phoenixd.api.pages.inbox import advice
 from phoenixd.api.pages.layout import clean
 from phoenixd.api.row import acknowledged, alert, document, row_of
+from phoenixd.api.spells import Spells
 from phoenixd.api.times import rfc3339
 from phoenixd.api.values import Change, Facts, LoopCounts, Planned
 from phoenixd.core.agent import Agent
@@ -331,15 +332,19 @@ def stretch(told: Stretch) -> Json:
             "fresh": digest.fresh,
             "slowest": digest.slowest,
             "agents": sorted({*digest.quarantined_agents, *digest.unhealed_agents}),
+            "healed_agents": sorted(digest.healed_agents),
         },
+        **spells(digest.spells),
         "failed_starts": sum(digest.failed_starts.values()),
         "unstarted": sorted(digest.unstarted),
         "waiting": [item(waiting) for waiting in told.waiting],
+        "alerts": [alert(one) for one in told.alerts],
         "outages": digest.outages,
         "unwatched": [
             {"from": rfc3339(one.begins), "to": rfc3339(one.until), "ended_by": one.ended or None}
             for one in digest.unwatched
         ],
+        "ran_on": sorted(digest.ran_on),
         "orders": {verb: digest.orders.get(verb, 0) for verb in VERBS},
         "started": digest.orders.get("start", 0),
         "stopped": digest.orders.get("stop", 0),
@@ -350,6 +355,42 @@ def stretch(told: Stretch) -> Json:
         "sent": digest.orders.get("send", 0),
         "not_delivered": digest.not_delivered,
     }
+
+
+def spells(told: Spells) -> Json:
+    """What began and ended within a stretch. to: null while it goes on."""
+    return {
+        "limits": [
+            {
+                "kind": one.kind, "of": one.of or None, "from": rfc3339(one.begins), "to": rfc3339(one.until),
+                "due": rfc3339(one.due), "agents": sorted(one.agents), "parked": sorted(one.waiting),
+            }
+            for one in told.of("limit", "overload", "outage")
+        ],
+        "quarantines": [
+            {
+                "agent": one.of, "from": rfc3339(one.begins), "to": rfc3339(one.until), "ended_by": one.by or None,
+                "productive": one.productive,
+            }
+            for one in told.of("quarantine")
+        ],
+        "fleet_alerts": [
+            {"kind": one.of, "from": rfc3339(one.begins), "to": rfc3339(one.until)} for one in told.of("alert")
+        ],
+        "handoffs": [
+            {
+                "name": one.seat, "from": rfc3339(one.begins), "to": rfc3339(one.until), "generation": one.generation,
+                "done": one.done,
+            }
+            for one in told.handoffs.values()
+        ],
+        "reboots": [
+            {"at": rfc3339(one.at), "ended": sorted(one.runs), "back": sorted(one.back)} for one in told.reboots
+        ],
+        "finished_agents": [
+            {"agent": one.agent, "at": rfc3339(one.at), "by_person": one.by_person} for one in told.finished
+        ],
+    }  # fmt: skip
 
 
 def pane_text(captured: str) -> str:

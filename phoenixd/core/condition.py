@@ -30,7 +30,7 @@ def group(agent: Agent) -> Group:
             return "working"  # A first start heals nothing.
         case Starting() | BackingOff() | Stopping():
             return "healing"
-        case Running(exit_due=due, run=run) if due is not None or run.deaf is not None:
+        case Running() if is_unknown(agent):
             return "unknown"
         case Running() if agent.is_restoring:
             return "healing"
@@ -42,9 +42,18 @@ def group(agent: Agent) -> Group:
             assert_never(agent.state)
 
 
+def is_unknown(agent: Agent) -> bool:
+    """Whether nobody can say how it is, though it may live: it cannot be heard, or its exit record is awaited.
+
+    That is so also where a person is needed for it, and its group says that first.
+    """
+    state = agent.state
+    return isinstance(state, Running) and (state.exit_due is not None or state.run.deaf is not None)
+
+
 def runs_again(agent: Agent) -> bool:
     """Whether a run of it is known to be up, and is not healed any more."""
-    return isinstance(agent.state, Running) and group(agent) not in ("healing", "unknown")
+    return isinstance(agent.state, Running) and group(agent) != "healing" and not is_unknown(agent)
 
 
 def activity_word(agent: Agent) -> str | None:

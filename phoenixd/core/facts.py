@@ -85,7 +85,10 @@ class TaskFailed:
 
 @dataclass(frozen=True, slots=True)
 class RunEnded:
-    """A run is over and its tree is gone. `lived` is seconds; code and signal are None where nobody could know."""
+    """A run is over and its tree is gone. `lived` is seconds; code and signal are None where nobody could know.
+
+    by_person: somebody left the session from inside.
+    """
 
     incarnation: int
     meaning: Meaning
@@ -94,6 +97,7 @@ class RunEnded:
     code: int | None = None
     signal: int | None = None
     lived: float = 0.0
+    by_person: bool = False
     name: Literal["run_ended"] = "run_ended"
 
 
@@ -120,10 +124,11 @@ class PutInQuarantine:
 
 @dataclass(frozen=True, slots=True)
 class BeganParking:
-    """Nothing is asked of the agent before a wall time."""
+    """Nothing is asked of the agent before a wall time. of: the account, or what else, whose limit or outage it is."""
 
     kind: ParkingKind
     until_wall: float
+    of: str = ""
     name: Literal["began_parking"] = "began_parking"
 
 

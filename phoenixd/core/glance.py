@@ -146,16 +146,21 @@ class Headcount(NamedTuple):
 def headcount(seen: Sequence[Seen]) -> Headcount:
     """An agent that is not alive is counted in `down`, in `healing`, in `unknown` or among those that need a person."""
     down = Counter(word for one in seen if (word := _down(one)) is not None)
-    groups = Counter(one.group for one in seen)
+    healing = sum(one.group == "healing" for one in seen)
     return Headcount(
-        sum(map(_is_alive, seen)), {word: down[word] for word in get_args(Down)}, groups["healing"], groups["unknown"]
+        sum(map(_is_alive, seen)), {word: down[word] for word in get_args(Down)}, healing, sum(map(_is_unknown, seen))
     )
+
+
+def _is_unknown(one: Seen) -> bool:
+    """Whether nobody can say how it is; one that cannot be heard is so also where it needs a person for that."""
+    return one.group == "unknown" or (isinstance(one, Row) and one.deaf is not None)
 
 
 def _is_alive(one: Seen) -> bool:
     """An unknown agent is not called alive; a loop between two iterations is well, and has no process."""
     is_between_runs = one.group == "working" and one.state == "backing_off"
-    return one.group != "unknown" and (one.pid is not None or is_between_runs)
+    return not _is_unknown(one) and (one.pid is not None or is_between_runs)
 
 
 def _down(one: Seen) -> Down | None:

@@ -45,7 +45,7 @@ from phoenixd.core.facts import (
     Verb,
     Weight,
 )
-from phoenixd.core.limits.state import Parking
+from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.opened import is_opened
 from phoenixd.core.spec import Kind
@@ -112,7 +112,7 @@ def _facts(before: Agent | None, after: Agent, removed: bool) -> Iterator[Fact]:
     if after.state_name == "parked" and not was_parked:
         held = after.parking
         assert held is not None
-        yield BeganParking(held.kind, held.until_wall)
+        yield BeganParking(held.kind, held.until_wall, _whose(after, held.kind))
     elif was_parked and after.state_name != "parked":
         yield EndedParking()
     if isinstance(after.state, Quarantined) and not (before is not None and isinstance(before.state, Quarantined)):
@@ -138,7 +138,16 @@ def _is_known(known: LastExit | None, end: LastExit) -> bool:
 def _end(before: Agent, after: Agent, end: LastExit, removed: bool) -> RunEnded:
     then = _then(after, removed)
     meaning = _meaning(before, after, end)
-    return RunEnded(end.incarnation, meaning, then, end.told[:MAX_WORDS], end.code, end.signal, round(end.lived, 3))
+    return RunEnded(
+        end.incarnation, meaning, then, end.told[:MAX_WORDS], end.code, end.signal, round(end.lived, 3), end.left
+    )
+
+
+def _whose(agent: Agent, kind: ParkingKind) -> str:
+    """Whose limit or outage it is that others may wait out as well; empty where it is of this agent alone."""
+    if kind is ParkingKind.OUTAGE:
+        return agent.outage.group if agent.outage is not None else ""
+    return f"account {agent.spec.account}" if kind is ParkingKind.LIMIT and agent.spec.account else ""
 
 
 def _then(after: Agent, removed: bool) -> Then:

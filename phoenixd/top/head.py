@@ -44,7 +44,7 @@ def _first(world: World) -> Line:
     raised = [told.body for told in world.model.alerts.values()]
     of_nobody = [one for one in raised if one.get("agent") is None and one.get("needs_you")]
     need = groups.count("needs_you") + len(of_nobody)
-    healing, unknown = groups.count("healing"), groups.count("unknown")
+    healing, unknown = groups.count("healing"), sum(map(_is_unknown, rows))
     needs = f"{need} NEED{'S' if need == 1 else ''} YOU"
     style: Style = "need" if need else "strong"
     if is_quiet(world):
@@ -87,7 +87,12 @@ def _of_these(world: World, rows: list[Json], alerts: list[Json]) -> str:
 def _is_alive(row: Json) -> bool:
     """Of whom nothing is known nobody says that it lives; a loop between two iterations is well, and has no process."""
     is_between_runs = group_of(row) == "working" and row["state"] == "backing_off"
-    return group_of(row) != "unknown" and (row.get("pid") is not None or is_between_runs)
+    return not _is_unknown(row) and (row.get("pid") is not None or is_between_runs)
+
+
+def _is_unknown(row: Json) -> bool:
+    """Whether nobody can say how it is; one that cannot be heard is so also where it needs a person for that."""
+    return group_of(row) == "unknown" or bool(row.get("link_lost_since"))
 
 
 def _down(row: Json) -> str | None:

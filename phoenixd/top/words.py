@@ -66,8 +66,10 @@ def state(row: Json, item: Json | None) -> str:
     """The state in words: what it asks, else its activity, else its state."""
     if item is not None and not item["left"] and item["kind"] in ASKS:
         return ASKS[item["kind"]]
+    if row.get("link_lost_since"):
+        return "deaf"
     if group_of(row) == "unknown":
-        return "deaf" if row.get("link_lost_since") else "gone"
+        return "gone"
     return safe(row["state"] if row.get("step") else row.get("activity") or row["state"]).replace("_", " ")
 
 

@@ -11,11 +11,14 @@ import pytest
 
 from phoenixd.api import representation
 from phoenixd.api.pages import agent as page
+from phoenixd.api.pages import agent_lines
 from phoenixd.api.pages.headline import first_line
 from phoenixd.api.pages.layout import Page
-from phoenixd.core import glance, projection
+from phoenixd.core import condition, glance, projection
 from phoenixd.core.events.fleet import AlertAcknowledged, TroubleSeen
 from phoenixd.core.events.orders import RestartRequested, StopRequested
+from phoenixd.core.events.runs import LinkLost
+from phoenixd.top import words
 from phoenixd.top.face import Face, World
 from phoenixd.top.head import lines
 from phoenixd.top.model import Model, hear
@@ -29,7 +32,7 @@ WORDS = ("alive", "stopped", "starting", "parked by a limit", "quarantined", "he
 
 
 def every_state() -> FakeDaemon:
-    """Eleven agents, of which one was stopped, one never began, and others are not up for every reason there is."""
+    """Twelve agents, of which one was stopped, one never began, and others are not up for every reason there is."""
     daemon = at(7)
     for name in ("a", "b", "c", "d", "e", "f", "g"):
         daemon.declare(name)
@@ -45,6 +48,9 @@ def every_state() -> FakeDaemon:
     daemon.declare("job", kind="ephemeral")
     daemon.die("job", 0)
     daemon.declare("boss", kind="orchestrator", cwd="/srv/boss")
+    daemon.declare("unheard")
+    daemon.happen(LinkLost("unheard", 1, "nobody listens"))
+    daemon.pass_time(60)
     return until_now(daemon)
 
 
@@ -57,7 +63,8 @@ def of_json(rows: list[dict[str, Any]]) -> dict[str, int]:
     """The numbers by the definitions of the page, of what `status --json` says."""
     down = [row for row in rows if row["pid"] is None and row["group"] not in ("healing", "unknown")]
     loops = [row for row in rows if row["group"] == "working" and row["state"] == "backing_off"]
-    up = [row for row in rows if row["pid"] is not None and row["group"] != "unknown"]
+    unknown = [row for row in rows if row["group"] == "unknown" or row["link_lost_since"] is not None]
+    up = [row for row in rows if row["pid"] is not None and row not in unknown]
     states = Counter(
         "parked by a limit" if row["parked_until"] and row["state"] != "stopped" else row["state"] for row in down
     )
@@ -66,7 +73,7 @@ def of_json(rows: list[dict[str, Any]]) -> dict[str, int]:
         "alive": len(up) + len(loops),
         **{word: states[word] for word in ("stopped", "starting", "parked by a limit", "quarantined")},
         "healing": groups["healing"],
-        "unknown": groups["unknown"],
+        "unknown": len(unknown),
     }
 
 
@@ -96,6 +103,24 @@ def test_page_json_and_top_count_alike_and_count_everybody(name: str) -> None:
     needs = sum(row.group == "needs_you" and row.pid is None for row in rows)
     left = len(rows) - (sum(counted.values()) - healing_up)
     assert 0 <= left <= needs, "who is in none of these counts needs a person"
+
+
+def test_promise_10_who_cannot_be_heard_is_unknown_and_not_alive_also_where_that_needs_a_person() -> None:
+    """Once its alert stood, `status` and top called it idle, and counted it among those that are alive."""
+    daemon = at(7)
+    daemon.declare("docs")
+    daemon.happen(LinkLost("docs", 1, "nobody listens"))
+    counts = []
+    for seconds in (1, 60):
+        daemon.pass_time(seconds)
+        first = first_line(glance.glances(daemon.state, daemon.now()), daemon.state.alerts)
+        (row,) = projection.project(daemon.state, daemon.now())
+        counts.append((row.group, told(first)["alive"], told(first)["unknown"]))
+        assert words.state(representation.agent(row, daemon.loops("docs")), None) == "deaf"
+        assert " deaf " in agent_lines.table([row], Page(daemon.now().wall, 80, UTC))[0]
+        assert not condition.runs_again(daemon.state.agents["docs"])
+
+    assert counts == [("unknown", 0, 1), ("needs_you", 0, 1)]
 
 
 def test_the_restarts_of_an_agent_say_that_ordered_ones_are_among_them() -> None:

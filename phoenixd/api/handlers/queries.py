@@ -126,8 +126,9 @@ async def since(ask: Ask) -> Reply:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     begins, fleet = await ask.chronicle.begins(start), ask.service.fleet()
     stretch = Stretch(
-        digest, now.wall, all_items(fleet), begins, running_again(digest, fleet), ask.chronicle.seen(ask.caller.uid)
-    )
+        digest, now.wall, all_items(fleet), begins, running_again(digest, fleet), ask.chronicle.seen(ask.caller.uid),
+        pressing(fleet.alerts),
+    )  # fmt: skip
     return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here, words))
 
 

@@ -90,8 +90,11 @@ def _row(row: Row, name_columns: int, here: Page) -> list[str]:
         return [*_lead_and(f"{sign} {lead}", said, room, here), f"  {hint}"]
     age = f"in {ago(row.due)}" if row.state == "backing_off" and row.due is not None else ago(here.now - row.since)
     word = (row.state if row.step else row.activity or row.state).replace("_", " ")
-    if row.group == "unknown":
-        word = "deaf" if row.deaf is not None else "gone"
+    if row.deaf is not None:
+        # What it was at when it was heard last says nothing of now.
+        word = "deaf"
+    elif row.group == "unknown":
+        word = "gone"
     lead = f"{pad(row.name, name_columns)} {age:>{AGE_COLUMNS}}  {pad(word, STATE_COLUMNS)} "
     number = f"  #{row.item.id}" if row.item is not None else ""
     room = here.width - 2 - columns(lead) - len(number)

@@ -23,11 +23,15 @@ from phoenixd.api.pages.layout import (
     wrap,
 )
 from phoenixd.api.pages.next_commands import answer_choice
+from phoenixd.api.pages.spells import finished, spells
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
+from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.facts import Verb
 from phoenixd.core.projection import Row
+from phoenixd.core.question.call import ASKS
+from phoenixd.core.question.render import title
 from phoenixd.documents.incident import call_sentence
 from phoenixd.ports.journal import StoredEntry
 
@@ -68,6 +72,8 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += wrap(told, here.width)
     heading = len(lines)
     lines += _deaths(stretch, here)
+    for label, count, text in spells(digest.spells, here):
+        lines += _line(label, count, text, here)
     if digest.failed_starts:
         so_far = {name: " (not up so far)" for name in digest.unstarted}
         tries = [f"{name} {count}{so_far.get(name, '')}" for name, count in sorted(digest.failed_starts.items())]
@@ -81,17 +87,14 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if digest.unwatched:
-        lines += _line("unwatched", len(digest.unwatched), _unwatched(digest.unwatched[-1], here), here)
-    if stretch.waiting:
-        shown = stretch.waiting[: _most(here)]
-        waits = [f"#{item.id} {item.agent} {ago(here.now - item.opened_wall)} ({item.kind})" for item in shown]
-        if len(shown) < len(stretch.waiting):
-            waits.append(here.reaching("phoenixctl inbox has them all"))
-        lines += _line("waiting", len(stretch.waiting), ", ".join(waits), here)
+        lines += _line("unwatched", len(digest.unwatched), _unwatched(digest, here), here)
+    if stretch.waiting or stretch.alerts:
+        lines += _waiting(stretch, here)
     if digest.cut_answers:
         lines += _line("answers", digest.cut_answers, here.reaching(_cut(digest)), here)
     if digest.finished:
         lines += _line("finished", digest.finished, f"ended by themselves{_ways(digest.finished_by)}", here)
+        lines += [f"{'':<17}{line}" for line in wrap(finished(digest.spells, here, _most(here)), here.width - 17)]
     if digest.iterations:
         lines += _line("iterations", digest.iterations, "of loops ended as they should", here)
     asked = [f"{word} {digest.orders[verb]}" for verb, word in ORDERED.items() if verb in digest.orders]
@@ -100,7 +103,30 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += _line("orders", "", ", ".join(asked), here)
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
-    return page([*lines, "", here.ending(f"each event: phoenixctl events --since {here.exact(digest.since)}")])
+    questions = [item.id for item in stretch.waiting if item.kind in ASKS]
+    number = questions[0] if len(questions) == 1 else "NUMBER"
+    answers = [f"answer: phoenixctl answer {number}"] if questions else []
+    each = f"each event: phoenixctl events --since {here.exact(digest.since)}"
+    return page([*lines, "", *map(here.ending, (*answers, each))])
+
+
+def _waiting(stretch: Stretch, here: Page) -> list[str]:
+    """What waits for a person, a line each: behind an agent's words stands nothing that they could be taken for."""
+    shown = stretch.waiting[: _most(here)]
+    told = [f"#{one.id} {one.agent} {ago(here.now - one.opened_wall)} ({one.kind}) {_asked(one)}" for one in shown]
+    if len(shown) < len(stretch.waiting):
+        told.append(here.reaching("phoenixctl inbox has them all"))
+    told += [f"phoenixd {ago(here.now - one.raised_wall)} ({one.kind})" for one in stretch.alerts]
+    first, *rest = (clip(one, max(20, here.width - 17)) for one in told)
+    return [
+        f"  {'waiting':<10} {len(stretch.waiting) + len(stretch.alerts):>3} {first}",
+        *(f"{'':<17}{one}" for one in rest),
+    ]
+
+
+def _asked(item: InboxItem) -> str:
+    """What a question asks; of anything else that waits the kind says it."""
+    return title(item) if item.kind in ASKS else ""
 
 
 def explain(
@@ -224,7 +250,9 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
         how = [f"resumed {digest.resumed}" if digest.resumed else "", f"fresh {digest.fresh}" if digest.fresh else ""]
         slowest = f"; slowest {span(digest.slowest)}" if digest.slowest is not None else ""
         again = f"; after {_deaths_more(digest.repeated)}" if digest.repeated else ""
-        parts.append(f"healed {digest.healed}: {', '.join(part for part in how if part)}{slowest}{again}")
+        whose = [name if count == 1 else f"{name} {count}" for name, count in sorted(digest.healed_agents.items())]
+        told = f"{', '.join(part for part in how if part)}{slowest}{again}"
+        parts.append(f"healed {digest.healed} ({', '.join(_shown(whose, here))}): {told}")
     running = stretch.running_again
     open_ones = sorted(digest.unhealed_agents.items())
     back = [f"{name} {count} ({running[name]})" for name, count in open_ones if name in running]
@@ -265,8 +293,15 @@ def _deaths_more(count: int) -> str:
     return "1 death more" if count == 1 else f"{count} deaths more"
 
 
-def _unwatched(newest: Unwatched, here: Page) -> str:
-    """The newest time without a daemon."""
+def _unwatched(digest: Digest, here: Page) -> str:
+    """The newest time without a daemon, and how many agents lived through it."""
+    ran_on = "; 1 agent ran on, and was adopted" if len(digest.ran_on) == 1 else ""
+    if len(digest.ran_on) > 1:
+        ran_on = f"; {len(digest.ran_on)} agents ran on, and were adopted"
+    return _without_daemon(digest.unwatched[-1], here) + ran_on
+
+
+def _without_daemon(newest: Unwatched, here: Page) -> str:
     begins, until, length = here.clock(newest.begins), here.clock(newest.until), ago(newest.until - newest.begins)
     if newest.ended:
         return f"nobody watched for {length}: the daemon was down from {begins} to {until}, ended by {newest.ended}"

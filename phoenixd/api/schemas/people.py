@@ -115,13 +115,38 @@ PEOPLE: dict[str, Schema] = {
                     "fresh": COUNT,
                     "slowest": or_null(NUMBER),
                     "agents": a_list(STRING),
+                    "healed_agents": a_list(STRING),
                 }
             ),
+            "limits": a_list(
+                an_object(
+                    {
+                        "kind": {"enum": ["limit", "overload", "outage"]}, "of": or_null(STRING), "from": TIME,
+                        "to": or_null(TIME), "due": or_null(TIME), "agents": a_list(STRING), "parked": a_list(STRING),
+                    }
+                )
+            ),
+            "quarantines": a_list(
+                an_object(
+                    {
+                        "agent": STRING, "from": TIME, "to": or_null(TIME), "ended_by": or_null(STRING),
+                        "productive": BOOLEAN,
+                    }
+                )
+            ),
+            "fleet_alerts": a_list(an_object({"kind": STRING, "from": TIME, "to": or_null(TIME)})),
+            "handoffs": a_list(
+                an_object({"name": STRING, "from": TIME, "to": TIME, "generation": COUNT, "done": BOOLEAN})
+            ),
+            "reboots": a_list(an_object({"at": TIME, "ended": a_list(STRING), "back": a_list(STRING)})),
+            "finished_agents": a_list(an_object({"agent": STRING, "at": TIME, "by_person": BOOLEAN})),
             "failed_starts": COUNT,
             "unstarted": a_list(STRING),
             "waiting": a_list(ref("Item")),
+            "alerts": a_list(ref("Alert")),
             "outages": COUNT,
             "unwatched": a_list(an_object({"from": TIME, "to": TIME, "ended_by": or_null(STRING)})),
+            "ran_on": a_list(STRING),
             "orders": an_object({str(verb): COUNT for verb in VERBS}),
             "sent": COUNT,
             "not_delivered": COUNT,
