@@ -20,7 +20,7 @@ NOW = "08:14"
 async def night(*steps: tuple[Any, ...], **agents: dict[str, Any]) -> Told:
     """From 18:00 to 08:14."""
     played = [Step(wall_of(at, NOW), verb, name, *more) for at, verb, name, *more in steps]
-    return await told(Read("18:00", wall_of(NOW, NOW), agents, played, []))
+    return await told(Read("18:00", wall_of(NOW, NOW), wall_of("18:00", NOW), agents, played, []))
 
 
 def line(page: str, label: str) -> str:

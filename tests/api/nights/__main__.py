@@ -39,7 +39,7 @@ def main() -> None:
             continue
         try:
             found = anyio.run(told, night)
-        except (AssertionError, KeyError, AttributeError) as fault:
+        except (AssertionError, LookupError, ValueError, AttributeError) as fault:
             print(f"{case['id']}: could not be played: {fault!r}")
             right.append(False)
             continue

@@ -14,10 +14,17 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen
-from phoenixd.core.events.evidence import ScreenSeen, UsageSeen
+from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted, SavingHalted, SavingResumed, Tick, TroubleGone, TroubleSeen
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersUpdated
-from phoenixd.core.events.orders import HandoffRequested, RestartRequested, StartRequested, StopRequested
+from phoenixd.core.events.orders import (
+    AgentWithdrawn,
+    AnswerRequested,
+    HandoffRequested,
+    RestartRequested,
+    StartRequested,
+    StopRequested,
+)
 from phoenixd.core.events.runs import AgentExited, LinkLost, RunAdopted, TreeGone
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
@@ -25,12 +32,14 @@ from phoenixd.documents.hooks import hook_event, hook_of
 from phoenixd.runtime.turn import Turn
 from tests.api.conftest import serving
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
-from tests.api.nights.reading import Read, Step, wall_of
+from tests.api.nights.reading import Read, Step, same_day
 from tests.core.handing import FACTS, HASH, OPENING, WORD
 
 BEFORE = 2 * 3600.0
 """Seconds before the stretch at which the fleet began."""
 TOKENS, WINDOW = 181_000, 200_000
+SIGNS = 240.0
+"""Seconds between two signs of life."""
 SHORT = 2.0
 """Seconds that a run lives of several that die one after the other."""
 LEAST = 0.001
@@ -71,6 +80,7 @@ class Night(FakeDaemon):
     still: float = 0.0
     shown: dict[str, str] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
+    hung: set[str] = field(default_factory=set)
     is_down: bool = False
     halted: str = ""
     died_unheard: list[Step] = field(default_factory=list)
@@ -88,8 +98,7 @@ class Night(FakeDaemon):
 
     def passes(self, read: Read) -> None:
         """The whole of it, up to the moment of the question."""
-        since = wall_of(read.since, "08:14") if read.since[:1].isdigit() and ":" in read.since else read.now - 12 * 3600
-        self.stands_at = since - BEFORE
+        self.stands_at = read.began - BEFORE
         self.happen(EpochBegun(0))
         for name, keys in read.agents.items():
             self.begins(name, dict(keys))
@@ -113,13 +122,28 @@ class Night(FakeDaemon):
         """Let time pass, with what falls due; without a daemon nothing does."""
         while not self.is_down:
             due = next_deadline(self.state, self.now())
-            if due is None or (at := due + FIXTURE_EPOCH + self.still) > wall:
+            soonest = due + FIXTURE_EPOCH + self.still if due is not None else wall + 1
+            if (signs := self.at_work()) and self.wall + SIGNS < min(soonest, wall):
+                self.stands_at = self.wall + SIGNS
+                for sign in signs:
+                    self.happen(sign)
+                continue
+            if soonest > wall:
                 break
-            self.stands_at = max(self.wall, at + LEAST)
+            self.stands_at = max(self.wall, soonest + LEAST)
             self.happen(Tick())
         if self.is_down:
             self.still += max(0.0, wall - self.wall)
         self.stands_at = max(self.wall, wall)
+
+    def at_work(self) -> list[Event]:
+        """Signs of life of who is in a turn: what a history does not tell as hung is none."""
+        return [
+            EvidenceSeen(name, agent.incarnation, "transcript")
+            for name, agent in self.state.agents.items()
+            if isinstance(agent.state, Running) and agent.state.activity.turn_open and agent.state.run.deaf is None
+            if agent.state.activity.waiting is None and agent.parking is None and name not in self.hung
+        ]
 
     def holder(self, name: str) -> str:
         seat = self.state.seats.get(name)
@@ -213,6 +237,10 @@ class Night(FakeDaemon):
         if isinstance(self.state.agents[self.holder(step.name)].state, Running | Starting):
             self.works(step.name)
 
+    def do_hangs(self, step: Step) -> None:
+        self.hung.add(step.name)
+        self.do_turn_begins(step)
+
     def do_idle_prompt(self, step: Step) -> None:
         for name in [step.name] if step.name else list(self.state.agents):
             self.hooked(name, "notification", text="Claude is waiting for your input", notification="idle_prompt")
@@ -248,6 +276,26 @@ class Night(FakeDaemon):
     def do_restart(self, step: Step) -> None:
         self.happen(RestartRequested(step.name, by=step.more.get("by", "operator")))
 
+    def do_remove(self, step: Step) -> None:
+        self.happen(AgentWithdrawn(step.name, by=step.more.get("by", "operator")))
+
+    def do_answer(self, step: Step) -> None:
+        item = self.state.agents[step.name].item
+        assert item is not None, f"{step.name} asks nothing"
+        self.shown.pop(step.name, None)
+        self.happen(AnswerRequested(step.name, item.id, step.more["allow"], by=step.more["by"]))
+        self.hooked(step.name, "tool-end", tool="Bash", tool_use_id="t2")
+
+    def do_link_back(self, step: Step) -> None:
+        agent = self.state.agents[step.name]
+        assert agent.run is not None
+        self.happen(RunAdopted(step.name, agent.incarnation, agent.run.pid or 1, agent.run.start_time or 1))
+
+    def do_fails(self, step: Step) -> None:
+        agent = self.state.agents[self.holder(step.name)]
+        said = {"error": step.more["error"], "last_assistant_message": step.more["text"]}
+        self.happen(hook_event(agent.name, agent.incarnation, "stop-failure", said, self.wall))
+
     def do_limit(self, step: Step) -> None:
         names = step.more.get("names") or [
             name for name, one in self.state.agents.items() if one.spec.account is not None
@@ -258,7 +306,7 @@ class Night(FakeDaemon):
                 self.hooked(name, "prompt-submit", text="Go on.")
             said: dict[str, Any] = {"error": "rate_limit", "last_assistant_message": step.more.get("words", "")}
             if step.more.get("resets"):
-                resets = wall_of(step.more["resets"], "23:59:59")
+                resets = same_day(step.more["resets"], self.wall)
                 said["resets_at"] = resets if resets > self.wall else resets + 86400
             self.happen(hook_event(name, agent.incarnation, "stop-failure", said, self.wall))
 

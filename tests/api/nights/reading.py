@@ -37,10 +37,11 @@ class Step:
 
 @dataclass
 class Read:
-    """steps: in order. agents: their declarations. unread: words that no pattern knows."""
+    """began: the moment that `since` means. steps: in order. unread: words that no pattern knows."""
 
     since: str
     now: float
+    began: float
     agents: dict[str, dict[str, Any]]
     steps: list[Step]
     unread: list[str]
@@ -62,11 +63,14 @@ def wall_of(clock: str, now: str) -> float:
 def read(case: Case, by_hand: list[list[Any]] | None = None) -> Read:
     told = case["situation"]
     now = str(told["now"])
-    found = Read(str(told["since"]), wall_of(now, now), _agents(case), [], [])
+    since = str(told["since"])
+    until = wall_of(now, now)
+    began = wall_of(since, now) if re.fullmatch(CLOCK, since) else until - 14 * 3600
+    found = Read(since, until, began, _agents(case), [], [])
     if by_hand is not None:
         found.steps = [Step(wall_of(at, now), verb, name, *more) for at, verb, name, *more in by_hand]
     else:
-        at = wall_of(found.since, now) if re.fullmatch(CLOCK, found.since) else found.now - 12 * 3600
+        at = found.began
         last = ""
         for line in told["history"]:
             for when, words in _parts(line):
@@ -197,7 +201,23 @@ def _asks(at: float, name: str, named: list[str], hit: re.Match[str], words: str
 
 def _calls(at: float, name: str, named: list[str], hit: re.Match[str], words: str, found: Read) -> list[Step]:
     when = re.search(rf"at ({CLOCK})", words)
-    return [Step(wall_of(when[1], "08:14") if when else at, "calls", name)]
+    return [Step(same_day(when[1], at) if when else at, "calls", name)]
+
+
+def _by_hand(at: float, name: str, named: list[str], hit: re.Match[str], words: str, found: Read) -> list[Step]:
+    said = hit.groupdict()
+    return [Step(at, said["verb"], said.get("whom") or name, {"by": said.get("who") or "operator"})]
+
+
+def _answered(at: float, name: str, named: list[str], hit: re.Match[str], words: str, found: Read) -> list[Step]:
+    by = re.search(r"by (\w+)", words)
+    return [Step(at, "answer", name, {"allow": "den" not in words, "by": by[1] if by else "operator"})]
+
+
+def same_day(clock: str, at: float) -> float:
+    """That time of day, of the day of another moment."""
+    day = datetime.fromtimestamp(at, UTC).replace(hour=0, minute=0, second=0, microsecond=0).timestamp()
+    return day + sum(float(part) * unit for part, unit in zip(clock.split(":"), (3600, 60, 1), strict=False))
 
 
 def _one(verb: str, **more: Any) -> Any:
@@ -222,9 +242,16 @@ PATTERNS: tuple[tuple[str, Any], ...] = (
     (r"disk .*full|No space left|degraded, alert", _daemon("degraded")),
     (r"freed space|journal written again", _daemon("well again")),
     (r"host (?:was )?rebooted|reboot of the host|power cut", _daemon("reboot")),
+    (r"link .*(?:is back|found again|is taken up again)$", _one("link back")),
     (r"link to .*lost|link .*is lost", _one("link lost")),
     (r"typed /(?:exit|quit)", _one("left")),
     (r"`?phoenixctl (?P<verb>start|stop|restart) (?P<whom>[\w-]+)", _ordered),
+    (r"(?P<who>[a-z]\w*) (?P<verb>stop|start|restart|remove)(?:s|ed|ped) (?P<whom>[a-z][\w-]*)", _by_hand),
+    (r"(?P<verb>stop|start|restart|remove)(?:p?ed) by (?:a person|the operator|(?P<who>[a-z]\w*))", _by_hand),
+    (r"^removed", _one("remove")),
+    (r"answered|(?:allowed|denied) (?:it|by|at)\b", _answered),
+    (r"login|authentication|not logged in", _one("fails", error="authentication_failed", text="Invalid API key")),
+    (r"overloaded|\b529\b", _one("fails", error="server_error", text="API Error: 529 Overloaded")),
     (r"quarantined(?: after (?P<count>\d+) (?:crashes|deaths))?", _quarantined),
     (r"asks? (?:for )?permission|permission (?:asked|dialog)", _asks),
     (r"successor did not confirm|never confirmed|handoff .*rolled back", _one("handoff", acks=False)),
@@ -232,6 +259,7 @@ PATTERNS: tuple[tuple[str, Any], ...] = (
     (r"killed by|\bdied\b|\bcrashed\b", _dies),
     (r"turns? (?:that )?ended well|turns? ended|more turns|productive|a turn is open", _works),
     (r"PreToolUse", _calls),
+    (r"hung|hangs|stuck", _one("hangs")),
     (r"idle_prompt", _one("idle prompt")),
 )
 """What a part of a line tells, by the first pattern that fits."""

@@ -35,8 +35,8 @@ def main() -> None:
             continue
         try:
             found = answer(facts)
-        except AssertionError as fault:
-            print(f"{case['id']}: could not be played: {fault}")
+        except (AssertionError, LookupError, ValueError, StopIteration) as fault:
+            print(f"{case['id']}: could not be played: {fault!r}")
             right.append(False)
             continue
         right.append(is_right(case, found))
