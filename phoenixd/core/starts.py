@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from phoenixd.core import marks
 from phoenixd.core.actions import Alert, ObserveTerminal
-from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Starting
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
@@ -101,12 +100,8 @@ def resume(before: Fleet, found: Step, event: SavingResumed, now: Moment) -> Ste
         return found
     lost = now.at - fleet.halted[1]
     for agent in fleet.agents.values():
-        if isinstance(agent.state, Starting) and _is_unsaved(fleet, agent):
+        # Such a start may not have been ordered yet, because that waits for the journal.
+        if isinstance(agent.state, Starting) and agent.state.run.exec_at is None:
             later = replace(agent.state, ready_by=agent.state.ready_by + lost)
             found = put(found, Decision(replace(agent, state=later)), now)
     return found
-
-
-def _is_unsaved(fleet: Fleet, agent: Agent) -> bool:
-    """Whether its start may not have been ordered yet, because that waits for the journal."""
-    return fleet.halted is not None and isinstance(agent.state, Starting) and agent.state.run.exec_at is None

@@ -80,17 +80,10 @@ class Turn:
     def note(self, event: Event, decisions: Sequence[Decision], now: Moment, clean: CleanOf) -> None:
         """Take in what was decided on an event: the rows that it is worth, and the agents as they are now."""
         if isinstance(event, IncidentRecorded) and event.record:
-            self.incidents.append(
-                KeptIncident(
-                    event.agent,
-                    event.incarnation,
-                    event.kind,
-                    event.opened,
-                    event.record,
-                    event.case,
-                    number=event.number,
-                )
-            )
+            incident = KeptIncident(
+                event.agent, event.incarnation, event.kind, event.opened, event.record, event.case, number=event.number,
+            )  # fmt: skip
+            self.incidents.append(incident)
         kind, detail = "", dict[str, Any]()
         is_told = any(one.is_worth_keeping and one.weight != "noise" for one in decisions)
         is_bare = not any(one.is_worth_keeping for one in decisions) and is_journaled(event)
@@ -112,20 +105,7 @@ class Turn:
                 if agent is not None:
                     self.changed[agent.name] = agent
                 continue
-            decided = Entry(
-                at=now.at,
-                wall=now.wall,
-                agent=agent.name if agent else None,
-                incarnation=agent.incarnation if agent else 0,
-                event=kind,
-                detail=detail | describe_texts(event, decision.actions, clean),
-                state=agent.state_name if agent else None,
-                reason=decision.reason,
-                readings=decision.readings,
-                actions=describe_actions(decision.actions),
-                weight=decision.weight or ("story" if agent is None else "detail"),
-                facts=(*decision.facts, StateOpened(agent.since_wall)) if agent and decision.opens else decision.facts,
-            )
+            decided = decision_entry(decision, kind, detail | describe_texts(event, decision.actions, clean), now)
             self.entries.append(decided)
             self.decided.append(decided)
             self.entries.extend(alert_entries(decision, now))
@@ -164,6 +144,25 @@ class Turn:
             tasks=fleet.tasks,
             seats=tuple(fleet.seats.values()),
         )
+
+
+def decision_entry(decision: Decision, event: str, detail: dict[str, Any], now: Moment) -> Entry:
+    """The row of a decision. event, detail: what it was made on, as the journal keeps that."""
+    agent = decision.agent
+    return Entry(
+        at=now.at,
+        wall=now.wall,
+        agent=agent.name if agent else None,
+        incarnation=agent.incarnation if agent else 0,
+        event=event,
+        detail=detail,
+        state=agent.state_name if agent else None,
+        reason=decision.reason,
+        readings=decision.readings,
+        actions=describe_actions(decision.actions),
+        weight=decision.weight or ("story" if agent is None else "detail"),
+        facts=(*decision.facts, StateOpened(agent.since_wall)) if agent and decision.opens else decision.facts,
+    )
 
 
 def alert_entries(decision: Decision, now: Moment) -> Iterator[Entry]:

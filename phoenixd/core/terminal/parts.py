@@ -81,7 +81,7 @@ def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> St
     """A daemon begins whose predecessor had told of the server, and was killed before it could tell what came of it."""
     if standing_alert(found.fleet) is None:
         return found
-    reason = "looking whether the terminal server answers, of which the daemon before has told"
+    reason = "looking whether the terminal server answers: the daemon before told of its trouble"
     look = Decision(None, (ObserveTerminal(now.at),), reason, weight="detail")
     held = replace(found.fleet, hold_until=now.at + found.fleet.limits.observe_retry)
     return replace(found, fleet=held, decisions=(*found.decisions, look))
