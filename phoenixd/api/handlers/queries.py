@@ -231,7 +231,9 @@ def has_terminal(ask: Ask) -> None:
 
 
 async def doctor(ask: Ask) -> Reply:
-    findings = await ask.service.doctor()
+    # An agent is not told what lies where it may not look itself.
+    path = str(ask.arguments["path"]) if ask.caller.role >= Role.OPERATE else ""
+    findings = await ask.service.doctor(path)
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
     everything = bool(ask.arguments["all"])
