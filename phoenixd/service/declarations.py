@@ -28,7 +28,7 @@ from phoenixd.core.seat.finding import declared, meant
 from phoenixd.core.seat.names import refusal_of_name
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.undo.state import KEPT
-from phoenixd.directories import Directories, check_socket_paths, find_configuration, start_again
+from phoenixd.directories import Directories, check_socket_paths, find_configuration, for_any_shell, start_again
 from phoenixd.errors import ConfigurationError, NoAnswer
 from phoenixd.ports import Clock
 from phoenixd.runtime.supervisor import Supervisor
@@ -292,7 +292,8 @@ class Declarations:
 
     def _again(self, place: Path) -> str:
         """What begins a daemon that reads another place than this one."""
-        return f"phoenixctl down && {start_again(self.environ, replace(self.directories, configuration=place))}"
+        directories = replace(self.directories, configuration=place)
+        return f"phoenixctl down && {start_again(for_any_shell(self.environ), directories)}"
 
     async def _restore(self, name: str, before: config.Configuration) -> None:
         """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""
