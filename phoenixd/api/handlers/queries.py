@@ -100,7 +100,7 @@ def find_item(ask: Ask) -> InboxItem:
         return found
     agent = meant(fleet, word)
     if agent is None:
-        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word)
+        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word, ask.known_names())
     whose = {shown(fleet, one) for one in asking(fleet, word)}
     items = [item for item in all_items(fleet) if item.agent in whose]
     asked = [item for item in items if item.kind in ASKS] or items
