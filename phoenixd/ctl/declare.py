@@ -112,7 +112,12 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
         why = f"{argv[0]} is a directory, and no command; where an agent works is said by --cwd"
         refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd {shlex.quote(argv[0])} -- claude")
         return None
-    told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
+    try:
+        told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
+    except FileNotFoundError:
+        why = "the directory that this shell is in was removed"
+        refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd DIRECTORY -- COMMAND")
+        return None
     is_directory = TERRAIN.is_directory(told["cwd"])
     if is_directory is None:
         why = f"{told['cwd']} does not answer: its file system hangs"

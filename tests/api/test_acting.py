@@ -538,3 +538,9 @@ async def test_a_slip_in_the_name_whose_question_is_answered_is_told_with_the_na
         method, body = ("POST", {"answer": ["yes"]}) if path.endswith("answer") else ("GET", None)
         answer = await live.ask(method, path, body)
         assert (answer.status, answer.json["detail"]) == (404, "there is no agent dcos; did you mean docs?")
+
+
+async def test_an_answer_that_stands_before_its_number_is_turned_round(live: Live) -> None:
+    answer = await live.ask("POST", "/v1/inbox/yes/answer", {"answer": ["7", "and go on"]})
+    assert (answer.status, answer.json["detail"]) == (404, "yes is no number: the number stands before the answer")
+    assert answer.json["remedy"] == "phoenixctl answer 7 yes 'and go on'"

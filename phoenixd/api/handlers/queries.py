@@ -99,6 +99,10 @@ def find_item(ask: Ask) -> InboxItem:
             raise not_waiting(fleet, int(word))
         return found
     agent = meant(fleet, word)
+    answer = [str(one) for one in ask.arguments.get("answer") or ()]
+    if agent is None and answer and answer[0].isascii() and answer[0].isdecimal():
+        again = shlex.join(["phoenixctl", "answer", answer[0], word, *answer[1:]])
+        raise Problem("not_found", f"{word} is no number: the number stands before the answer", again)
     if agent is None:
         raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word, ask.known_names())
     whose = {shown(fleet, one) for one in asking(fleet, word)}
