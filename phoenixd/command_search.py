@@ -1,12 +1,8 @@
-"""Where a command is found, as exec looks for it, and what makes one be there that is not found. Blocking."""
+"""Where a command is found, as exec looks for it. Blocking."""
 
 from __future__ import annotations
 
 import os
-from shlex import quote
-
-from phoenixd.core.spec import AgentSpec
-from phoenixd.remedies import Command, Remedy, Sentence
 
 
 def find_command(command: str, path: str, cwd: str) -> str | None:
@@ -21,23 +17,8 @@ def find_command(command: str, path: str, cwd: str) -> str | None:
     return None
 
 
-def command_remedy(command: str) -> Remedy:
-    """How a command that is not found becomes one that is. A name is looked for on PATH, a path is not."""
-    if "/" not in command:
-        return Sentence(f"install {command}, or give its whole path in argv")
-    if os.path.isabs(command) and os.path.isfile(command):
-        return Command(f"chmod +x {quote(command)}")
-    return Sentence(f"put a program that can be run at {command}, or name another one in argv")
-
-
-def agents_command_remedy(spec: AgentSpec) -> Remedy:
-    """The same for an agent's own command, whose PATH is another one than that of the shell where this is read."""
-    command, remedy = spec.argv[0], command_remedy(spec.argv[0])
+def in_shell(command: str, path: str) -> str | None:
+    """Where a person's shell finds a command by its name, from whatever directory; None where it does not."""
     if "/" in command:
-        return remedy
-    where = f" in {spec.source}" if spec.source else ""
-    whole = f"where your shell alone finds it, write the path that this prints as argv[0]{where}: command -v"
-    told = f"install {command}; {whole} {quote(command)}"
-    if spec.env_from != "daemon" or "PATH" in dict(spec.env):
-        return Sentence(told)
-    return Sentence(f"{told}, or have the daemon take up that shell's PATH there: phoenixctl down && phoenixctl up")
+        return None
+    return find_command(command, ":".join(one for one in path.split(":") if os.path.isabs(one)) or "/", "/")

@@ -164,6 +164,11 @@ def start_again(environ: Mapping[str, str], directories: Directories) -> str:
     return shlex.join(words)
 
 
+def for_any_shell(environ: Mapping[str, str]) -> dict[str, str]:
+    """An environment without what it alone says of the directories: a command for a person names them then."""
+    return {name: value for name, value in environ.items() if name not in ("PHOENIX_STATE_DIR", "PHOENIX_RUNTIME_DIR")}
+
+
 def check_socket_paths(runtime: Path, agents: Iterable[str] = ()) -> None:
     """Refuse a runtime directory whose sockets the kernel could not bind; raises ConfigurationError."""
     sockets = [runtime / "tmux.sock", runtime / "api.sock"]

@@ -12,7 +12,8 @@ from anyio import CapacityLimiter, create_task_group, to_thread
 
 from phoenixd import doctor_fences, doctor_versions, hidden, packages
 from phoenixd.api.finding import Finding
-from phoenixd.command_search import agents_command_remedy, find_command
+from phoenixd.command_remedies import agents_command_remedy
+from phoenixd.command_search import find_command, in_shell
 from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
@@ -101,8 +102,11 @@ class Doctor:
     _threads: CapacityLimiter = field(default_factory=lambda: CapacityLimiter(THREADS))
     """None of those by which the daemon works: looks at a file system that hangs may hold them all for seconds."""
 
-    async def examine(self, fleet: Fleet) -> tuple[Finding, ...]:
-        """All findings, the daemon's first, then each agent's; what hangs is told in place of its own."""
+    async def examine(self, fleet: Fleet, shell_path: str = "") -> tuple[Finding, ...]:
+        """All findings, the daemon's first, then each agent's; what hangs is told in place of its own.
+
+        shell_path: the PATH of the shell that asks, which may find a command that the daemon does not.
+        """
         agents = [agent for _, agent in sorted(fleet.agents.items())]
         hung = await within(self.tmux_hangs(), (None, False))
         findings = [*self._daemon(is_tmux_hung=hung is not None), *_recovery(fleet)]
@@ -122,7 +126,7 @@ class Doctor:
         async def tell(look: _Look) -> None:
             name, cwd = shown(fleet, look.agent), look.agent.spec.cwd
             told[look.agent.name] = await bounded(
-                name, f"ls {cwd}", lambda: self._agent(look, fleet, said, asks_tmux=hung is None)
+                name, f"ls {cwd}", lambda: self._agent(look, fleet, said, shell_path, asks_tmux=hung is None)
             )
 
         async with create_task_group() as tasks:
@@ -232,16 +236,17 @@ class Doctor:
         return _Look(agent, environment, command, program)
 
     async def _agent(
-        self, look: _Look, fleet: Fleet, said: Mapping[Program, Said], *, asks_tmux: bool = True
+        self, look: _Look, fleet: Fleet, said: Mapping[Program, Said], shell_path: str, *, asks_tmux: bool = True
     ) -> list[Finding]:
         # Under the name that people know it by, which each remedy can be typed with.
         agent, seat = as_shown(fleet, look.agent), of(fleet, look.agent.name)
         name = agent.name
         findings: list[Finding] = []
         is_missing = look.fault is None and not look.command
+        at = await self._aside(lambda: in_shell(agent.spec.argv[0], shell_path)) if is_missing and shell_path else None
         if isinstance(agent.state, Quarantined):
             cause = agent.state.cause
-            findings.append(await self._aside(lambda: quarantine_finding(agent, cause, is_missing=is_missing)))
+            findings.append(await self._aside(lambda: quarantine_finding(agent, cause, is_missing=is_missing, at=at)))
         findings += await self._aside(lambda: list(directory_findings(name, agent.spec.cwd)))
         findings += await self._aside(lambda: list(project_findings(name, agent.spec.cwd, seat)))
         findings += await self._aside(lambda: list(disk_findings(name, agent.spec.cwd, look.environment)))
@@ -250,7 +255,7 @@ class Doctor:
             findings.append(Finding("problem", f"{name}: its environment cannot be made", look.fault.message, remedy))
         elif is_missing and not is_told_by_quarantine(agent):
             argv0 = agent.spec.argv[0]
-            remedy = await self._aside(lambda: agents_command_remedy(agent.spec))
+            remedy = await self._aside(lambda: agents_command_remedy(agent.spec, at))
             findings.append(Finding("problem", f"{name}: its command is not found", argv0, remedy))
         if look.program is not None:
             harness = HARNESSES.get(agent.spec.harness)

@@ -6,7 +6,8 @@ import os
 from collections.abc import Iterator, Mapping
 
 from phoenixd.api.finding import Finding
-from phoenixd.command_search import command_remedy, find_command
+from phoenixd.command_remedies import command_remedy
+from phoenixd.command_search import find_command
 from phoenixd.config.tables.daemon import AlertsTable, web_address
 from phoenixd.core.agent import Agent
 from phoenixd.core.spec import Kind, WriterKind

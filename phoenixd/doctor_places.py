@@ -6,7 +6,7 @@ import os
 from collections.abc import Iterator
 
 from phoenixd.api.finding import Finding
-from phoenixd.command_search import agents_command_remedy
+from phoenixd.command_remedies import agents_command_remedy
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.seat.state import Seat
@@ -61,14 +61,15 @@ def _in_the_way(cwd: str) -> str:
     return "" if os.path.isdir(at) else at
 
 
-def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool) -> Finding:
-    """An agent that was given up, with what releases it. is_missing: its command is not found now."""
+def quarantine_finding(agent: Agent, cause: str, *, is_missing: bool, at: str | None = None) -> Finding:
+    """An agent that was given up, with what releases it. is_missing: its command is not found now; at: where the shell
+    of who asks finds it."""
     name, remedy = agent.name, f"phoenixctl explain {agent.name}"
     again = f"phoenixctl start {name}"
     if _is_kept_out(agent) and (entered := _remedy(agent.spec.cwd)) is not None:
         remedy = then(entered, again)
     elif never_ran(agent) and is_missing:
-        remedy = then(agents_command_remedy(agent.spec), again)
+        remedy = then(agents_command_remedy(agent.spec, at), again)
     elif gone := _gone(agent):
         cause, remedy = f"{cause}; {gone}", again
     return Finding("problem", f"{name} is quarantined", cause, remedy)

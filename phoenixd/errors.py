@@ -63,6 +63,10 @@ class FileUnreadable(UnsafeFile):
     """The host lacked what reading a file takes: descriptors, memory, a sound disk. The file may be as it should."""
 
 
+class NoAnswer(PhoenixdError):
+    """A place, such as a dead mount, was asked and did not answer in time; the message names it."""
+
+
 class BadProject(PhoenixdError):
     """A name, a plan or a document of a project cannot be used; the message names it, and nothing was changed."""
 

@@ -602,3 +602,19 @@ def test_f_re_13_a_marker_that_cannot_be_checked_is_told_with_its_remedy(tmp_pat
     assert found(Resonance(lost="two misses"))[0][0] == "problem"
     assert found(Resonance(state="intact")) == [("ok", "a: its marker is intact", "")]
     assert list(marker_findings(agent("command", tmp_path))) == []
+
+
+async def test_a_command_that_only_the_shell_of_who_asks_finds_is_told_with_its_place(tmp_path: Path) -> None:
+    (tmp_path / "bin").mkdir()
+    command = tmp_path / "bin" / "claude"
+    command.write_text("#!/bin/sh\n")
+    command.chmod(0o755)
+    agents = {"a": claude_agent(tmp_path, source="/etc/phoenixd/a.toml", env=(("PATH", "/opt"),))}
+    for path in (str(tmp_path / "bin"), f":relative:{tmp_path / 'bin'}"):
+        found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
+        (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]
+        assert remedy == f"your shell finds it at {command}: write that as argv[0] in /etc/phoenixd/a.toml"
+    for path in ("", "relative", str(tmp_path)):
+        found = await doctor(tmp_path).examine(Fleet(agents=agents), path)
+        (remedy,) = [one.remedy for one in found if one.title == "a: its command is not found"]
+        assert remedy.startswith("install claude")

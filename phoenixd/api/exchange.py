@@ -76,7 +76,7 @@ class Ask:
         fleet = self.service.fleet()
         found = meant(fleet, self.name)
         if found is None:
-            raise problems.absent(fleet, self.name, self._known())
+            raise problems.absent(fleet, self.name, self.known_names())
         return found
 
     def selector(self) -> Selector | None:
@@ -113,7 +113,8 @@ class Ask:
     def _row(self, agent: Agent) -> Row:
         return row_of(self.service.fleet(), agent, self.service.now(), self.service.sight(agent))
 
-    def _known(self) -> list[str]:
+    def known_names(self) -> list[str]:
+        """The agents that there are, by the names that people use."""
         fleet = self.service.fleet()
         return [shown(fleet, agent) for agent in fleet.agents.values()]
 
@@ -121,7 +122,7 @@ class Ask:
         """Under which names the journal has what is told of an agent; raises not_found."""
         found = written_by(self.service.fleet(), name)
         if found is None:
-            raise problems.no_agent(name, self._known())
+            raise problems.no_agent(name, self.known_names())
         return found
 
 

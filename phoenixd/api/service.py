@@ -230,7 +230,9 @@ class Service(Protocol):
         """Do what `plan` shows, and return what was done; raises ConfigurationError, with nothing done."""
         ...
 
-    async def doctor(self) -> tuple[Finding, ...]: ...
+    async def doctor(self, shell_path: str) -> tuple[Finding, ...]:
+        """shell_path: the PATH of the shell that asks; empty where nobody is told what that finds."""
+        ...
 
     def size_next(self, name: str, columns: int, lines: int) -> None:
         """Have the agent's next run, if it starts soon, begin at the size of a terminal that waits to show it."""

@@ -25,6 +25,7 @@ from phoenixd.core.tasks.state import JobRules
 from phoenixd.core.treatment.authority import Caps
 from phoenixd.core.treatment.examined import ReaderRules
 from phoenixd.errors import ConfigurationError
+from phoenixd.terrain import TERRAIN, Terrain
 
 LOOKS = 3
 """Looks at most, where files come or go during each."""
@@ -79,22 +80,32 @@ class Configuration:
 
 
 def load_configuration(
-    place: Path | None, state: Path, environ: Mapping[str, str], *, begins: bool = False
+    place: Path | None,
+    state: Path,
+    environ: Mapping[str, str],
+    terrain: Terrain = TERRAIN,
+    *,
+    begins: bool = False,
 ) -> Configuration:
     """Read all layers; raises ConfigurationError that lists every error. Warnings stay in `problems`.
 
     begins: for a daemon at its start, which ends nobody whom it finds declared nowhere: it does without what cannot be
     looked through, and doctor tells.
     """
-    configuration = read_configuration(place, state, environ)
+    configuration = read_configuration(place, state, environ, terrain)
     errors = [error for error in configuration.errors if not (begins and error.is_unread)]
     if errors:
         raise ConfigurationError("\n".join(map(str, errors)), "fix it, then look again with: phoenixctl config check")
     return configuration
 
 
-def read_configuration(place: Path | None, state: Path, environ: Mapping[str, str]) -> Configuration:
-    """Read all layers and keep whatever is wrong with them as `problems`; never raises for what files contain."""
+def read_configuration(
+    place: Path | None, state: Path, environ: Mapping[str, str], terrain: Terrain = TERRAIN
+) -> Configuration:
+    """Read all layers and keep whatever is wrong with them as `problems`; never raises for what files contain.
+
+    terrain: what looks at agents' places, and remembers which of them hang.
+    """
     declarations = state / "agents.d"
     for _ in range(LOOKS):
         files = tuple(configuration_files(place, declarations))
@@ -106,10 +117,10 @@ def read_configuration(place: Path | None, state: Path, environ: Mapping[str, st
             break
     else:
         unread = (*unread, Layer(str(place or declarations), error="its files change all the time", is_unread=True))
-    return assemble([*unread, *written, *environment_layers(environ), *declared], state)
+    return assemble([*unread, *written, *environment_layers(environ), *declared], state, terrain)
 
 
-def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
+def assemble(layers: Iterable[Layer], state: Path, terrain: Terrain) -> Configuration:
     """Lay the layers over each other, lowest first, and judge the sum."""
     layers = [spell_out(layer) for layer in layers]
     stack = lay_all(layers)
@@ -121,11 +132,11 @@ def assemble(layers: Iterable[Layer], state: Path) -> Configuration:
     settings, found = _validate(stack)
     problems += [*found, *declared_twice(layers, state / "agents.d")]
     for name, table in settings.agent.items():
-        problems += agent_problems(name, table, stack)
-    problems += shared_heartbeats(settings.agent, state, stack)
+        problems += agent_problems(name, table, stack, terrain)
+    problems += shared_heartbeats(settings.agent, state, stack, terrain)
     problems += sequence_problems(settings.sequence, settings.agent, stack)
-    problems += shared_work(settings.agent, settings.sequence, stack)
-    problems += shared_projects(settings.agent, stack)
+    problems += shared_work(settings.agent, settings.sequence, stack, terrain)
+    problems += shared_projects(settings.agent, stack, terrain)
     unusable = {problem.agent for problem in problems if problem.severity == "error"}
     usable = {
         name: specification(name, table, _source(stack, name), settings.fence)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 
 from phoenixd.config.layers import configuration_files
@@ -12,21 +13,53 @@ from phoenixd.errors import ConfigurationError
 
 MAIN, DROP_INS = "phoenixd.toml", ("conf.d", "agents.d")
 UNREAD = "this daemon does not read it"
+GONE = "it is gone"
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What a look found where a file declared agents.
+
+    is_there: the file. is_gone: the place around it. fault: why the place, or the file's directory, cannot be listed.
+    has_files: whether the place holds any file of a configuration.
+    """
+
+    is_there: bool = False
+    is_gone: bool = False
+    fault: str = ""
+    has_files: bool = False
+
+
+def look_for(source: Path) -> Seen:
+    """Look for a file that declared agents. Blocking; raises nothing."""
+    place = place_of(source)
+    is_there = os.path.lexists(source)
+    if place == source:
+        return Seen(is_there)
+    for directory in dict.fromkeys((place, source.parent)):
+        try:
+            os.listdir(directory)
+        except FileNotFoundError:
+            if directory == place:
+                return Seen(is_gone=True)
+        except OSError as error:
+            return Seen(is_there, fault=error.strerror or str(error))
+    return Seen(is_there, has_files=any(configuration_files(place, place / DROP_INS[1])))
 
 
 def require_given_up(
-    removed: Mapping[str, str], declarations: Path, read: Collection[str], again: Callable[[Path], str]
+    removed: Mapping[str, str], seen: Mapping[str, Seen], read: Collection[str], again: Callable[[Path], str]
 ) -> None:
     """Raise ConfigurationError where nobody took these agents out of the files that declared them.
 
-    removed: by name the file that declared each. read: the files that this daemon has read since it began. again: the
-    command that begins a daemon which reads that place.
+    removed: by name the file that declared each. seen: what a look for each such file found; of one that is not in it
+    nothing is asked. read: the files that this daemon has read since it began. again: the command that begins a daemon
+    which reads that place.
     """
     lost: dict[tuple[Path, str], list[str]] = {}
     for name, source in removed.items():
-        file = Path(source)
-        if source and file.parent != declarations and (why := _why(file, read)):
-            lost.setdefault((_place(file), why), []).append(name)
+        if source in seen and (why := why_lost(Path(source), seen[source], read)):
+            lost.setdefault((place_of(Path(source)), why), []).append(name)
     if not lost:
         return
     told = "\n".join(f"{place}: {why}, and it declared {', '.join(names)}" for (place, why), names in lost.items())
@@ -36,30 +69,24 @@ def require_given_up(
     raise ConfigurationError(told, f"{back}; or give its agents up: {shlex.join(['phoenixctl', 'remove', *names])}")
 
 
-def _why(source: Path, read: Collection[str]) -> str:
+def why_lost(source: Path, seen: Seen, read: Collection[str]) -> str:
     """Why nobody knows what that file declares now; empty where it is read, or was taken out of a place that was."""
-    place = _place(source)
+    place, is_read = place_of(source), os.fspath(source) in read
+    if seen.is_gone:
+        return GONE
+    if seen.fault:
+        return f"it cannot be read ({seen.fault})"
+    if seen.is_there:
+        return "" if is_read else UNREAD
     if place == source:
-        if os.path.lexists(source):
-            return "" if os.fspath(source) in read else UNREAD
-        return "" if os.fspath(source) in read else "it is gone"
-    for directory in dict.fromkeys((place, source.parent)):
-        try:
-            os.listdir(directory)
-        except FileNotFoundError:
-            if directory == place:
-                return "it is gone"
-        except OSError as error:
-            return f"it cannot be read ({error.strerror or error})"
-    if os.path.lexists(source):
-        return "" if os.fspath(source) in read else UNREAD
+        return "" if is_read else GONE
     # A service's manager makes a directory that is missing, and one where nothing is mounted is empty.
-    if any(Path(file).is_relative_to(place) for file in read) or any(configuration_files(place, place / DROP_INS[1])):
+    if seen.has_files or any(Path(file).is_relative_to(place) for file in read):
         return ""
     return "it holds no file any more"
 
 
-def _place(source: Path) -> Path:
+def place_of(source: Path) -> Path:
     """What --config names of that file: the directory of its configuration, or the file itself."""
     if source.parent.name in DROP_INS:
         return source.parent.parent

@@ -11,12 +11,13 @@ from phoenixd.config.layers import Stack
 from phoenixd.config.problems import Problem, problem_at
 from phoenixd.config.tables.agent import AgentTable
 from phoenixd.config.tables.sequence import SequenceTable
+from phoenixd.terrain import Terrain
 
 MOST_NAMED = 3
 
 
 def shared_work(
-    agents: Mapping[str, AgentTable], sequences: Mapping[str, SequenceTable], stack: Stack
+    agents: Mapping[str, AgentTable], sequences: Mapping[str, SequenceTable], stack: Stack, terrain: Terrain
 ) -> Iterator[Problem]:
     """Agents in one worktree of which one is judged by its work: what the other changes counts as its progress (X8b).
 
@@ -25,7 +26,7 @@ def shared_work(
     leads = {member: table.members[0] for table in sequences.values() for member in table.members}
     by_top: defaultdict[str, list[str]] = defaultdict(list)
     for name, table in sorted(agents.items()):
-        for top in sorted({_top(root) for root in _roots(table)}):
+        for top in sorted({_top(root, terrain) for root in _roots(table)}):
             by_top[top].append(name)
     judged = {name for name, table in agents.items() if _is_judged(table)}
     for top, names in by_top.items():
@@ -34,7 +35,8 @@ def shared_work(
             others = [
                 other
                 for other in (names if name in judged else judged_here)
-                if leads.get(other, other) != leads.get(name, name) and not _are_apart(agents[name], agents[other])
+                if leads.get(other, other) != leads.get(name, name)
+                and not _are_apart(agents[name], agents[other], terrain)
             ]
             if others:
                 more = f" and {len(others) - MOST_NAMED} more" if len(others) > MOST_NAMED else ""
@@ -46,14 +48,14 @@ def shared_work(
                 yield replace(found, together=together)
 
 
-def shared_projects(agents: Mapping[str, AgentTable], stack: Stack) -> Iterator[Problem]:
+def shared_projects(agents: Mapping[str, AgentTable], stack: Stack, terrain: Terrain) -> Iterator[Problem]:
     """Orchestrators of one project in one workspace: a project has one seat (E52). Without a key it has their name."""
     leads: dict[tuple[str, str], str] = {}
     for name, table in sorted(agents.items()):
         if table.kind != "orchestrator" or table.cwd is None:
             continue
         project = table.project or name
-        first = leads.setdefault((os.path.realpath(table.cwd), project), name)
+        first = leads.setdefault((terrain.real(table.cwd), project), name)
         if first != name:
             key = "project" if table.project is not None else "cwd"
             said = f"{first} leads the project {project} in {table.cwd} already, and a project has one orchestrator"
@@ -69,19 +71,19 @@ def _roots(table: AgentTable) -> tuple[str, ...]:
     return table.breaker.roots or ((table.cwd,) if table.cwd is not None else ())
 
 
-def _are_apart(one: AgentTable, other: AgentTable) -> bool:
+def _are_apart(one: AgentTable, other: AgentTable, terrain: Terrain) -> bool:
     """Whether both are limited to directories that have nothing in common."""
     if not (one.breaker.roots and other.breaker.roots):
         return False
-    pairs = ((os.path.realpath(a), os.path.realpath(b)) for a in one.breaker.roots for b in other.breaker.roots)
+    pairs = ((terrain.real(a), terrain.real(b)) for a in one.breaker.roots for b in other.breaker.roots)
     return not any(os.path.commonpath(pair) in pair for pair in pairs)
 
 
-def _top(directory: str) -> str:
+def _top(directory: str, terrain: Terrain) -> str:
     """The worktree around a directory, or the directory itself where there is none."""
-    at = os.path.realpath(directory)
+    at = real = terrain.real(directory)
     while at != "/":
-        if os.path.lexists(os.path.join(at, ".git")):
+        if terrain.is_there(os.path.join(at, ".git")):
             return at
         at = os.path.dirname(at)
-    return os.path.realpath(directory)
+    return real

@@ -41,6 +41,7 @@ from phoenixd.core.tasks.names import is_reserved
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.documents.credential import credential_reference
 from phoenixd.harness import HARNESSES
+from phoenixd.terrain import Terrain
 
 LOGIN_VARIABLES = frozenset({"HOME"}.union(*(harness.login_variables for harness in HARNESSES.values())))
 """What of an agent's environment decides by which login its CLI works."""
@@ -93,7 +94,7 @@ def specification(name: str, table: AgentTable, source: str, fence: FenceTable =
     )
 
 
-def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Problem]:
+def agent_problems(name: str, table: AgentTable, stack: Stack, terrain: Terrain) -> Iterator[Problem]:
     """What is missing or contradicts itself within one agent."""
     here = ("agent", name)
     if not AGENT_NAME.fullmatch(name):
@@ -128,11 +129,13 @@ def agent_problems(name: str, table: AgentTable, stack: Stack) -> Iterator[Probl
             yield problem_at(stack, (*here, "answers", str(number)), complaint)
     if table.cwd is None:
         yield problem_at(stack, here, "cwd is missing: every agent works in a directory of its own choice")
-    elif not os.path.isdir(table.cwd):
-        yield problem_at(stack, (*here, "cwd"), f"{table.cwd} is no directory now", "warning")
+    elif not (is_directory := terrain.is_directory(table.cwd)):
+        told = "does not answer: its file system hangs" if is_directory is None else "is no directory now"
+        yield problem_at(stack, (*here, "cwd"), f"{table.cwd} {told}", "warning")
     for key, value in table.env.items():
-        if isinstance(value, CredentialTable) and not Path(value.file).is_file():
-            yield problem_at(stack, (*here, "env", key), f"the file {value.file} does not exist now", "warning")
+        if isinstance(value, CredentialTable) and not (is_file := terrain.is_file(value.file)):
+            told = "does not answer: its file system hangs" if is_file is None else "does not exist now"
+            yield problem_at(stack, (*here, "env", key), f"the file {value.file} {told}", "warning")
     runtime, stale = table.loop.max_runtime, table.liveness.stale
     if table.kind == "loop" and 0 < runtime <= stale:
         yield problem_at(
@@ -146,7 +149,9 @@ def _goes_untold(table: AgentTable) -> bool:
     return table.harness == "command" and table.prompt_via is None and not {"{prompt}", "{brief}"} & {*arguments}
 
 
-def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stack) -> Iterator[Problem]:
+def shared_heartbeats(
+    agents: Mapping[str, AgentTable], state: Path, stack: Stack, terrain: Terrain
+) -> Iterator[Problem]:
     """Two agents must not feed on one file (F-HB-6): each one's own heartbeat counts too."""
     if all(table.heartbeat_file is None for table in agents.values()):
         return
@@ -154,7 +159,7 @@ def shared_heartbeats(agents: Mapping[str, AgentTable], state: Path, stack: Stac
     for name, table in sorted(agents.items()):
         if table.heartbeat_file is None:
             continue
-        owner = owners.setdefault(os.path.realpath(table.heartbeat_file), name)
+        owner = owners.setdefault(terrain.real(table.heartbeat_file), name)
         if owner != name:
             yield problem_at(
                 stack,

@@ -80,6 +80,9 @@ def absence(places: list[bytes], then: str = "") -> Absence:
 def _silent(places: list[bytes], pid: int, then: str) -> Absence:
     """A daemon that is there and answers nobody: its agents live on without it."""
     whose = f"phoenixd (pid {pid})" if pid else "phoenixd"
+    if wire.is_stopped(pid):
+        why = f"{whose} was stopped, by SIGSTOP or a debugger; its agents live on without it\nasked at {_names(places)}"
+        return Absence(exits.UNREACHABLE, why, in_turn(Command(f"kill -CONT {pid}"), then))
     why = f"{whose} is there, and answers nothing; its agents live on without it\nasked at {_names(places)}"
     if pid:
         why += f"\nwhere it waits stands at the end of its log after: kill -USR2 {pid}"

@@ -65,7 +65,8 @@ def insist(command: Command, operation: Operation, given: dict[str, Any], key: s
     """
     answer = ask(command, operation, given, key=key)
     deadline = time.monotonic() + COMES_BACK
-    while answer is None and time.monotonic() < deadline:
+    # One that is there and answers nobody does not come back by being asked.
+    while answer is None and not wire.is_given_up() and time.monotonic() < deadline:
         time.sleep(RETRY)
         answer = ask(command, operation, given, key=key)
     return answer

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 
 from phoenixd.api import exits
 from phoenixd.api.pages.findings import counts, problems, told_in
-from phoenixd.command_search import command_remedy, find_command
+from phoenixd.command_remedies import command_remedy
+from phoenixd.command_search import find_command
 from phoenixd.config import Configuration, json_schema, read_configuration
 from phoenixd.config.layers import Origin
 from phoenixd.config.problems import Problem

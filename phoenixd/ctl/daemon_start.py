@@ -173,6 +173,9 @@ def _remedy_of_an_end(command: Command, directories: Directories) -> str:
     if read_configuration(directories.configuration, directories.state, environ).errors:
         named = ["--config", given["config"]] if given.get("config") else []
         return shlex.join(["phoenixctl", "config", "check", *named])
+    if os.statvfs(directories.state).f_bavail == 0:
+        look = shlex.join(["df", "-h", os.fspath(directories.state)])
+        return f"free space there ({look}), then: {start_again(os.environ, directories)}"
     return f"what it says, then: {start_again(os.environ, directories)}"
 
 
@@ -286,11 +289,19 @@ def _await_answer(
                 return 0, ""
             if _ends(died, LOOK_EVERY):
                 code = process.wait()
-                why = f"phoenixd ended at once, exit code {code}; it said:\n{_tail(log_path, began)}"
+                said = _tail(log_path, began)
+                why = f"phoenixd ended at once, exit code {code}; it said:\n{said}" if said else _unsaid(code, log_path)
                 return (code if code == exits.CONFLICT else exits.FAILED), why
     finally:
         os.close(died)
     return exits.TIMED_OUT, f"phoenixd was started (pid {process.pid}) and does not answer yet; its log is {log_path}"
+
+
+def _unsaid(code: int, log_path: str) -> str:
+    """Why a daemon left nothing in its log; a disk that is full is the reason that keeps it from saying so."""
+    place = os.path.dirname(log_path)
+    why = f"the disk of {place} is full" if os.statvfs(place).f_bavail == 0 else f"{log_path} has nothing of it"
+    return f"phoenixd ended at once, exit code {code}, without a word: {why}"
 
 
 def _answers(places: list[bytes]) -> bool:

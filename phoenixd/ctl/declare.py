@@ -20,6 +20,7 @@ from phoenixd.ctl import absence, attach, calls, daemon_start, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.runs import ASK
+from phoenixd.terrain import TERRAIN
 
 HARNESSES = frozenset(NAMES) - {"command"}
 
@@ -110,8 +111,18 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
         why = f"{argv[0]} is a directory, and no command; where an agent works is said by --cwd"
         refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd {shlex.quote(argv[0])} -- claude")
         return None
-    told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
-    if not os.path.isdir(told["cwd"]):
+    try:
+        told = {**given, "cwd": os.path.abspath(os.path.expanduser(given.get("cwd", ".")))}
+    except FileNotFoundError:
+        why = "the directory that this shell is in was removed"
+        refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd DIRECTORY -- COMMAND")
+        return None
+    is_directory = TERRAIN.is_directory(told["cwd"])
+    if is_directory is None:
+        why = f"{told['cwd']} does not answer: its file system hangs"
+        refuse(exits.USAGE, why, f"phoenixctl add {given.get('name', 'NAME')} --cwd ANOTHER_DIRECTORY")
+        return None
+    if not is_directory:
         yet = "" if os.path.lexists(told["cwd"]) else " yet"
         print(f"warning: {told['cwd']} is no directory{yet}", file=sys.stderr)
     if not argv:

@@ -22,11 +22,16 @@ from phoenixd.runs import advice
 
 LOWEST_TMUX = (3, 2)
 LOWEST_PYTHON = (3, 11)
+LONGEST_PATH = 4096
+"""Characters of PATH that are told."""
 
 
 def doctor(command: Command) -> int:
     """The daemon's findings; without one a part of them, and exit 7."""
-    answer = calls.ask(command, command.operation, command.given)
+    # What this shell finds tells what to do about a command that the daemon does not.
+    answer = calls.ask(command, command.operation, {**command.given, "path": os.environ.get("PATH", "")[:LONGEST_PATH]})
+    if answer is not None and answer.exit == exits.USAGE:
+        answer = calls.ask(command, command.operation, command.given)  # A daemon of before an upgrade.
     if answer is not None:
         return calls.tell(command, answer)
     findings = [*absent_daemon(command), *machine()]

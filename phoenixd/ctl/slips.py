@@ -20,7 +20,7 @@ HABITS = {
     "ps": "status", "ls": "status", "list": "status", "stat": "status", "kill": "stop", "halt": "stop",
     "rm": "remove", "delete": "remove", "del": "remove", "new": "add", "create": "add", "tail": "log", "say": "send",
     "tell": "send", "message": "send", "msg": "send", "reload": "apply", "check": "doctor", "open": "attach",
-    "shell": "attach", "quit": "down", "exit": "down", "shutdown": "down",
+    "shell": "attach", "agents": "status", "alerts": "inbox", "quit": "down", "exit": "down", "shutdown": "down",
 }  # fmt: skip
 """Verbs as other tools call them, and what they are here."""
 ELSEWHERE = frozenset({"daemon", "init", "kill-server"})
@@ -106,6 +106,11 @@ def _no_verb(
     is_first: bool,
 ) -> Slip:
     """A verb that there is not; the remedy is the same line with the verb that was meant, where that makes sense."""
+    after = words[list(words).index(typed) + 1 :]
+    if is_first and typed not in HABITS and after and after[0] in known:
+        swapped = [*words[: len(words) - len(after) - 1], after[0], typed, *after[1:]]
+        if understands(swapped):
+            return Slip(f"{prog}: there is no verb {typed!r}; the verb stands first", _command(swapped))
     habit = HABITS.get(typed) if is_first else None
     close = None if typed in ELSEWHERE else nearest(typed, known, VERB)
     meant = habit if habit in known else close
@@ -147,7 +152,7 @@ def left_over(
             options.remove(word)
         why = f"{verb}: {len(typed) - 1} words choose agents; before the text stands one word, which may hold several"
         return Slip(why, _command([*options, " ".join(typed[:-1]), typed[-1]]))
-    if any(one.name == "text" for one in parameters(operations)):
+    if any(one.name in ("text", "prompt") and one.flag is None for one in parameters(operations)):
         at = words.index(left[0])
         why = f"{verb}: {left[0]!r} is one word too many; a text of several words is quoted"
         return Slip(why, _command([*words[: at - 1], " ".join([words[at - 1], *left])]))

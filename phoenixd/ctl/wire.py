@@ -178,15 +178,34 @@ def _heard(connection: _socket.socket, places: list[bytes], timeout: float | Non
             left -= SILENCE
             if left <= 0:
                 raise
-        if not is_silent(places):
+        if not (stopped := is_stopped(_peer(connection))) and not is_silent(places):
             silent = 0.0
             continue
         left, silent = left - LOOK, silent + SILENCE + LOOK
-        if left <= 0 or silent >= TIMEOUT:
+        if left <= 0 or silent >= TIMEOUT or stopped:
             _Shown.silent = True
             raise TimeoutError
         if silent == SILENCE + LOOK and posix.isatty(2):
             write(2, f"phoenixd has not answered for {silent:.0f} s; waiting for {TIMEOUT:.0f} s\n".encode())
+
+
+def is_stopped(pid: int) -> bool:
+    """Whether somebody stopped this process (SIGSTOP, a debugger): no waiting helps."""
+    try:
+        descriptor = posix.open(f"/proc/{pid}/stat", posix.O_RDONLY)
+    except OSError:
+        return False
+    try:
+        return posix.read(descriptor, 4096).rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
+    except OSError:
+        return False  # It has ended meanwhile.
+    finally:
+        posix.close(descriptor)
+
+
+def _peer(connection: _socket.socket) -> int:
+    """The pid of the process that listens at the other end."""
+    return int.from_bytes(connection.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12)[:4], sys.byteorder)
 
 
 def is_silent(places: list[bytes]) -> bool:
@@ -259,6 +278,11 @@ def lose(error: OSError) -> None:
     if not _Shown.lost:
         _Shown.lost = True
         write(2, f"standard output cannot be written: {error.strerror}\n".encode())
+
+
+def is_given_up() -> bool:
+    """Whether a daemon that is there answered nobody for as long as anybody waits."""
+    return _Shown.silent
 
 
 def is_lost() -> bool:

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-
-from anyio import to_thread
+from functools import partial
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
@@ -16,6 +15,7 @@ from phoenixd.documents.project.limits import MOST_BYTES, MOST_FILES, too_long
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.times import timestamp
 from phoenixd.memory.bulkhead import bulkhead
+from phoenixd.side_by_side import SideBySide
 
 INTERVAL = 60.0
 KIND = "phase limit"
@@ -51,23 +51,29 @@ class PhaseLimits:
         self._wall = wall
         self._known: dict[str, tuple[Stamps, PhaseRules]] = {}
         """What was judged of each orchestrator last: nothing is read that is as it was."""
+        self._leaders: dict[str, Agent] = {}
+        self._looks = SideBySide("a look at the length of its plans", self._look_at)
 
     async def look(self) -> None:
         """Judge each orchestrator's project of which a file changed."""
-        leaders = [one for one in self._agents() if one.spec.kind is Kind.ORCHESTRATOR and one.run is not None]
-        self._known = {one.name: self._known[one.name] for one in leaders if one.name in self._known}
-        for agent in leaders:
-            with bulkhead(agent.name, "a look at the length of its plans"):
+        leaders = (one for one in self._agents() if one.spec.kind is Kind.ORCHESTRATOR and one.run is not None)
+        self._leaders = {one.name: one for one in leaders}
+        self._known = {name: self._known[name] for name in self._leaders if name in self._known}
+        await self._looks.look_at(self._leaders)
+
+    async def _look_at(self, name: str) -> None:
+        if (agent := self._leaders.get(name)) is not None:
+            with bulkhead(name, "a look at the length of its plans"):
                 await self._look(agent)
 
     async def _look(self, agent: Agent) -> None:
         rules, workspace, project = agent.spec.phase, agent.spec.cwd, project_of(agent.spec)
-        now = await to_thread.run_sync(self._stamps, workspace, project), rules
+        now = await self._looks.aside(partial(self._stamps, workspace, project)), rules
         if self._known.get(agent.name) == now:
             return
         told: tuple[str, ...] = (TOO_MUCH,)
         if len(now[0]) <= MOST_FILES and sum(size for _, _, size, _ in now[0]) <= MOST_BYTES:
-            told = await to_thread.run_sync(self._judged, workspace, project, rules)
+            told = await self._looks.aside(partial(self._judged, workspace, project, rules))
         self._known[agent.name] = now
         more = (f"and {len(told) - MOST_TOLD} more",) if len(told) > MOST_TOLD else ()
         text = "; ".join((*told[:MOST_TOLD], *more))

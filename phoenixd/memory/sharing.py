@@ -6,7 +6,6 @@ is no part of it.
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -19,12 +18,15 @@ from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import BadProject, PhoenixdError, UnsafeFile
+from phoenixd.listings import names_in
 from phoenixd.memory.files import Files
 
 DIRECTORY = "memory/shared"
 WITHDRAWN = "withdrawn.txt"
 MOST, MOST_BYTES = 100, 4 << 20
 """Texts of the store, and bytes of them all: each workspace that takes them has a copy."""
+MOST_ENTRIES = 100_000
+"""Names that are looked through for those."""
 MOST_WITHDRAWN = 1000
 Put = Callable[[str, Mapping[str, bytes]], None]
 Remove = Callable[[str, Sequence[str]], None]
@@ -60,7 +62,7 @@ class SharedMemory:
     def contents(self) -> dict[str, bytes]:
         """The texts by their names; what is none of ours is left out."""
         try:
-            names = sorted(filter(memory.is_shared_name, os.listdir(self.directory)))
+            names = sorted(filter(memory.is_shared_name, names_in(self.directory, MOST_ENTRIES)))
         except FileNotFoundError:
             return {}
         found: dict[str, bytes] = {}

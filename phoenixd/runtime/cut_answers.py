@@ -11,7 +11,6 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
-import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
@@ -21,6 +20,7 @@ from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.harness.failed_turn import meaning
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Transcripts
+from phoenixd.side_by_side import SideBySide
 
 GATHER = 1.0
 """Seconds between the hook of a turn's end and the look."""
@@ -35,8 +35,6 @@ LATE = 30.0
 """Seconds after that hook for which an answer that is not written yet is looked for."""
 
 ENDS = frozenset({"stop", "stop-failure"})
-
-log = structlog.get_logger()
 
 
 def answer_cut(agent: Agent, facts: SessionFacts) -> AnswerCut | None:
@@ -73,7 +71,10 @@ class CutAnswers:
         """Those of them whose turn failed: the CLI has given up, and goes on by itself with nothing."""
         self._seen: dict[str, tuple[AnswerCut, Instant]] = {}
         """Answers of agents that nothing follows so far, and since when that is seen."""
+        self._due: dict[str, Instant] = {}
+        """Those of which it is time, and when that hook was heard."""
         self._arrived = anyio.Event()
+        self._looks = SideBySide("a look at the end of its turn", self._look_at)
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """A hook came. A subagent's answer goes to its caller, who judges it."""
@@ -87,30 +88,34 @@ class CutAnswers:
 
     async def run(self) -> None:
         """Look for ever."""
-        while True:
-            await self._arrived.wait()
-            await self._clock.sleep_until(self._clock.at() + GATHER)
-            names, began, self._arrived = dict(self._waiting), self._clock.at(), anyio.Event()
-            self._waiting = {name: heard for name, heard in names.items() if heard > began - GATHER}
-            for name, heard in names.items():
-                if heard > began - GATHER:
-                    continue
-                # What was seen late gets its time to settle as well.
-                if not await self._looked(name) and began < heard + LATE + (SETTLING if name in self._seen else 0.0):
-                    self._waiting.setdefault(name, heard)
-                else:
-                    self._seen.pop(name, None)
-                    self._failed.discard(name)
-            if self._waiting:
-                self._arrived.set()
-
-    async def _looked(self, name: str) -> bool:
         try:
-            return await self.look(name)
-        except Exception:
-            # An agent's files may be anything: a fault in reading them costs this look at this agent.
-            log.exception("cut_answers_fault", agent=name)
-            return True
+            while True:
+                await self._arrived.wait()
+                await self._clock.sleep_until(self._clock.at() + GATHER)
+                began, self._arrived = self._clock.at(), anyio.Event()
+                due = {name: heard for name, heard in self._waiting.items() if heard <= began - GATHER}
+                self._due.update(due)
+                self._waiting = {name: heard for name, heard in self._waiting.items() if name not in due}
+                if self._waiting:
+                    self._arrived.set()
+                self._looks.ask(due)
+        finally:
+            self._looks.close()
+
+    async def _look_at(self, name: str) -> None:
+        heard, began, is_told = self._due.pop(name, None), self._clock.at(), True
+        if heard is None:
+            return
+        try:
+            is_told = await self.look(name)
+        finally:
+            # What was seen late gets its time to settle as well.
+            if not is_told and began < heard + LATE + (SETTLING if name in self._seen else 0.0):
+                self._waiting.setdefault(name, heard)
+                self._arrived.set()
+            else:
+                self._seen.pop(name, None)
+                self._failed.discard(name)
 
     async def look(self, name: str) -> bool:
         """Read what the transcript says of the newest answer; False where that is to be asked once more."""

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any, Protocol
 
 import anyio
-import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
@@ -20,18 +20,17 @@ from phoenixd.core.moment import Instant
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.documents.resonance.heard import Passed, given_at, newest_footer, spotted, wanted
 from phoenixd.ports import Clock
+from phoenixd.side_by_side import SideBySide
 
 GATHER = 1.0
 """Seconds between a hook and the look at the transcript."""
-
-log = structlog.get_logger()
 
 
 class Passing(Protocol):
     """Transcripts, as far as something passes by in them."""
 
-    async def passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
-        """What of the session's main thread holds one of these words, since this was last asked."""
+    def passed_now(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
+        """What of the session's main thread holds one of these words, since this was last asked. Blocking."""
         ...
 
 
@@ -49,6 +48,7 @@ class MarkerWatch:
         self._find, self._tell, self._clock, self._passing, self._agents = find, tell, clock, passing, agents
         self._waiting: dict[str, Instant] = {}
         self._arrived = anyio.Event()
+        self._looks = SideBySide("a look at what passes by in its session", self.look)
         self._footers: dict[str, tuple[int, Footer]] = {}
         """By agent: the run and the footer that was told of it last."""
 
@@ -67,20 +67,18 @@ class MarkerWatch:
         for agent in self._agents():
             if agent.run is not None and agent.resonance is not None:
                 self._note(agent.name)
-        while True:
-            await self._arrived.wait()
-            await self._clock.sleep_until(self._clock.at() + GATHER)
-            names, began, self._arrived = tuple(self._waiting), self._clock.at(), anyio.Event()
-            # What was heard of a moment ago may not be written yet: that agent is looked at once more.
-            self._waiting = {name: heard for name, heard in self._waiting.items() if heard > began - GATHER}
-            if self._waiting:
-                self._arrived.set()
-            for name in names:
-                try:
-                    await self.look(name)
-                except Exception:
-                    # An agent's files may be anything: a fault in reading them costs this look at this agent.
-                    log.exception("marker_watch_fault", agent=name)
+        try:
+            while True:
+                await self._arrived.wait()
+                await self._clock.sleep_until(self._clock.at() + GATHER)
+                names, began, self._arrived = tuple(self._waiting), self._clock.at(), anyio.Event()
+                # What was heard of a moment ago may not be written yet: that agent is looked at once more.
+                self._waiting = {name: heard for name, heard in self._waiting.items() if heard > began - GATHER}
+                if self._waiting:
+                    self._arrived.set()
+                self._looks.ask(names)
+        finally:
+            self._looks.close()
 
     async def look(self, name: str) -> None:
         """Read what one agent's transcript says since the last look."""
@@ -88,7 +86,7 @@ class MarkerWatch:
         planting = agent.resonance.planting if agent is not None and agent.resonance is not None else None
         if agent is None or agent.run is None or planting is None:
             return
-        told = await self._passing.passed(agent, wanted(planting))
+        told = await self._looks.aside(partial(self._passing.passed_now, agent, wanted(planting)))
         self._judge(agent, told, told)
 
     def _note(self, name: str) -> None:

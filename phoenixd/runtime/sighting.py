@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
-
-import anyio
-from anyio import to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.sight import Cost
@@ -14,6 +10,7 @@ from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
 from phoenixd.ports import Clock
 from phoenixd.runtime.sights import Sights
+from phoenixd.side_by_side import SideBySide
 
 STATUS_LINE = "status line"
 
@@ -40,13 +37,24 @@ class Sighting:
         self._words = words
         self._branch_of = branch_of
         self._heard_before = heard_before
-        # A disk that hangs takes none from the others of the daemon; who looks asks of no agent twice at once.
-        self._threads = anyio.CapacityLimiter(math.inf)
+        self._metered: dict[str, tuple[Agent, StatusLine | None, Used | None]] = {}
+        """What the meter has read since the last look."""
+        # Not the meter's own: a directory that hangs holds up no reading of a context, which lies elsewhere.
+        self._looks = SideBySide("a look at its last words and branch", self._look_at)
+
+    def note(self, agent: Agent, line: StatusLine | None, used: Used | None) -> None:
+        """Look at one agent's files soon; line, used: what the meter has just read."""
+        self._metered[agent.name] = agent, line, used
+        self._looks.ask([agent.name])
+
+    async def _look_at(self, name: str) -> None:
+        if (metered := self._metered.pop(name, None)) is not None:
+            await self.look(*metered)
 
     async def look(self, agent: Agent, line: StatusLine | None, used: Used | None) -> None:
-        """Note what stands in one agent's files now; line, used: what the meter has just read."""
+        """Note what stands in one agent's files now."""
         is_first = self._sights.begins_to_look(agent.name)
-        words, branch = await to_thread.run_sync(self._read, agent, is_first, limiter=self._threads)
+        words, branch = await self._looks.aside(lambda: self._read(agent, is_first))
         model = (line.model if line is not None else None) or (used.model if used is not None else None)
         self._sights.looked(agent, words, self._cost(agent, line), model, branch)
 

@@ -94,7 +94,7 @@ class DaemonService:
     starts: Starts
     directories: Directories
     describe: Callable[[], Facts]
-    examine: Callable[[Fleet], Any]
+    examine: Callable[[Fleet, str], Any]
     stop: Callable[[Dismiss], None]
     declarations: Declarations
     transcripts: Transcripts
@@ -279,8 +279,8 @@ class DaemonService:
     async def apply(self) -> Planned:
         return await self.declarations.apply()
 
-    async def doctor(self) -> tuple[Finding, ...]:
-        findings: tuple[Finding, ...] = await self.examine(self.fleet())
+    async def doctor(self, shell_path: str) -> tuple[Finding, ...]:
+        findings: tuple[Finding, ...] = await self.examine(self.fleet(), shell_path)
         return findings
 
     def size_next(self, name: str, columns: int, lines: int) -> None:

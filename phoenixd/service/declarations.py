@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 
 import anyio
 
 from phoenixd import config
 from phoenixd.api.values import Change, Planned
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.config.seats import require_seats
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.agent import Agent
@@ -24,17 +26,28 @@ from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, UndoReque
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat.finding import declared, meant
 from phoenixd.core.seat.names import refusal_of_name
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.undo.state import KEPT
-from phoenixd.directories import Directories, check_socket_paths, find_configuration, start_again
-from phoenixd.errors import ConfigurationError
+from phoenixd.directories import Directories, check_socket_paths, find_configuration, for_any_shell, start_again
+from phoenixd.errors import ConfigurationError, NoAnswer
 from phoenixd.ports import Clock
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.service.sources import Starts
+from phoenixd.terrain import TERRAIN
+
+PATIENCE = 3.0
+"""Seconds that one foreign place is waited for: a working directory, a command, a directory that declared agents."""
+START_PATIENCE = 8.0
+"""Seconds in which it is found out what stands in the way of a start: a login shell has 5 of its own."""
 
 
 @dataclass(slots=True)
 class Declarations:
-    """Adds, removes, brings back and applies declared agents; one order at a time."""
+    """Adds, removes, brings back and applies declared agents; one order at a time.
+
+    Agents' places may hang. Each order looks at them before it waits for its turn, so that whoever has the turn meets
+    none that is not known to hang, and nobody waits for an order about another agent's dead mount.
+    """
 
     supervisor: Supervisor
     clock: Clock
@@ -55,9 +68,34 @@ class Declarations:
     _made: Path | None = None
     _declaring: anyio.Lock = field(default_factory=anyio.Lock)
     """Held from the look at the declarations to the fleet's answer, so that each sees what the one before it did."""
+    _reads: BoundedReads = field(default_factory=BoundedReads)
 
     async def add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[str, ...]:
         """Declare one more agent by its table; returns its warnings."""
+        cwd = table.get("cwd")
+        try:
+            if isinstance(cwd, str):
+                await self._reads.of(cwd, lambda: os.path.lexists(cwd), PATIENCE)
+        except NoAnswer as silent:
+            return Refusal("invalid", _hangs(name, silent), "name another directory, or have its file system answer")
+        await self._read()
+        declared = await self._add(name, table)
+        if isinstance(declared, Refusal):
+            return declared
+        holder = meant(self.supervisor.fleet, name)
+        if holder is None:
+            return ()
+        problems: tuple[str, ...] = (
+            "nobody knows whether it can start unattended: its command, its home or its shell do not answer",
+        )
+        with anyio.move_on_after(START_PATIENCE):
+            problems = await self.starts.start_problems(holder)
+        # A directory that is missing is told by whoever typed its name.
+        known = declared if await anyio.to_thread.run_sync(TERRAIN.is_directory, holder.spec.cwd) else ()
+        return (*(one.message for one in known if one.agent == name and one.severity == "warning"), *problems)
+
+    async def _add(self, name: str, table: Mapping[str, object]) -> Refusal | tuple[config.Problem, ...]:
+        """Declare one more agent; returns what is wrong with the configuration then."""
         async with self._declaring:
             before = await self._read()
             if (refusal := refusal_of_name(name)) is not None:
@@ -85,15 +123,11 @@ class Declarations:
             if refusal is not None:
                 await self._restore(name, before)
                 return refusal
-            holder = meant(self.supervisor.fleet, name)
-            problems = await self.starts.start_problems(holder) if holder is not None else ()
-            # A directory that is missing is told by whoever typed its name.
-            known = after.problems if await anyio.to_thread.run_sync(os.path.isdir, spec.cwd) else ()
-            warnings = [one.message for one in known if one.agent == name and one.severity == "warning"]
-            return (*warnings, *problems)
+            return after.problems
 
     async def remove(self, name: str, by: str = "operator", act: str = "") -> Refusal | None:
         """Withdraw an agent's declaration, and the agent."""
+        await self._read()
         async with self._declaring:
             if meant(self.supervisor.fleet, name) is None:
                 return Refusal("not_found", f"there is no agent {name}", "phoenixctl status")
@@ -112,6 +146,7 @@ class Declarations:
 
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
         """Take an act back; of an agent that was removed the declaration first."""
+        await self._read()
         async with self._declaring:
             there = meant(self.supervisor.fleet, name)
             if there is None:
@@ -157,6 +192,7 @@ class Declarations:
 
     async def apply(self) -> Planned:
         """Bring the fleet to what the configuration says; what is refused says so in its line."""
+        await self.plan()
         async with self._declaring:
             configuration = await self._load()
             difference = await self._compare(configuration)
@@ -202,15 +238,24 @@ class Declarations:
         waiting = config.after_restart(self.began_with, configuration.settings)
         fleet = self.supervisor.fleet
         settings = config.at_once(fleet.limits, fleet.jobs, fleet.clinic, configuration)
-        warnings = await anyio.to_thread.run_sync(self._warnings, difference, configuration)
+        warnings = await self._warnings(difference, configuration)
         return Planned(_changes(difference, self.supervisor.fleet, warnings), waiting, settings)
 
-    def _warnings(self, difference: config.Plan, configuration: config.Configuration) -> dict[str, list[str]]:
-        """By agent: that it is declared twice, also where nothing changes; that its command is not there. Blocking."""
+    async def _warnings(self, difference: config.Plan, configuration: config.Configuration) -> dict[str, list[str]]:
+        """By agent: that it is declared twice, also where nothing changes; that its command is not there."""
         found = _twice(configuration)
-        for spec in (*difference.added, *(change.spec for change in difference.changed)):
-            if (problem := self.starts.command_problem(spec)) is not None:
+
+        async def look(spec: AgentSpec) -> None:
+            try:
+                problem = await self._reads.of(spec.cwd, partial(self.starts.command_problem, spec), PATIENCE)
+            except NoAnswer as silent:
+                problem = _hangs(spec.name, silent)
+            if problem is not None:
                 found.setdefault(spec.name, []).append(problem)
+
+        async with anyio.create_task_group() as tasks:
+            for spec in (*difference.added, *(change.spec for change in difference.changed)):
+                tasks.start_soon(look, spec)
         return found
 
     async def _compare(self, configuration: config.Configuration) -> config.Plan:
@@ -220,11 +265,21 @@ class Declarations:
         difference = config.plan(known | filled, found)
         removed = {name: known[name].source for name in difference.removed}
         read = self.files | configuration.read
-        await anyio.to_thread.run_sync(
-            config.require_given_up, removed, self.directories.declarations, read, self._again
-        )
+        config.require_given_up(removed, await self._seen(set(removed.values())), read, self._again)
         self.files = read
         return difference
+
+    async def _seen(self, sources: Iterable[str]) -> dict[str, config.Seen]:
+        """What looks for these files find, but for those of `add`."""
+        files = [Path(source) for source in sources if source]
+        seen = {}
+        for file in sorted(file for file in files if file.parent != self.directories.declarations):
+            try:
+                seen[os.fspath(file)] = await self._reads.of(os.fspath(file), partial(config.look_for, file), PATIENCE)
+            except NoAnswer as silent:
+                told = f"{silent.message}: its file system hangs, and nobody knows what it declares"
+                raise ConfigurationError(told, "have its file system answer, then: phoenixctl apply") from silent
+        return seen
 
     def _without_env(self) -> frozenset[str]:
         """Of whom nobody has read the environment; who was started since was started without one."""
@@ -237,7 +292,8 @@ class Declarations:
 
     def _again(self, place: Path) -> str:
         """What begins a daemon that reads another place than this one."""
-        return f"phoenixctl down && {start_again(self.environ, replace(self.directories, configuration=place))}"
+        directories = replace(self.directories, configuration=place)
+        return f"phoenixctl down && {start_again(for_any_shell(self.environ), directories)}"
 
     async def _restore(self, name: str, before: config.Configuration) -> None:
         """Take back a declaration that turned out wrong; one that was replaced is put back as it was."""
@@ -247,6 +303,10 @@ class Declarations:
             return
         plain = table.model_dump(mode="python", exclude_unset=True)
         await anyio.to_thread.run_sync(config.write_agent, self.directories.state, name, plain, before)
+
+
+def _hangs(name: str, silent: NoAnswer) -> str:
+    return f"{silent.message}: the file system hangs on which {name} works"
 
 
 def _agent_of(order: Event) -> str:

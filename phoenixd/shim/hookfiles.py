@@ -154,8 +154,10 @@ class HookFiles:
         except OSError:
             return
         try:
-            for name in os.listdir(directory):
-                _remove(name, directory)
+            # One by one: an agent may have left millions.
+            with os.scandir(directory) as entries:
+                for entry in entries:
+                    _remove(entry.name, directory)
         finally:
             os.close(directory)
 

@@ -12,11 +12,13 @@ import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import anyio
 import structlog
 from anyio import to_thread
 
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff
@@ -25,13 +27,16 @@ from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.plain_text import one_line
 from phoenixd.drivers.processes.sessions import CommandLine, command_line, command_lines
-from phoenixd.errors import SessionInUse, UnsafeFile
+from phoenixd.errors import NoAnswer, SessionInUse, UnsafeFile
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.files import Files
 
 KIND = "session in use elsewhere"
 
 INTERVAL = 60.0
+PATIENCE = 5.0
+"""Seconds that one CLI's files are waited for: a home that hangs holds up no start of another agent for longer."""
+
 MOST_WORDS = 120
 MOST_FILES, FILE_LIMIT = 256, 16 * 1024
 
@@ -99,6 +104,7 @@ class Coexistence:
         self._files_of = files_of
         self._next = _Look()
         self._looking = anyio.Lock()
+        self._reads = BoundedReads()
 
     async def require_alone(self, agent: Agent) -> None:
         """Raise SessionInUse where somebody else works in the session that is to be resumed."""
@@ -120,7 +126,7 @@ class Coexistence:
             if _is_named(agent.spec) and (agent.run is not None or isinstance(agent.state, BackingOff))
         ]
         try:
-            lines = await to_thread.run_sync(self._lines, living)
+            lines = await self._lines(living)
         except OSError as error:
             log.warning("processes_not_read", reason=str(error))
             return
@@ -138,20 +144,33 @@ class Coexistence:
             if look.lines is None:
                 if self._next is look:
                     self._next = _Look()
-                look.lines = await to_thread.run_sync(self._lines, look.agents)
+                look.lines = await self._lines(look.agents)
         return look.lines
 
-    def _lines(self, agents: Sequence[Agent]) -> list[CommandLine]:
-        """The processes that are in these agents' sessions, by their arguments or by their own word; blocking."""
+    async def _lines(self, agents: Sequence[Agent]) -> list[CommandLine]:
+        """The processes that are in these agents' sessions, by their arguments or by their own word."""
         sessions = {one for agent in agents if (one := session_of(agent)) is not None}
-        found = {line.pid: line for line in command_lines(sessions)}
-        patterns = {(agent.spec.harness, self._files_of(agent)) for agent in agents}
-        for harness, pattern in patterns:
-            for path in sorted(itertools.islice(glob.iglob(pattern), MOST_FILES)) if pattern else ():
-                line = self._line(harness, path)
-                if line is not None and line.session_id in sessions:
+        found = await to_thread.run_sync(lambda: {line.pid: line for line in command_lines(sessions)})
+
+        async def read(harness: str, pattern: str) -> None:
+            try:
+                lines = await self._reads.of(pattern, partial(self._told, harness, pattern), PATIENCE)
+            except NoAnswer:
+                return  # Told in the log; what the processes' arguments say is known all the same.
+            for line in lines:
+                if line.session_id in sessions:
                     found.setdefault(line.pid, line)
+
+        async with anyio.create_task_group() as tasks:
+            for harness, pattern in {(agent.spec.harness, self._files_of(agent)) for agent in agents}:
+                if pattern is not None:
+                    tasks.start_soon(read, harness, pattern)
         return list(found.values())
+
+    def _told(self, harness: str, pattern: str) -> list[CommandLine]:
+        """What the processes of a CLI write of themselves below one home; blocking."""
+        paths = sorted(itertools.islice(glob.iglob(pattern), MOST_FILES))
+        return [line for path in paths if (line := self._line(harness, path)) is not None]
 
     def _line(self, harness: str, path: str) -> CommandLine | None:
         try:

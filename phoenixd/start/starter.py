@@ -204,10 +204,12 @@ class Starter:
 
     async def start_problems(self, agent: Agent) -> tuple[str, ...]:
         """What stands in the way of an unattended start, one sentence each: the command, its login, its questions."""
-        first = await to_thread.run_sync(self.command_problem, agent.spec)
+        first = await to_thread.run_sync(self.command_problem, agent.spec, abandon_on_cancel=True)
         try:
             environment = await self._variables.environment_of(agent)
-            found = await to_thread.run_sync(questions_at_start, agent, environment, self._files)
+            found = await to_thread.run_sync(
+                questions_at_start, agent, environment, self._files, abandon_on_cancel=True
+            )
         except LaunchFailed as failure:
             found = (failure.message,)
         return found if first is None else (first, *found)

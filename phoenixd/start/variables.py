@@ -66,7 +66,7 @@ class Variables:
     async def environment_of(self, agent: Agent) -> Mapping[str, str]:
         """The environment that the agent's command would get, without what a run adds; raises LaunchFailed."""
         base = await self.base(agent.spec.env_from)
-        return await to_thread.run_sync(lambda: self.compose(agent.spec, base, {}))
+        return await to_thread.run_sync(lambda: self.compose(agent.spec, base, {}), abandon_on_cancel=True)
 
     def transcript_of(self, agent: Agent) -> str | None:
         """Path or glob of the transcript that the agent's session writes, where one is known."""

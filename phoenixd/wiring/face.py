@@ -15,7 +15,7 @@ from phoenixd.api.values import Facts
 from phoenixd.config import read_configuration
 from phoenixd.config.problems import Problem
 from phoenixd.core.seat.finding import declared, meant
-from phoenixd.directories import find_configuration, start_again
+from phoenixd.directories import find_configuration, for_any_shell, start_again
 from phoenixd.doctor import Doctor
 from phoenixd.doctor_alerts import alert_findings
 from phoenixd.drivers.cgroups.tree import tier
@@ -85,7 +85,8 @@ def _undeclared(ground: Ground) -> dict[str, int]:
 def _facts(ground: Ground, world: World) -> Callable[[], Facts]:
     """What the daemon says of itself, as of the moment it is asked."""
     directories, supervisor, started_at = ground.directories, ground.supervisor, time.time()
-    again = start_again(os.environ, directories)
+    # The shell in which it is typed need not have the variables with which this daemon was begun.
+    again = start_again(for_any_shell(os.environ), directories)
 
     def facts() -> Facts:
         # A place that had none when the daemon began may have one by now, which is the one that it applies.

@@ -270,7 +270,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     sights = Sights(find, house.papers.clean, clock, known=house.papers.known_secrets)
     sighting = Sighting(sights, clock, house.transcripts.last_words_now, branch_of, house.papers.heard_before)
     status = StatusLines(ground.directories.agent_runtime)
-    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.look)
+    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.note)
 
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)

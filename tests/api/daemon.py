@@ -596,7 +596,7 @@ class FakeDaemon:
         done, self.changes = self.changes, ()
         return Planned(done)
 
-    async def doctor(self) -> tuple[Finding, ...]:
+    async def doctor(self, shell_path: str) -> tuple[Finding, ...]:
         return self.findings
 
     def size_next(self, name: str, columns: int, lines: int) -> None:

@@ -504,3 +504,43 @@ async def test_a_removal_says_how_it_is_taken_back(live: Live, daemon: FakeDaemo
 
     assert said == "removed spare. Bring it back: phoenixctl undo spare"
     assert (await live.ask("POST", "/v1/undo", {"select": "spare"})).exit == 0
+
+
+async def test_an_undo_after_an_unmute_says_which_older_act_it_took_back(live: Live, daemon: FakeDaemon) -> None:
+    """An unmute is no act, so whoever wants silence again would get a stopped agent back, and not be told why."""
+    fleet(daemon)
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "docs"})
+    await live.ask("POST", "/v1/agents/docs/mute", {"for": "1h"})
+    await live.ask("POST", "/v1/agents/docs/unmute")
+    for body in ({}, {"select": "docs"}):
+        shown = (await live.ask("POST", "/v1/undo", {**body, "dry_run": True})).json["agents"]
+        assert [one["name"] for one in shown] == ["docs"]
+        assert shown[0]["message"].startswith("stop by ")
+    (one,) = (await live.ask("POST", "/v1/undo", {})).json["agents"]
+    assert "this took back the stop of " in one["message"]
+    assert one["message"].endswith("for an unmute is no act: phoenixctl mute docs")
+
+
+async def test_an_undo_without_an_unmute_since_says_nothing_of_one(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/agents/docs/mute", {"for": "1h"})
+    await live.ask("POST", "/v1/agents/docs/unmute")
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "docs"})
+    (one,) = (await live.ask("POST", "/v1/undo", {})).json["agents"]
+    assert "unmute" not in one["message"]
+
+
+async def test_a_slip_in_the_name_whose_question_is_answered_is_told_with_the_name_that_was_meant(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    fleet(daemon)
+    for path in ("/v1/inbox/dcos", "/v1/inbox/dcos/answer"):
+        method, body = ("POST", {"answer": ["yes"]}) if path.endswith("answer") else ("GET", None)
+        answer = await live.ask(method, path, body)
+        assert (answer.status, answer.json["detail"]) == (404, "there is no agent dcos; did you mean docs?")
+
+
+async def test_an_answer_that_stands_before_its_number_is_turned_round(live: Live) -> None:
+    answer = await live.ask("POST", "/v1/inbox/yes/answer", {"answer": ["7", "and go on"]})
+    assert (answer.status, answer.json["detail"]) == (404, "yes is no number: the number stands before the answer")
+    assert answer.json["remedy"] == "phoenixctl answer 7 yes 'and go on'"

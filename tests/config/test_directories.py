@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import os
 import pwd
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from phoenixd.directories import check_socket_paths, find_configuration, find_directories
+from phoenixd.directories import (
+    Directories,
+    check_socket_paths,
+    find_configuration,
+    find_directories,
+    for_any_shell,
+    start_again,
+)
 from phoenixd.errors import ConfigurationError
 
 USER = pwd.getpwuid(os.getuid()).pw_name
@@ -100,3 +108,17 @@ def test_f_sy_18_nothing_that_has_to_survive_is_put_below_tmp(linger: Path) -> N
     found = find_directories({"HOME": "/h", "TMPDIR": "/tmp", "TMP": "/tmp"}, linger=linger, system=linger / "none")
 
     assert not {Path("/tmp"), Path("/var/tmp")} & {*found.state.parents, *found.runtime.parents}
+
+
+def test_what_begins_a_daemon_again_names_the_directories_that_its_environment_named() -> None:
+    """The shell in which it is typed has other variables, and would begin another daemon."""
+    environ = {"HOME": "/home/dev", "PHOENIX_STATE_DIR": "/srv/state", "PHOENIX_RUNTIME_DIR": "/srv/run"}
+    directories = Directories(None, Path("/srv/state"), Path("/srv/run"))
+
+    assert start_again(environ, directories) == "phoenixctl up"
+    assert start_again(for_any_shell(environ), directories) == (
+        "phoenixctl up --state-dir /srv/state --runtime-dir /srv/run"
+    )
+    assert start_again(for_any_shell({"HOME": "/home/dev"}), replace(directories, runtime=Path("/srv/state/run"))) == (
+        "phoenixctl up --state-dir /srv/state"
+    )

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.config import require_given_up
+from phoenixd.config import look_for, require_given_up
 from phoenixd.errors import ConfigurationError
 
 
@@ -22,7 +22,7 @@ def place(tmp_path: Path) -> Path:
 def ask(removed: dict[str, Path], declarations: Path, *read: Path) -> None:
     require_given_up(
         {name: str(file) for name, file in removed.items()},
-        declarations,
+        {str(file): look_for(file) for file in removed.values() if file.parent != declarations},
         {str(file) for file in read},
         lambda place: f"phoenixctl up --config {place}",
     )
@@ -95,7 +95,7 @@ def test_an_agent_that_was_taken_out_of_its_file_or_whose_file_was_removed_is_gi
 def test_what_add_declared_and_what_no_file_did_is_given_up(place: Path, tmp_path: Path) -> None:
     declarations = tmp_path / "state" / "agents.d"
     ask({"a": declarations / "a.toml"}, declarations)
-    require_given_up({"a": ""}, declarations, (), str)
+    require_given_up({"a": ""}, {}, (), str)
 
 
 def test_a_file_that_config_names_was_read_or_is_missed(tmp_path: Path) -> None:

@@ -128,6 +128,16 @@ class HandoffStory(Story):
         said = {"package": HASH, "word": WORD, "facts": FACTS, **changes}
         return self.tell(HandoffAcked(name, **said))
 
+    def hands_over(self) -> Handoff:
+        """The holder rests, and the seat passes to its second generation; what came of that."""
+        self.hook("stop")
+        self.begins()
+        self.told_to_finish()
+        self.started_of("o-g2")
+        self.ack()
+        self.exits("o", None, 15)
+        return self.handoff
+
     def uses(self, tokens: int, limit: int | None = 200_000) -> None:
         run = self.run
         self.tell(UsageSeen(self.agent.name, run.incarnation, tokens, limit, "transcript", self.wall))
@@ -178,13 +188,19 @@ def denied(story: HandoffStory) -> list[str]:
     return [one.answer.id.rsplit("-", 1)[1] for one in armed.standing(story.fleet.agents["o"], story.at)]
 
 
-def armed_at_ack() -> HandoffStory:
-    """A predecessor whose shim takes armed answers has handed its work over, and is denied every tool."""
+def armable() -> HandoffStory:
+    """A holder at work, whose shim takes armed answers."""
     story = HandoffStory()
     story.start()
     story.tell(AgentStarted("o", 1, story.run.run_id, 100, 1000, link=2))
     story.hook("session-start", session_id=story.run.session_id, source="startup")
     story.hook("prompt-submit", text="Build the shop.")
+    return story
+
+
+def armed_at_ack() -> HandoffStory:
+    """A predecessor whose shim takes armed answers has handed its work over, and is denied every tool."""
+    story = armable()
     story.hook("stop")
     story.begins()
     story.told_to_finish()

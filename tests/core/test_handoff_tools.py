@@ -5,18 +5,13 @@ from __future__ import annotations
 from phoenixd.core.actions import Alert, Deliver
 from phoenixd.core.agent.state import Running
 from phoenixd.core.events.orders import RollbackRequested, StopRequested
-from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.handoff.state import Step
-from tests.core.handing import HandoffStory, armed_at_ack, denied
+from tests.core.handing import armable, armed_at_ack, denied
 
 
 def test_a_turn_that_was_held_up_for_a_handoff_that_was_called_off_is_told_by_a_text_of_the_next() -> None:
     """No shim holds up one turn's end twice, so nothing would tell it to finish (found by seed 20223 of the seats)."""
-    story = HandoffStory()
-    story.start()
-    story.tell(AgentStarted("o", 1, story.run.run_id, 100, 1000, link=2))
-    story.hook("session-start", session_id=story.run.session_id, source="startup")
-    story.hook("prompt-submit", text="Build the shop.")
+    story = armable()
     story.begins()
     assert (story.handoff.said, denied(story)) == ("armed", ["begin", "finish"])
     story.hook("stop-blocked")

@@ -56,13 +56,7 @@ def test_f_ho_17_ten_minutes_lie_between_two_that_begin_by_themselves_except_at_
 
 def test_f_ho_17_the_hard_limit_waits_for_no_spacing_but_for_that_after_a_rollback() -> None:
     story = no_guess()
-    story.hook("stop")
-    story.begins()
-    story.told_to_finish()
-    story.started_of("o-g2")
-    story.ack()
-    story.exits("o", None, 15)
-    first = story.handoff.id
+    first = story.hands_over().id
     story.uses(181_000)
     assert story.handoff.id == first
     story.uses(194_000)
@@ -76,13 +70,7 @@ def test_f_ho_17_the_hard_limit_waits_for_no_spacing_but_for_that_after_a_rollba
 def test_f_ho_17_a_successor_that_was_full_at_its_ack_is_not_handed_over_again_at_once() -> None:
     """Where the window is read too small, or the papers fill it, one handoff would follow the other for ever."""
     story = no_guess()
-    story.hook("stop")
-    story.begins()
-    story.told_to_finish()
-    story.started_of("o-g2")
-    story.ack()
-    story.exits("o", None, 15)
-    first = story.handoff.id
+    first = story.hands_over().id
     story.uses(198_000)
     assert (story.handoff.id, story.handoff.share) == (first, 0.99)
     story.wait(598)

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -88,3 +91,46 @@ async def test_a_shells_prompt_is_there_whatever_the_daemon_does(hung: Path, hom
     ran = await run_forked("prompt", env=environment(home, PHOENIX_RUNTIME_DIR=os.fspath(hung.parent)))
 
     assert (ran.code, ran.out, ran.err) == (7, "?\n", "")
+
+
+LISTENS = """
+import socket, sys
+listener = socket.socket(socket.AF_UNIX)
+listener.bind(sys.argv[1])
+listener.listen(16)
+print(".", flush=True)
+input()
+"""
+
+
+@pytest.fixture
+def stopped(runtime: Path) -> Iterator[subprocess.Popen[str]]:
+    """A process that listens at the daemon's socket, and was stopped."""
+    argv = [sys.executable, "-c", LISTENS, os.fspath(runtime / "api.sock")]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == ".\n"
+        process.send_signal(signal.SIGSTOP)
+        os.waitpid(process.pid, os.WUNTRACED)
+        yield process
+        process.kill()
+
+
+def test_a_stopped_daemon_is_waited_for_no_longer_than_it_takes_to_see_that_and_is_let_go_on(
+    stopped: subprocess.Popen[str], runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody is told to kill what somebody holds in a debugger, and no text is typed anew for half a minute."""
+    monkeypatch.setattr(wire, "SILENCE", 0.05)
+    monkeypatch.setattr(wire, "LOOK", 0.05)
+    monkeypatch.setattr(wire, "TIMEOUT", 100_000.0)
+    monkeypatch.setattr(calls, "COMES_BACK", 100_000.0)
+    monkeypatch.setattr(wire._Shown, "silent", False)
+    place = runtime / "api.sock"
+
+    assert (
+        calls.insist(asked(place, "send_text"), calls.operation("send_text"), {"name": "a", "text": "x"}, "k") is None
+    )
+
+    code, why, remedy = absence.absence([os.fsencode(place)])
+    assert (code, remedy) == (7, f"kill -CONT {stopped.pid}")
+    assert f"phoenixd (pid {stopped.pid}) was stopped, by SIGSTOP or a debugger" in why

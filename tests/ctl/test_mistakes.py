@@ -16,6 +16,7 @@ import pytest
 from phoenixd.api import exits
 from phoenixd.ctl.__main__ import main
 from phoenixd.ctl.command_line import PASSED_ON
+from phoenixd.ctl.declare import declaration
 from phoenixd.ctl.grammar import parse
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
@@ -31,6 +32,11 @@ MISTAKES: tuple[tuple[str, int, str], ...] = (
     ("stat", 2, "phoenixctl: there is no verb 'stat'; did you mean status?"),
     ("satus docs", 2, "phoenixctl: there is no verb 'satus'; did you mean status?"),
     ("list", 2, "phoenixctl: there is no verb 'list'; did you mean status?"),
+    ("agents", 2, "phoenixctl: there is no verb 'agents'; did you mean status?"),
+    ("alerts", 2, "phoenixctl: there is no verb 'alerts'; did you mean inbox?"),
+    ("docs status", 2, "phoenixctl: there is no verb 'docs'; the verb stands first"),
+    ("docs stop", 2, "phoenixctl: there is no verb 'docs'; the verb stands first"),
+    ("answer dcos yes", 4, "there is no agent dcos; did you mean docs?"),
     ("ls", 2, "phoenixctl: there is no verb 'ls'; did you mean status?"),
     ("ps", 2, "phoenixctl: there is no verb 'ps'; did you mean status?"),
     ("kill docs", 2, "phoenixctl: there is no verb 'kill'; did you mean stop?"),
@@ -385,6 +391,27 @@ def without_socket(words: list[str]) -> list[str]:
         return words
     at = words.index("--socket")
     return [*words[:at], *words[at + 2 :]]
+
+
+def test_a_prompt_of_several_words_is_quoted_and_no_half_of_it_is_a_remedy(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit, match="2"):
+        parse(shlex.split("task run docs fix it"))
+    why, remedy = capsys.readouterr().err.splitlines()
+    assert "a text of several words is quoted" in why
+    assert remedy == "do: phoenixctl task run 'docs fix it'"
+
+
+def test_a_shell_whose_directory_was_removed_is_told_so(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    gone = tmp_path / "gone"
+    gone.mkdir()
+    monkeypatch.chdir(gone)
+    gone.rmdir()
+    assert declaration({"name": "a", "argv": ["sleep", "1"]}) is None
+    assert capsys.readouterr().err.splitlines() == [
+        "the directory that this shell is in was removed", "do: phoenixctl add a --cwd DIRECTORY -- COMMAND"
+    ]  # fmt: skip
 
 
 async def test_typical_mistakes_are_told_by_code_and_cause_and_what_to_type_can_be_typed(

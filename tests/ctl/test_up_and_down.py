@@ -23,6 +23,7 @@ from phoenixd.drivers.journal.rows import sealed
 from phoenixd.drivers.journal.tables import SCHEMA_KEY, SCHEMA_VERSION
 from tests.ctl.conftest import Ran, environment, run_ctl
 from tests.ctl.forked import run_forked
+from tests.full_disk import fill, small_disk
 from tests.slow_disk import slow_syncs
 from tests.waiting import eventually
 
@@ -250,7 +251,9 @@ async def test_up_of_a_new_place_says_how_it_is_reached_and_down_how_it_is_start
         assert "is new" not in again.out
     finally:
         await place.ctl("--socket", os.fspath(runtime / "api.sock"), "down", "--agents")
-    assert (await place.ctl("down")).out.rstrip().endswith("Start it again: phoenixctl up")
+    # As the environment names it, which the next shell need not have.
+    again_here = f"Start it again: phoenixctl up --state-dir {home / 'state'} --runtime-dir {place.runtime}"
+    assert (await place.ctl("down")).out.rstrip().endswith(again_here)
 
 
 async def test_up_runs_no_agent_of_another_daemon_twice_unless_that_is_asked_for(
@@ -402,3 +405,13 @@ async def test_config_check_names_file_and_key(place: Place, home: Path) -> None
     assert ran.err.endswith(f"then: phoenixctl config check --config {bad}\n")
     problems = (await place.ctl("config", "check", "--config", os.fspath(bad), "--json")).out
     assert json.loads(problems)["problems"][0]["key"] == "agent.docs.fish"
+
+
+async def test_up_on_a_full_disk_says_that_it_is_full(place: Place, short_tmp: Path) -> None:
+    """The daemon cannot even say so in its log."""
+    with small_disk(short_tmp / "disk", "64k") as disk:
+        fill(disk)
+        ran = await place.ctl("up", "--state-dir", os.fspath(disk), "--runtime-dir", os.fspath(short_tmp / "run"))
+    assert ran.code == 1, ran
+    assert f"without a word: the disk of {disk} is full" in ran.err
+    assert f"do: free space there (df -h {disk}), then: phoenixctl up --state-dir {disk}" in ran.err

@@ -11,6 +11,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.config.test_plan import IN_FORCE, SAMPLES
+from tests.hung_disk import hung_mount
 from tests.typed import typed
 from tests.waiting import eventually_sync
 
@@ -350,3 +351,23 @@ def test_plan_says_that_a_run_ends_only_of_an_agent_that_has_one(stage: Stage, s
     stage.ask("start", "late", "--wait")
     (change,) = json.loads(stage.ask("plan", "--json"))["changes"]
     assert change["restart"] is True
+
+
+def test_a_dead_mount_keeps_nobody_from_adding_removing_and_applying(stage: Stage, short_tmp: Path) -> None:
+    """Each of them looks at every agent's directory, and one that hung held the turn of all of them."""
+    with hung_mount(short_tmp / "dead") as dead:
+        for name in ("first", "second"):
+            stage.declare(name, f'{AGENT.replace("late", name).replace("/", f"{dead}/{name}")}env = {{ A = "1" }}\n')
+        stage.up()
+        stage.ask("add", "well", "--cwd", "/", "--", "sleep", "1000")
+        refused = stage.ctl("add", "lost", "--cwd", f"{dead}/lost", "--", "sleep", "1000")
+        assert refused.returncode == 2, refused
+        assert f"{dead}/lost does not answer" in refused.stderr
+        assert "lost" not in stage.rows()
+
+        stage.declare("second", AGENT.replace("late", "second").replace("/", f"{dead}/other"))
+        shown = stage.ask("apply")
+        assert f"{dead}/other" in shown
+        stage.ask("remove", "well", "--yes")
+        assert set(stage.rows()) == {"first", "second"}
+        assert f"{dead}/first does not answer" in stage.ctl("doctor").stdout

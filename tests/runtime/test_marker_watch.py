@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -16,10 +17,12 @@ from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
 from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import ResonanceRules
 from phoenixd.documents.resonance.footer import Footer
+from phoenixd.documents.resonance.heard import Passed
 from phoenixd.planting import Marker, Planting, anchor_text
 from phoenixd.runtime.marker_watch import GATHER, MarkerWatch
 from tests.start.places import NOW, HandClock, Room
 from tests.transcripts import samples
+from tests.waiting import eventually
 
 PLANTING = Planting(Marker("the map folded along its river", "7f3a9c"), ("1a2b3c", "4d5e6f", "7a8b9c"))
 
@@ -188,7 +191,7 @@ async def test_a_transcript_is_read_once_its_cli_had_the_time_to_write(watched: 
     clock, looked, has_looked = WatchClock(), list[float](), anyio.Event()
 
     class Passing:
-        async def passed(self, agent: Agent, words: object) -> tuple[()]:
+        def passed_now(self, agent: Agent, words: object) -> tuple[()]:
             looked.append(clock.wall)
             has_looked.set()
             return ()
@@ -205,18 +208,19 @@ async def test_a_transcript_is_read_once_its_cli_had_the_time_to_write(watched: 
 async def test_what_was_heard_while_others_were_gathered_is_looked_at_once_more_and_then_no_more(
     watched: Watched,
 ) -> None:
-    looked = list[float]()
+    looked, slept = list[str](), list[float]()
 
     class Halfway(WatchClock):
         async def sleep_until(self, at: float) -> None:
-            if not looked:
+            if not slept:
                 self.wall = (self.wall + at) / 2
                 watch.heard("a", "tool-end", {})
+            slept.append(at)
             self.wall = at
 
     class Passing:
-        async def passed(self, agent: Agent, words: object) -> tuple[()]:
-            looked.append(clock.wall)
+        def passed_now(self, agent: Agent, words: object) -> tuple[()]:
+            looked.append(agent.name)
             return ()
 
     clock = Halfway()
@@ -224,9 +228,10 @@ async def test_what_was_heard_while_others_were_gathered_is_looked_at_once_more_
     watch.heard("a", "tool-end", {})
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(watch.run)
+        await eventually(lambda: len(looked) == 2)
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
-    assert looked == [NOW + GATHER, NOW + 2 * GATHER]
+    assert (looked, slept) == (["a", "a"], [NOW + GATHER, NOW + 2 * GATHER])
 
 
 async def test_a_watch_that_begins_looks_at_each_run_that_has_a_marker_and_at_no_other(watched: Watched) -> None:
@@ -236,7 +241,7 @@ async def test_a_watch_that_begins_looks_at_each_run_that_has_a_marker_and_at_no
               replace(of, spec=replace(of.spec, name="c"), resonance=None))  # fmt: skip
 
     class Passing:
-        async def passed(self, agent: Agent, words: object) -> tuple[()]:
+        def passed_now(self, agent: Agent, words: object) -> tuple[()]:
             looked.append(agent.name)
             return ()
 
@@ -253,3 +258,35 @@ async def test_a_watch_that_begins_looks_at_each_run_that_has_a_marker_and_at_no
         await anyio.wait_all_tasks_blocked()
         tasks.cancel_scope.cancel()
     assert looked == ["a"]
+
+
+async def test_an_agent_whose_disk_hangs_keeps_no_other_marker_from_being_looked_at(
+    watched: Watched, tmp_path: Path
+) -> None:
+    os.mkfifo(tmp_path / "hung")
+    agents = {name: replace(watched.agent, spec=replace(watched.agent.spec, name=name)) for name in ("hung", "well")}
+    looked = list[str]()
+
+    class Passing:
+        def passed_now(self, agent: Agent, words: object) -> tuple[Passed, ...]:
+            looked.append(agent.name)
+            if agent.name == "hung":
+                return (Passed("call", (tmp_path / "hung").read_text()),)
+            return ()
+
+    watch = MarkerWatch(agents.get, watched.told.append, WatchClock(), Passing())  # type: ignore[arg-type]
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(watch.run)
+        watch.heard("hung", "tool-end", {})
+        watch.heard("well", "tool-end", {})
+        await eventually(lambda: "well" in looked)
+        before = looked.count("well")
+        watch.heard("well", "tool-end", {})
+        await eventually(lambda: looked.count("well") > before)
+        assert looked.count("hung") == 1
+
+        await anyio.to_thread.run_sync((tmp_path / "hung").write_text, "1a2b3c")
+        await eventually(lambda: watched.seen() == [(("1a2b3c",), "call")], what="what was read late is told")
+        (tmp_path / "hung").unlink()
+        (tmp_path / "hung").touch()
+        tasks.cancel_scope.cancel()

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import anyio
-import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
@@ -16,8 +17,8 @@ from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.moment import Moment
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
-from phoenixd.runtime import metering
-from phoenixd.runtime.metering import AT_ONCE, GATHER, Metering
+from phoenixd.runtime.metering import GATHER, Metering
+from phoenixd.side_by_side import AT_ONCE
 from tests.core.story import Story, claude
 from tests.waiting import eventually
 
@@ -224,39 +225,41 @@ async def test_nothing_is_read_of_an_agent_without_a_run() -> None:
     assert (house.looks, house.told) == (0, [])
 
 
-async def test_an_agent_whose_disk_hangs_keeps_no_other_context_from_being_read(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
+async def test_an_agent_whose_disk_hangs_keeps_no_other_context_from_being_read(tmp_path: Path) -> None:
     """Else no handoff of any orchestrator begins any more."""
-    monkeypatch.setattr(metering, "PATIENCE", 0.05)
-    house = House()
-    answers, looked = anyio.Event(), list[str]()
+    house, looked = House(), list[str]()
+    hung = [f"hung-{number}" for number in range(2 * AT_ONCE)]
+    for name in hung:
+        os.mkfifo(tmp_path / name)
+    agents = {name: replace(house.story.agent, spec=replace(house.story.agent.spec, name=name)) for name in hung}
 
-    async def look(name: str) -> None:
-        looked.append(name)
-        if name.startswith("hung"):
-            await answers.wait()
+    def usage_now(agent: Agent) -> Used | None:
+        looked.append(agent.name)
+        return Used((tmp_path / agent.name).read_text(), 1, 0, 0, 0, "opus", 1.7e9) if agent.name in agents else None
 
-    monkeypatch.setattr(house.metering, "look", look)
+    house.usage_now = usage_now  # type: ignore[method-assign]
+    house.find = lambda name: agents.get(name) or house.story.agent  # type: ignore[method-assign]
+    house.__post_init__()
 
-    def again(name: str, looks: int) -> Callable[[], bool]:
+    def again(looks: int) -> Callable[[], bool]:
         def is_there() -> bool:
             house.clock.advance(GATHER)
-            return looked.count(name) >= looks
+            house.metering.note("a")
+            house.metering.note("hung-0")
+            return looked.count("a") >= looks
 
         return is_there
 
     async with anyio.create_task_group() as tasks:
         with _cancelled(tasks.cancel_scope):
             tasks.start_soon(house.metering.run)
-            for number in range(AT_ONCE):
-                house.metering.note(f"hung-{number}")
-            house.metering.note("later")
-            await eventually(again("later", 1), 60, "the one behind all that hang is looked at")
-            house.metering.note("later")
-            house.metering.note("hung-0")
-            await eventually(again("later", 2), 60, "it is looked at again")
+            for name in hung:
+                house.metering.note(name)
+            await eventually(again(1), 60, "the one behind all that hang is looked at")
+            await eventually(again(3), 60, "it is looked at again")
             assert looked.count("hung-0") == 1
 
-            answers.set()
-            await eventually(again("hung-0", 2), 60, "what was heard meanwhile is a reason to look")
+            os.close(os.open(tmp_path / "hung-0", os.O_RDWR | os.O_NONBLOCK))
+            await eventually(lambda: looked.count("hung-0") == 2, 60, "what was heard meanwhile is a reason to look")
+    for name in hung:
+        os.close(os.open(tmp_path / name, os.O_RDWR | os.O_NONBLOCK))

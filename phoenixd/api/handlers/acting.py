@@ -26,6 +26,7 @@ from phoenixd.core.mutes.state import standing
 from phoenixd.core.nearest import nearest
 from phoenixd.core.projection import Row, project
 from phoenixd.core.seat.finding import is_gone, meant, was_removed
+from phoenixd.core.seat.names import seat_name
 from phoenixd.core.selection import Selector, Subject
 from phoenixd.core.subjects import subjects
 from phoenixd.core.undo import age, hindrance, telling
@@ -113,8 +114,35 @@ async def undo(ask: Ask) -> Reply:
         why_not = {one.agent: why for one in acts if (why := hindrance.ahead(fleet, one))}
         told = [(one.agent, f"{one.verb} by {one.by}, {ago(wall - one.at_wall)} ago, act {one.act}") for one in acts]
         return _dry("undo", told, same.pop() if len(same) == 1 else None, why_not)
+    passed_over = await _unmuted_since(ask, acts)
     results = await asyncio.gather(*(_back(ask, one) for one in acts))
+    if passed_over:
+        results = [
+            replace(one, message=f"{one.message}; {_older(ask, acts, one.name, passed_over)}") for one in results
+        ]
     return _reply("undo", "", results)
+
+
+async def _unmuted_since(ask: Ask, acts: Sequence[Undoable]) -> str:
+    """An agent that was unmuted after these acts, which whoever asks for undo may mean; empty where there is none.
+
+    An unmute is no act: what is taken back is an older one.
+    """
+    since = min(one.at_wall for one in acts)
+    names = {seat_name(one.agent) for one in acts} if ask.arguments["select"] is not None else None
+    for stored in reversed(await ask.service.journal.read(newest=True, story=True, since_wall=since)):
+        entry = stored.entry
+        if entry.agent is None or (names is not None and seat_name(entry.agent) not in names):
+            continue
+        if any(isinstance(fact, Ordered) and fact.verb == "unmute" and fact.taken for fact in entry.facts):
+            return seat_name(entry.agent)
+    return ""
+
+
+def _older(ask: Ask, acts: Sequence[Undoable], name: str, unmuted: str) -> str:
+    act = next(one for one in acts if one.agent == name)
+    when = ago(ask.service.now().wall - act.at_wall)
+    return f"this took back the {act.verb} of {when} ago, for an unmute is no act: phoenixctl mute {unmuted}"
 
 
 async def _taken_back(ask: Ask, act: str) -> str | None:

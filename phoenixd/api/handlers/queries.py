@@ -99,8 +99,12 @@ def find_item(ask: Ask) -> InboxItem:
             raise not_waiting(fleet, int(word))
         return found
     agent = meant(fleet, word)
+    answer = [str(one) for one in ask.arguments.get("answer") or ()]
+    if agent is None and answer and answer[0].isascii() and answer[0].isdecimal():
+        again = shlex.join(["phoenixctl", "answer", answer[0], word, *answer[1:]])
+        raise Problem("not_found", f"{word} is no number: the number stands before the answer", again)
     if agent is None:
-        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word)
+        raise _no_number(word) if word in VERDICTS else problems.absent(fleet, word, ask.known_names())
     whose = {shown(fleet, one) for one in asking(fleet, word)}
     items = [item for item in all_items(fleet) if item.agent in whose]
     asked = [item for item in items if item.kind in ASKS] or items
@@ -232,7 +236,9 @@ def has_terminal(ask: Ask) -> None:
 
 
 async def doctor(ask: Ask) -> Reply:
-    findings = await ask.service.doctor()
+    # An agent is not told what lies where it may not look itself.
+    path = str(ask.arguments["path"]) if ask.caller.role >= Role.OPERATE else ""
+    findings = await ask.service.doctor(path)
     code = exits.CONDITION if any(finding.level == "problem" for finding in findings) else exits.OK
     body = {"findings": [representation.finding(found) for found in findings]}
     everything = bool(ask.arguments["all"])

@@ -153,8 +153,8 @@ AGENTS: tuple[Operation, ...] = (
             wait("return when it arrived", default=True, flag=None),
             Parameter(
                 "timeout", "body", "duration",
-                "how long it may wait for its turn; what came of it is told at most 45 s later", flag="--timeout",
-                default="1m",
+                "how long it may wait for its turn (30s, 5m); what came of it is told at most 45 s later",
+                flag="--timeout", default="1m",
             ),
             Parameter("key", "local", "string", "a word of yours: with it again, nothing is typed twice", flag="--key"),
             ONLY_SHOW, YES, *TEXT_FORM,

@@ -88,7 +88,8 @@ def wait(help_text: str, default: bool, flag: str | None = "--wait") -> Paramete
 
 
 def timeout(default: str) -> Parameter:
-    return Parameter("timeout", "body", "duration", "how long to wait at most", flag="--timeout", default=default)
+    told = "how long to wait at most (30s, 5m)"
+    return Parameter("timeout", "body", "duration", told, flag="--timeout", default=default)
 
 
 DECLARATION = (

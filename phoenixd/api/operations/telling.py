@@ -108,7 +108,9 @@ TELLING: tuple[Operation, ...] = (
                 "for", "query", "string", "what to wait for", flag="--for", required=True,
                 choices=("idle", "waiting", "stopped", "running"),
             ),
-            Parameter("timeout", "query", "duration", "give up after this long", flag="--timeout", default="10m"),
+            Parameter(
+                "timeout", "query", "duration", "give up after this long (30s, 5m)", flag="--timeout", default="10m"
+            ),
             *TEXT_FORM,
         ),
         path="/v1/agents/{name}/wait", response="Waited", lasts=True,
@@ -119,7 +121,10 @@ TELLING: tuple[Operation, ...] = (
     ),
     Operation(
         "doctor", ("doctor",), "What is wrong here, each with its remedy",
-        (Parameter("all", "query", "boolean", "also what is well", flag="--all", default=False), *TEXT_FORM),
+        (
+            Parameter("all", "query", "boolean", "also what is well", flag="--all", default=False),
+            Parameter("path", "query", "string", "PATH of the shell that asks", default="", hidden=True), *TEXT_FORM,
+        ),
         path="/v1/doctor", response="Doctor", exits=((3, "something needs repair"),),
     ),
 )

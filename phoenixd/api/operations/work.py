@@ -44,7 +44,9 @@ WORK: tuple[Operation, ...] = (
                 pattern=PLAN_PATTERN, shape=PLAN_SHAPE,
             ),
             Parameter("after", "body", "string", "tasks that have to be done before, as t1,t2", flag="--after"),
-            Parameter("timeout", "body", "duration", "how long a run may take (jobs.timeout)", flag="--timeout"),
+            Parameter(
+                "timeout", "body", "duration", "how long a run may take (30m, 2h; jobs.timeout)", flag="--timeout"
+            ),
             Parameter(
                 "tries", "body", "integer", "runs until the task is given back as failed", flag="--tries", default=2,
                 minimum=1, maximum=10,

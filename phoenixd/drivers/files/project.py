@@ -15,9 +15,10 @@ from phoenixd.documents.project.limits import MOST_FILES
 from phoenixd.documents.project.reading import TEXT_LIMIT
 from phoenixd.documents.project.tree import Changes, Copy, Tree, Unread
 from phoenixd.drivers.files.plain import HOST_ERRORS, copy_new, read_plain, replace_unchanged
-from phoenixd.drivers.files.project_reader import ProjectReader
+from phoenixd.drivers.files.project_reader import MOST_NAMES, ProjectReader
 from phoenixd.drivers.files.workspace import NEW_FILE, below, make, named, opened
 from phoenixd.errors import BadProject, UnsafeFile
+from phoenixd.listings import names_in
 
 HOST_FAULTS = HOST_ERRORS | {errno.EROFS, errno.ESTALE, errno.ENODEV}
 """Why no file can be put anywhere, whatever it is."""
@@ -28,7 +29,7 @@ def projects_of(workspace: str) -> tuple[str, ...]:
     with opened(workspace) as top:
         try:
             with below(top, layout.PROJECTS) as place:
-                return tuple(sorted(filter(_is_project, os.listdir(place)), key=layout.natural))
+                return tuple(sorted(filter(_is_project, names_in(place, MOST_NAMES)), key=layout.natural))
         except FileNotFoundError:
             return ()
 
@@ -57,7 +58,7 @@ def stamps_of(workspace: str, project: str) -> tuple[tuple[str, int, int, int], 
     paths = layout.paths(project)
     found: list[tuple[str, int, int, int]] = []
     with opened(workspace) as top, contextlib.suppress(FileNotFoundError), below(top, paths.root) as root:
-        for phase in layout.in_order(list(filter(layout.is_phase, os.listdir(root)))):
+        for phase in layout.in_order(list(filter(layout.is_phase, names_in(root, MOST_NAMES)))):
             try:
                 if not stat.S_ISDIR(os.stat(phase, dir_fd=root, follow_symlinks=False).st_mode):
                     continue

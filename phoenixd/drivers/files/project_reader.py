@@ -7,7 +7,7 @@ import errno
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from time import monotonic
 
 from phoenixd.documents.project import layout
@@ -18,8 +18,11 @@ from phoenixd.documents.project.tree import Artifact, Tree, Unread
 from phoenixd.drivers.files.plain import READ_FLAGS, read_plain
 from phoenixd.drivers.files.workspace import DIRECTORY, below, named
 from phoenixd.errors import BadProject, FileUnreadable, UnsafeFile
+from phoenixd.listings import names_in
 
 MOST_ENTRIES = 20_000
+MOST_NAMES = 100_000
+"""Names of one directory that are looked through, for those that are looked at."""
 DEPTH = 16
 HASH_LIMIT = 64 << 20
 """Bytes of an artifact that are read for its hash; a larger one is listed without."""
@@ -55,7 +58,7 @@ class ProjectReader:
         )  # fmt: skip
 
     def read(self, root: int) -> None:
-        for name in sorted(os.listdir(root)):
+        for name in self._names(root, self.paths.root, lambda name: name == layout.STATE or layout.is_phase(name)):
             path = f"{self.paths.root}/{name}"
             if name == layout.STATE:
                 self._file(root, name, path, JSON_LIMIT)
@@ -69,14 +72,14 @@ class ProjectReader:
 
     def read_schemas(self, top: int) -> None:
         with contextlib.suppress(FileNotFoundError, BadProject), below(top, layout.SCHEMAS) as place:
-            for name in sorted(os.listdir(place)):
+            for name in self._names(place, layout.SCHEMAS):
                 if name.endswith(SUFFIX):
                     self._file(place, name, f"{layout.SCHEMAS}/{name}", JSON_LIMIT, told=False)
 
     def read_memory(self, top: int) -> None:
         """Memory of the sessions whose record says that they were of this project."""
         with contextlib.suppress(FileNotFoundError, BadProject), below(top, layout.SESSIONS) as place:
-            for name in sorted(filter(layout.is_session, os.listdir(place)))[:MOST_ENTRIES]:
+            for name in sorted(filter(layout.is_session, names_in(place, MOST_NAMES)))[-MOST_ENTRIES:]:
                 session = layout.session_paths(name)
                 with self._directory(place, name, session.root, told=False) as inside:
                     if inside is not None and self._is_ours(inside, session.record):
@@ -93,7 +96,7 @@ class ProjectReader:
 
     def _phase(self, phase: int, path: str) -> None:
         known = {layout.PLAN: TEXT_LIMIT, layout.CONTEXT: TEXT_LIMIT}
-        for name in sorted(os.listdir(phase)):
+        for name in self._names(phase, path, lambda name: name in (*known, layout.ARTIFACTS, layout.ARCHIVE)):
             if name in known:
                 self._file(phase, name, f"{path}/{name}", known[name])
             elif self.plans_only:
@@ -121,9 +124,9 @@ class ProjectReader:
 
     def _archive(self, place: int, path: str) -> None:
         # The newest first: it is the one that can be undone, and the next number follows from it.
-        for name in sorted(os.listdir(place), key=layout.natural, reverse=True):
+        for name in sorted(self._names(place, path), key=layout.natural, reverse=True):
             with self._directory(place, name, f"{path}/{name}", told=False) as revision:
-                for kept in sorted(os.listdir(revision)) if revision is not None else ():
+                for kept in self._names(revision, f"{path}/{name}") if revision is not None else ():
                     self.entries += 1
                     if self.entries > MOST_ENTRIES or self.to_read <= 0:
                         why = f"more than {MOST_ENTRIES} files, or {ARCHIVE_TOTAL >> 20} MiB of archives, are not read"
@@ -134,7 +137,7 @@ class ProjectReader:
                         self.to_read -= len(self.files.get(f"{path}/{name}/{kept}", b""))
 
     def _walk(self, place: int, path: str, depth: int, *, hashed: bool) -> Iterator[Artifact]:
-        for name in sorted(os.listdir(place)):
+        for name in self._names(place, path):
             whole = f"{path}/{name}"
             self.entries += 1
             if self.entries > MOST_ENTRIES:
@@ -210,6 +213,15 @@ class ProjectReader:
             return Artifact(path, max(size, found.st_size), not_hashed=f"too large: more than {why}")
         finally:
             os.close(descriptor)
+
+    def _names(self, place: int, path: str, is_needed: Callable[[str], bool] = lambda name: False) -> list[str]:
+        """The names in a directory, in order: those that are needed, and as many others as one reading looks at."""
+        names = names_in(place, MOST_NAMES)
+        needed = [name for name in names if is_needed(name)]
+        others = [name for name in names if not is_needed(name)]
+        if len(others) > MOST_ENTRIES:
+            self._refuse(path, f"it has more than {MOST_ENTRIES} files, of which not all are looked at")
+        return sorted([*needed, *others[:MOST_ENTRIES]])
 
     def _refuse(self, path: str, why: str) -> None:
         self.unread.append(Unread(path, why, f"move {path} away, or put a plain file there"))

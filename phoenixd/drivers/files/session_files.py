@@ -20,9 +20,14 @@ from phoenixd.drivers.files.listing import list_files
 from phoenixd.drivers.files.plain import read_plain, replace
 from phoenixd.drivers.files.workspace import NEW_FILE, below, make, named, opened
 from phoenixd.errors import BadProject, UnsafeFile
+from phoenixd.listings import names_in
 
 MOST_SESSIONS = 10_000
 """Of more, the newest are looked at."""
+MOST_ENTRIES = 100_000
+"""Names that are looked through for those."""
+MOST_FILES = 1000
+"""Names of one session's directory."""
 
 
 def read_file(workspace: str, path: str, limit: int) -> bytes:
@@ -46,13 +51,13 @@ def sessions_of(workspace: str, project: str) -> tuple[SessionFound, ...]:
     """The sessions whose record says that they were of this project. Raises BadProject and OSError."""
     found = []
     with opened(workspace) as top, suppress(FileNotFoundError), below(top, layout.SESSIONS) as place:
-        for name in sorted(filter(layout.is_session, os.listdir(place)))[-MOST_SESSIONS:]:
+        for name in sorted(filter(layout.is_session, names_in(place, MOST_ENTRIES)))[-MOST_SESSIONS:]:
             with suppress(FileNotFoundError, UnsafeFile, BadProject), below(place, name) as inside:
                 content = read_plain(named(inside, layout.SESSION), JSON_LIMIT)
                 record = read_document(SessionRecord, content, layout.session_paths(name).record)
                 if record.project_name == project and record.session_id == name:
                     created = read_time(record.created_at or "") or 0.0
-                    names = frozenset(os.listdir(inside))
+                    names = frozenset(names_in(inside, MOST_FILES))
                     found.append(SessionFound(name, record.status, names, created, record.agent or ""))
     return tuple(found)
 

@@ -1,5 +1,6 @@
 """What CLIs write down of a session: implements ports.Transcripts. Agents can write these files, and whatever stands in
-them, reading one raises nothing, waits for nobody and takes bounded time and memory."""
+them, reading one raises nothing, waits for nobody and takes bounded time and memory. Where a disk does not answer, what
+is read on the loop tells what it tells of a file that is not there, after PATIENCE seconds and from then on at once."""
 
 from __future__ import annotations
 
@@ -8,11 +9,12 @@ import itertools
 import os
 import re
 import stat
-import threading
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import AbstractContextManager
+from functools import partial
+from typing import Protocol, TypeVar
 
-from anyio import to_thread
-
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.core.agent import Agent
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.conversation_end import DEFAULT_BUDGET
@@ -24,15 +26,19 @@ from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import TranscriptForm, Used
 from phoenixd.documents.turn_rows import TurnRow
+from phoenixd.drivers.transcripts.held import Held
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.log import Looks, TranscriptLog
 from phoenixd.drivers.transcripts.passing import PassingTail
+from phoenixd.drivers.transcripts.sidechains import sidechains
 from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.drivers.transcripts.turns import newest_turns
+from phoenixd.drivers.transcripts.witness import TIME_LIMIT as WITNESS_LIMIT
 from phoenixd.drivers.transcripts.witness import read_witness
+from phoenixd.errors import NoAnswer
 from phoenixd.harness import HARNESSES
 
 QUEUE_LIMIT = 16 << 20
@@ -60,22 +66,23 @@ MOST_SLICES = 128
 MOST_FILES = 64
 """Files that one session's glob is believed to mean."""
 
+PATIENCE = 20.0
+"""Seconds that a reading of one agent's files is waited for: a long transcript takes some on a slow disk."""
+
+T = TypeVar("T")
+
 
 class TranscriptFiles:
     """The transcripts of all agents. `path_of`: path or glob of the file that an agent's session writes, if known."""
 
     def __init__(self, path_of: Callable[[Agent], str | None]) -> None:
         self._path_of = path_of
-        self._tails: dict[str, TranscriptTail] = {}
-        self._lock = threading.Lock()
-        self._ledgers: dict[tuple[str, str], LedgerTail] = {}
-        self._ledgers_lock = threading.Lock()
-        self._talks: dict[tuple[str, str], TalkTail] = {}
-        self._talks_lock = threading.Lock()
-        self._words: dict[str, TalkTail] = {}
-        self._words_lock = threading.Lock()
-        self._passing: dict[str, PassingTail] = {}
-        self._passing_lock = threading.Lock()
+        self._tails: Held[str, TranscriptTail] = Held(MOST_AGENTS)
+        self._ledgers: Held[tuple[str, str], LedgerTail] = Held(MOST_LEDGERS)
+        self._talks: Held[tuple[str, str], TalkTail] = Held(MOST_TALKS)
+        self._words: Held[str, TalkTail] = Held(MOST_WORDS)
+        self._passing: Held[str, PassingTail] = Held(MOST_AGENTS)
+        self._reads = BoundedReads()
         self._looks = Looks(self._form_and_file)
 
     def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
@@ -84,99 +91,88 @@ class TranscriptFiles:
 
     async def turns(self, agent: Agent, most: int, clean: Callable[[str], str]) -> list[TurnRow]:
         """The newest turns of the session's main thread, the oldest of them first."""
-        return await to_thread.run_sync(self._turns, agent, most, clean)
+        return await self._read(agent, lambda: self._turns(agent, most, clean), [])
 
     async def end(self, agent: Agent) -> int:
-        return await to_thread.run_sync(lambda: _size(self._file(agent)))
+        return await self._read(agent, lambda: _size(self._file(agent)), 0)
 
     async def ends(self, agent: Agent) -> dict[str, int]:
-        return await to_thread.run_sync(lambda: {path: _size(path) for path in self._files(agent)})
+        return await self._read(agent, lambda: {path: _size(path) for path in self._files(agent)}, {})
 
     async def answer_counted(self, agent: Agent, after: Mapping[str, int], mark: str, *, allow: bool) -> bool | None:
-        return await to_thread.run_sync(self._answer_counted, agent, after, mark, allow)
+        return await self._read(agent, lambda: self._answer_counted(agent, after, mark, allow), None)
 
     async def queued(self, agent: Agent, after: int) -> tuple[str, ...]:
-        return await to_thread.run_sync(self._queued, agent, after)
+        return await self._read(agent, lambda: self._queued(agent, after), ())
 
     async def facts(self, agent: Agent) -> SessionFacts | None:
-        return await to_thread.run_sync(self.facts_now, agent)
+        return await self._read(agent, lambda: self.facts_now(agent), None)
 
     async def usage(self, agent: Agent) -> Used | None:
         """As `usage_now`, for callers on the loop."""
-        return await to_thread.run_sync(self.usage_now, agent)
+        return await self._read(agent, lambda: self.usage_now(agent), None)
 
     async def ledger(
         self, agent: Agent, kept: Callable[[], Awaitable[KeptLedger | None]], clean: Callable[[str], str]
     ) -> KeptLedger | None:
         form = _form(agent)
-        path = await to_thread.run_sync(self._file, agent) if form is not None else None
+        path = await self._read(agent, lambda: self._file(agent), None) if form is not None else None
         if path is None or form is None:
             return None
         before = None if (agent.name, path) in self._ledgers else await kept()
         # The first reading of a long session takes seconds: others get their turn between its slices.
         for _ in range(MOST_SLICES):
-            if not await to_thread.run_sync(self._hear_slice, agent.name, path, form, before):
+            if not await self._read(agent, lambda: self._hear_slice(agent.name, path, form, before), False):
                 break
-        return await to_thread.run_sync(self._kept, agent.name, path, form, clean)
+        return await self._read(agent, lambda: self._kept(agent.name, path, form, clean), None)
 
     async def conversation(self, agent: Agent, budget: int = DEFAULT_BUDGET) -> Conversation | None:
-        return await to_thread.run_sync(self._conversation, agent, budget)
+        return await self._read(agent, lambda: self._conversation(agent, budget), None)
 
     async def witness(self, agent: Agent, until: float) -> Witness:
         """What the session's transcripts tell of calls up to a moment (wall seconds), sidechains included."""
-        return await to_thread.run_sync(self._witness, agent, until)
+        hung = Witness(gaps=("the transcript could not be read in time",))
+        return await self._read(agent, lambda: self._witness(agent, until), hung, WITNESS_LIMIT)
 
-    async def passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
-        """What of the session's main thread holds one of these words, since this was last asked."""
-        return await to_thread.run_sync(self._passed, agent, words)
+    async def _read(self, agent: Agent, read: Callable[[], T], otherwise: T, beyond: float = 0.0) -> T:
+        """beyond: seconds for which that reading is waited for longer than for others."""
+        try:
+            return await self._reads.of(f"the transcript of {agent.name}", read, PATIENCE + beyond)
+        except NoAnswer:
+            return otherwise
 
     def facts_now(self, agent: Agent) -> SessionFacts | None:
         """As `facts`, for callers in a thread of their own."""
         path, form = self._file(agent), _form(agent)
         if path is None or form is None:
             return None
-        with self._lock:
-            tail = self._tails.pop(agent.name, None)
-            if tail is None or tail.path != path or tail.form is not form:
-                tail = TranscriptTail(path, form)
-            self._tails[agent.name] = tail
-            while len(self._tails) > MOST_AGENTS:
-                del self._tails[next(iter(self._tails))]
+        with self._tails.of(agent.name, _of(path, form), lambda: TranscriptTail(path, form)) as tail:
             return tail.facts()
 
-    def _passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
+    def passed_now(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
+        """What of the session's main thread holds one of these words, since this was last asked. Blocking."""
         path, form = self._file(agent), _form(agent)
         if path is None or form is None:
             return ()
-        with self._passing_lock:
-            tail = self._passing.pop(agent.name, None)
-            if tail is None or tail.path != path or tail.form is not form:
-                tail = PassingTail(path, form)
-            self._passing[agent.name] = tail
-            while len(self._passing) > MOST_AGENTS:
-                del self._passing[next(iter(self._passing))]
+        with self._passing.of(agent.name, _of(path, form), lambda: PassingTail(path, form)) as tail:
             return tail.passed(words)
 
     def _hear_slice(self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None) -> bool:
-        with self._ledgers_lock:
-            return self._ledger_tail(name, path, form, kept).read_slice()
+        with self._ledger(name, path, form, kept) as tail:
+            return tail.read_slice()
 
     def _kept(self, name: str, path: str, form: TranscriptForm, clean: Callable[[str], str]) -> KeptLedger | None:
         rows, is_whole = read_tasks(form.task_directory(path), form)
-        with self._ledgers_lock:
-            tail = self._ledger_tail(name, path, form, None)
+        with self._ledger(name, path, form, None) as tail:
             tail.take_tasks(rows, is_whole=is_whole)
             return tail.kept(clean) if tail.is_known else None
 
-    def _ledger_tail(self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None) -> LedgerTail:
-        """The ledger that is held, or one that goes on from what was kept; those used last are held."""
-        tail = self._ledgers.pop((name, path), None)
-        if tail is None or tail.form is not form:
-            tail = LedgerTail.going_on(path, form, kept)
-        self._ledgers[name, path] = tail
-        while len(self._ledgers) > MOST_LEDGERS:
-            del self._ledgers[next(iter(self._ledgers))]
-        return tail
+    def _ledger(
+        self, name: str, path: str, form: TranscriptForm, kept: KeptLedger | None
+    ) -> AbstractContextManager[LedgerTail]:
+        """The ledger that is held, or one that goes on from what was kept."""
+        going_on = partial(LedgerTail.going_on, path, form, kept)
+        return self._ledgers.of((name, path), lambda held: held.form is form, going_on)
 
     def _witness(self, agent: Agent, until: float) -> Witness:
         path = self._file(agent)
@@ -194,13 +190,11 @@ class TranscriptFiles:
         path, form = self._file(agent), _form(agent)
         if path is None or form is None:
             return None
-        with self._talks_lock:
-            talk = self._talks.pop((agent.name, path), None)
-            if talk is None or talk.form is not form or talk.budget != budget:
-                talk = TalkTail(path, form, budget)
-            self._talks[agent.name, path] = talk
-            while len(self._talks) > MOST_TALKS:
-                del self._talks[next(iter(self._talks))]
+
+        def fits(held: TalkTail) -> bool:
+            return held.form is form and held.budget == budget
+
+        with self._talks.of((agent.name, path), fits, lambda: TalkTail(path, form, budget)) as talk:
             return talk.conversation()
 
     def last_words_now(self, agent: Agent) -> tuple[str, float | None] | None:
@@ -210,13 +204,7 @@ class TranscriptFiles:
         path, form = self._file(agent), _form(agent)
         if path is None or form is None:
             return None
-        with self._words_lock:
-            talk = self._words.pop(agent.name, None)
-            if talk is None or talk.path != path or talk.form is not form:
-                talk = TalkTail(path, form, WORDS_BUDGET)
-            self._words[agent.name] = talk
-            while len(self._words) > MOST_WORDS:
-                del self._words[next(iter(self._words))]
+        with self._words.of(agent.name, _of(path, form), lambda: TalkTail(path, form, WORDS_BUDGET)) as talk:
             found = talk.conversation()
         said = found.utterances if found is not None else ()
         newest = next((one for one in reversed(said) if _is_word(one)), None)
@@ -267,9 +255,7 @@ class TranscriptFiles:
         path = self._file(agent)
         if path is None:
             return []
-        stem = path.removesuffix(".jsonl")
-        below = glob.iglob(f"{glob.escape(stem)}/subagents/*.jsonl") if stem != path else iter(())
-        return [path, *itertools.islice(below, MOST_FILES)]
+        return [path, *sidechains(path, MOST_FILES)]
 
     def _file(self, agent: Agent) -> str | None:
         """The file that the path means: of several that a glob finds, the one that was written last."""
@@ -283,6 +269,18 @@ class TranscriptFiles:
 def _form(agent: Agent) -> TranscriptForm | None:
     harness = HARNESSES.get(agent.spec.harness)
     return harness.transcript_form if harness is not None else None
+
+
+class _OfFile(Protocol):
+    @property
+    def path(self) -> str: ...
+
+    @property
+    def form(self) -> TranscriptForm: ...
+
+
+def _of(path: str, form: TranscriptForm) -> Callable[[_OfFile], bool]:
+    return lambda held: held.path == path and held.form is form
 
 
 def _is_word(one: Utterance) -> bool:

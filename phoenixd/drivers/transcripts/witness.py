@@ -5,16 +5,15 @@ Blocking; never raises. Whatever could not be read is a gap, and with a gap noth
 
 from __future__ import annotations
 
-import glob
-import itertools
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 from phoenixd.documents.json_line import parse_line
 from phoenixd.documents.report.calls import Calls
 from phoenixd.documents.report.facts import Witness
 from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.drivers.transcripts.lines import Line, OpenLines, open_lines
+from phoenixd.drivers.transcripts.sidechains import sidechains
 from phoenixd.harness.witnesses import WITNESSES, CliWitness
 
 MOST_BYTES = 1 << 30
@@ -35,19 +34,14 @@ def read_witness(paths: Iterable[str], cli: str, form: TranscriptForm | None, un
         reading.gaps.append("there is no transcript")
     for path in main:
         reading.read(path, is_sidechain=False)
-        sidechains = list(itertools.islice(_sidechains(path), MOST_SIDECHAINS + 1))
-        if len(sidechains) > MOST_SIDECHAINS:
+        beside = sidechains(path, MOST_SIDECHAINS + 1)
+        if len(beside) > MOST_SIDECHAINS:
             reading.gaps.append(f"there are more than {MOST_SIDECHAINS} sidechains")
-        for sidechain in sorted(sidechains)[:MOST_SIDECHAINS]:
+        for sidechain in beside[:MOST_SIDECHAINS]:
             reading.read(sidechain, is_sidechain=True)
     if reading.calls.delegated > reading.sidechains:
         reading.gaps.append("what a subagent did is not written where it was looked for")
     return reading.calls.witness(tuple(reading.gaps))
-
-
-def _sidechains(path: str) -> Iterator[str]:
-    stem = path.removesuffix(".jsonl")
-    return glob.iglob(f"{glob.escape(stem)}/subagents/*.jsonl") if stem != path else iter(())
 
 
 class _Reading:

@@ -411,3 +411,24 @@ def test_e9_a_fault_of_the_host_is_none_of_the_file(
         monkeypatch.setattr(driver, function, refusing)
     with pytest.raises((OSError, BadProject)):
         edit_project(str(workspace), "shop", lambda tree: copied(workspace, source))
+
+
+def test_of_a_directory_with_millions_of_names_some_are_looked_at_and_what_is_needed(
+    workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """An agent makes as many as it likes, and a handoff must not hold them all."""
+    monkeypatch.setattr(project_reader, "MOST_ENTRIES", 5)
+    phase = place(workspace)
+    for number in range(100):
+        (phase / f"{number:03}.txt").touch()
+        (phase.parent / f"other-{number:03}").touch()
+    tree = read_project(str(workspace), "shop")
+
+    assert {f"{layout.PROJECTS}/shop/{PLANNING}/plan.md", f"{layout.PROJECTS}/shop/{PLANNING}/claude.md"} <= set(
+        tree.files
+    )
+    assert f"{layout.PROJECTS}/shop/orchestrator-state.json" in tree.files
+    assert [one.why for one in tree.unread if one.path.endswith(PLANNING)] == [
+        "it has more than 5 files, of which not all are looked at"
+    ]
+    assert len(tree.others) <= 6

@@ -10,10 +10,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from anyio import to_thread
 
-from phoenixd.drivers.transcripts import lines, sessions
+from phoenixd.drivers.transcripts import lines, sessions, sidechains
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from tests.core.story import Story, claude
+from tests.hung_disk import hung_mount
 from tests.transcripts.samples import answer, prompt
 
 AGENT = Story(claude()).agent
@@ -54,7 +56,7 @@ READERS: dict[str, Callable[[TranscriptFiles], Awaitable[object]]] = {
     "usage": lambda files: files.usage(AGENT),
     "conversation": lambda files: files.conversation(AGENT),
     "turns": lambda files: files.turns(AGENT, 5, str),
-    "passed": lambda files: files.passed(AGENT, re.compile(b"marker")),
+    "passed": lambda files: to_thread.run_sync(files.passed_now, AGENT, re.compile(b"marker")),
     "newest of the log": lambda files: files.log(lambda _, text: text).newest([AGENT], 20, None, 0.0),
     "added to the log": lambda files: files.log(lambda _, text: text).added([AGENT], 0.0, 20),
     "queued": lambda files: files.queued(AGENT, 0),
@@ -132,10 +134,44 @@ async def test_of_agents_that_are_long_gone_no_place_is_held(tmp_path: Path, mon
     for number in range(5):
         worker = replace(AGENT, spec=replace(AGENT.spec, name=f"w-{number}"))
         await files.facts(AGENT)
-        await files.passed(AGENT, re.compile(b"Go"))
+        files.passed_now(AGENT, re.compile(b"Go"))
         await files.facts(worker)
-        await files.passed(worker, re.compile(b"Go"))
+        files.passed_now(worker, re.compile(b"Go"))
 
     assert list(files._tails) == ["w-3", AGENT.name, "w-4"]
     assert list(files._passing) == ["w-3", AGENT.name, "w-4"]
-    assert await files.passed(AGENT, re.compile(b"Go")) == ()
+    assert files.passed_now(AGENT, re.compile(b"Go")) == ()
+
+
+async def test_a_transcript_on_a_dead_mount_holds_up_no_other_and_tells_what_one_that_is_not_there_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Each reader held what all agents share while it read: one dead mount, and nothing was read of anybody."""
+    monkeypatch.setattr(sessions, "PATIENCE", 0.1)
+    well = replace(AGENT, spec=replace(AGENT.spec, name="well"))
+    (tmp_path / "well.jsonl").write_bytes(prompt("Go.") + answer("Done."))
+    with hung_mount(tmp_path / "dead") as dead:
+        files = TranscriptFiles(lambda agent: str((tmp_path if agent is well else dead) / f"{agent.name}.jsonl"))
+        for _ in range(2):
+            assert await files.facts(AGENT) is None
+            assert await files.conversation(AGENT) is None
+            assert await files.end(AGENT) == 0
+            assert not (await files.witness(AGENT, 2e9)).is_whole
+        assert await files.facts(well) is not None
+        told = await files.conversation(well)
+        assert told is not None
+        assert [one.text for one in told.utterances] == ["Go.", "Done."]
+        assert files.last_words_now(well) is not None
+
+
+async def test_of_subagents_transcripts_no_more_names_are_held_than_are_looked_through(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sidechains, "MOST_ENTRIES", 5)
+    below = tmp_path / "t" / "subagents"
+    below.mkdir(parents=True)
+    for number in range(20):
+        (below / f"{number:02}.jsonl").touch()
+    assert len(sidechains.sidechains(str(tmp_path / "t.jsonl"), 3)) == 3
+    assert len(sidechains.sidechains(str(tmp_path / "t.jsonl"), 100)) == 5
+    assert sidechains.sidechains(str(tmp_path / "other.jsonl"), 3) == []
