@@ -131,7 +131,9 @@ async def test_thousands_of_malformed_requests_block_nobody_and_leave_nothing(
     assert [record.getMessage() for record in caplog.records if record.levelname in ("ERROR", "CRITICAL")] == []
 
 
-@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=3 * settings().max_examples, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
 @given(
     operation=st.sampled_from([one for one in served() if one.name not in ("down", "wait_agent", "list_events")]),
     query=st.dictionaries(

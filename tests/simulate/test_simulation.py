@@ -7,7 +7,6 @@ import logging
 import os
 import subprocess
 import sys
-from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -28,6 +27,12 @@ from tests.simulate.storm import DAY, FAULTS, STORM
 from tests.simulate.virtual_loop import NothingLeft, VirtualLoop
 
 ROOT = Path(__file__).resolve().parents[2]
+MISFORTUNES = {f"fault: {fault}" for fault in FAULTS} | {
+    "SIGTERM ignored", "alert: permission", "alert: quarantined", "commit failed", "commit was late",
+    "died at the start", "exec failed", "order could not be written", "resume refused", "run ended: exit",
+    "run ended: terminal_lost", "shim slow to listen", "terminal did not answer in time",
+    "terminal did not revive", "unacknowledged batch survived",
+}  # fmt: skip
 VIRTUAL = {"loop_factory": VirtualLoop}
 
 
@@ -40,11 +45,17 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def storms(quiet: None) -> list[Outcome]:
-    return [simulate(str(seed), agents=20, hours=0.5, weather=STORM) for seed in range(9, 15)]
+    """As many as meet every misfortune: which storm meets one hangs on dice, which any change throws anew."""
+    storms: list[Outcome] = []
+    seen: set[str] = set()
+    while len(storms) < 12 and (len(storms) < 3 or not MISFORTUNES <= seen):
+        storms.append(simulate(str(9 + len(storms)), agents=20, hours=0.5, weather=STORM))
+        seen |= storms[-1].seen.keys()
+    return storms
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("hours", [6, pytest.param(24, marks=pytest.mark.proof)])
+@pytest.mark.parametrize("hours", [2, pytest.param(24, marks=pytest.mark.proof)])
 def test_promises_1_to_6_twenty_agents_live_through_a_day(hours: int) -> None:
     """P4: more than seven agents, killed at random for a day, and each is running again with its own state."""
     outcome = simulate("1", agents=20, hours=hours, weather=DAY)
@@ -62,22 +73,14 @@ def test_promises_1_to_6_hold_in_storms_and_all_is_well_soon_after(storms: list[
 @pytest.mark.slow
 def test_the_storms_met_every_misfortune(storms: list[Outcome]) -> None:
     """A fault that never struck proves nothing."""
-    seen = sum((outcome.seen for outcome in storms), Counter[str]())
-    expected = {f"fault: {fault}" for fault in FAULTS} | {
-        "SIGTERM ignored", "alert: permission", "alert: quarantined", "commit failed", "commit was late",
-        "died at the start", "exec failed", "order could not be written", "resume refused", "run ended: exit",
-        "run ended: terminal_lost", "shim slow to listen", "terminal did not answer in time",
-        "terminal did not revive", "unacknowledged batch survived",
-    }  # fmt: skip
-
-    assert expected - seen.keys() == set()
+    assert MISFORTUNES - {name for outcome in storms for name in outcome.seen} == set()
 
 
 def test_a_seed_repeats_itself_in_another_process() -> None:
     """Also under another hash seed: no decision may rest on the order of a set."""
     lines = [
         subprocess.run(
-            [sys.executable, "-m", "tests.simulate", "--agents", "8", "--hours", "0.5", "--storm", "--seed", seed],
+            [sys.executable, "-m", "tests.simulate", "--agents", "8", "--hours", "0.1", "--storm", "--seed", seed],
             cwd=ROOT, env=os.environ | {"PYTHONHASHSEED": hash_seed}, capture_output=True, text=True, check=True,
         ).stdout
         for seed, hash_seed in [("7", "1"), ("7", "2"), ("8", "1")]

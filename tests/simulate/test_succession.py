@@ -37,6 +37,18 @@ pytestmark = pytest.mark.slow
 
 HOURS = 0.2
 PEACE = 3600.0
+LEAST = 15
+"""Storms at least; `./dev proof seats` plays hundreds."""
+MISFORTUNES = (
+    {f"fault: {fault}" for fault in FAULTS}
+    | {f"order: {order}" for order in ORDERS}
+    | {f"ack: {manner}" for manner in MANNERS}
+    | {
+        "papers were not updated", "no package was written", "compaction was blocked", "full context ended a turn",
+        "full context refused a prompt", "kept text typed", "commit failed", "unacknowledged batch survived",
+        "Escape ended a turn",
+    }
+)  # fmt: skip
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -48,32 +60,27 @@ def quiet() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def storms(quiet: None) -> list[Sum]:
-    return [succeed(f"seats {number}", HOURS) for number in range(50)]
+    """As many as meet every misfortune: which storm meets one hangs on dice, which any change throws anew."""
+    storms: list[Sum] = []
+    seen: set[str] = set()
+    while len(storms) < 60 and (len(storms) < LEAST or not MISFORTUNES <= seen):
+        storms.append(succeed(f"seats {len(storms)}", HOURS))
+        seen |= storms[-1].seen.keys()
+    return storms
 
 
-def test_promises_1_to_3_fifty_small_storms_over_two_seats(storms: list[Sum]) -> None:
+def test_promises_1_to_3_small_storms_over_two_seats(storms: list[Sum]) -> None:
     ended = sum((one.handoffs for one in storms), Counter[str]())
     tasks = sum((one.tasks for one in storms), Counter[str]())
-    assert ended["done"] > 50
-    assert ended["rolled_back"] > 20
-    assert tasks["done"] > 50
-    assert sum(one.letters for one in storms) > 50
+    assert ended["done"] > LEAST
+    assert ended["rolled_back"] > LEAST / 3
+    assert tasks["done"] > LEAST
+    assert sum(one.letters for one in storms) > LEAST
 
 
 def test_the_storms_met_every_misfortune(storms: list[Sum]) -> None:
     """A fault that never struck proves nothing."""
-    seen = sum((one.seen for one in storms), Counter[str]())
-    expected = (
-        {f"fault: {fault}" for fault in FAULTS}
-        | {f"order: {order}" for order in ORDERS}
-        | {f"ack: {manner}" for manner in MANNERS}
-        | {
-            "papers were not updated", "no package was written", "compaction was blocked", "full context ended a turn",
-            "full context refused a prompt", "kept text typed", "commit failed", "unacknowledged batch survived",
-            "Escape ended a turn",
-        }
-    )  # fmt: skip
-    assert expected - seen.keys() == set()
+    assert MISFORTUNES - {name for one in storms for name in one.seen} == set()
 
 
 # --- kill -9 at each journal write -----------------------------------------------------------------------------------

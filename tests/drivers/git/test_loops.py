@@ -103,7 +103,7 @@ BUSY = {
 def test_x8b_a_loop_that_works_never_opens_it(town: Town, script: str) -> None:
     loop = Loop(town.work, SHORT)
 
-    assert loop.opens_after(script, 4, town.publish) is None
+    assert loop.opens_after(script, 3, town.publish) is None
     assert loop.breaker.tally.no_progress == 0, loop.why
 
 

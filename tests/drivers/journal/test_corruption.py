@@ -170,8 +170,8 @@ def injure(tmp_path: Path, count: int, seed: int, first: int = 0) -> tuple[int, 
 
 
 @pytest.mark.slow
-def test_forty_injured_journals_tell_only_the_truth(tmp_path: Path) -> None:
-    injure(tmp_path, 40, seed=1)
+def test_twenty_injured_journals_tell_only_the_truth(tmp_path: Path) -> None:
+    injure(tmp_path, 20, seed=1)
 
 
 @pytest.mark.slow

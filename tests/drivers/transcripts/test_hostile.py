@@ -186,7 +186,7 @@ def test_a_file_that_is_swapped_all_the_time_is_read_or_not(tmp_path: Path) -> N
     assert prompts == {"Good."}
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=3 * settings().max_examples, deadline=None)
 @given(st.sampled_from(sorted(FORMS)), st.one_of(st.binary(max_size=200), st.from_regex(rb'\{"[a-z]{1,4}":.*\}')))
 def test_no_line_whatever_raises(form: str, line: bytes) -> None:
     reader = FORMS[form][0]
@@ -201,7 +201,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=4 * settings().max_examples, deadline=None)
 @given(st.sampled_from(sorted(FORMS)), st.data())
 def test_no_damage_to_a_real_line_raises(form: str, data: st.DataObject) -> None:
     """A value somewhere in a recorded record is replaced by another, or bytes of the line are."""
