@@ -8,8 +8,9 @@ for, and all that wait are passed on together in the order in which they came. S
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from phoenixd.core.change import replace
 from phoenixd.core.events import Event
 from phoenixd.core.hooks import EVIDENCE, HookEvent
 from phoenixd.core.moment import Instant
