@@ -7,7 +7,6 @@ A person who answers at the terminal makes the agent let go of the request; the 
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 
 from phoenixd.core import doubt, requests
 from phoenixd.core.actions import Action, Alert, AnswerHold, AttendHold, LookAtScreen, OrphanAnswer, ReleaseHold
@@ -15,6 +14,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Giving
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Running
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested

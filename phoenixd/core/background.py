@@ -6,12 +6,11 @@ a later run was told of it, by its brief and by the words with which it goes on,
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import LostJobs
 from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.change import replace
 from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from functools import lru_cache
 from hashlib import sha256
 
 Instant = float
@@ -11,6 +12,7 @@ Instant = float
 stopped, so a deadline can never pass while nobody was watching."""
 
 
+@lru_cache(1024)
 def in_words(seconds: float) -> str:
     """A length of time as a reason tells it: 45 s, 30 min, 2 h, 1 h 5 min."""
     if not math.isfinite(seconds):

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import cut, productive
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Running
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Seen
 from phoenixd.core.handoff import words
 from phoenixd.core.hooks import PromptSubmitted

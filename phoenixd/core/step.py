@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from phoenixd.core import hearing
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Live
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal, Seen, one_reason
 from phoenixd.core.events import RUN_EVENTS, Event
 from phoenixd.core.events.orders import AgentDeclared, OperatorEvent

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.state import Live, Running, Starting
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Heard
 from phoenixd.core.limits.state import Limits
 from phoenixd.core.moment import Moment

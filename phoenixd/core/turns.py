@@ -7,14 +7,13 @@ A turn that ends without a hook, or with its run, is not judged; neither is one 
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import breaker as breakers
 from phoenixd.core import cut, progress, signals, workplaces
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Parked, Running, Starting, Stopped, Stopping
 from phoenixd.core.breaker import Open
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen, one_reason
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.hooks import Hook, PromptSubmitted, TurnEnded, TurnFailed

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent import Agent
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.hooks import Hook

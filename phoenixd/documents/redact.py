@@ -28,6 +28,9 @@ CleanOf = Callable[[str | None, str], str]
 REDACTED = "[redacted]"
 SHORTEST_VALUE = 8
 """Characters of a variable's value that is looked for as it stands; shorter ones would blot out ordinary words."""
+SHORT, MOST_KNOWN = 128, 1024
+"""Characters of a text that is remembered with what became of it, and how many texts are: hooks say again and again in
+which session and directory they are, and by which tool."""
 
 _NAME_WORD = re.compile(
     alternatives(
@@ -75,6 +78,17 @@ def redact(text: str, values: Sequence[str] = (), marks: Sequence[str] = ()) -> 
     A text with a secret comes back without escape sequences and invisible characters, which may stand in the middle of
     it, and one with a secret in JSON's escapes without these; any other text keeps them.
     """
+    if len(text) <= SHORT:
+        return _redacted_again(text, tuple(values), tuple(marks))
+    return _redacted_anew(text, values, marks)
+
+
+@lru_cache(MOST_KNOWN)
+def _redacted_again(text: str, values: tuple[str, ...], marks: tuple[str, ...]) -> str:
+    return _redacted_anew(text, values, marks)
+
+
+def _redacted_anew(text: str, values: Sequence[str], marks: Sequence[str]) -> str:
     text = _redacted_as_shown(text, values, marks)
     if "\\u" in text:
         bare = _ESCAPE.sub(lambda found: chr(int(found[1], 16)), text)

@@ -78,6 +78,8 @@ class Supervisor:
         self.alarm = Alarm(clock, lambda: self.tell(Tick()), longest_pause)
         self._ordered_last = False
         """The turn before was one of those that go first."""
+        self._put_off: Turn | None = None
+        """A turn of a flood that stood back before its commit: the next one goes on with it."""
         self._turned_last = anyio.Event()
 
     @property
@@ -171,9 +173,12 @@ class Supervisor:
             tasks.start_soon(self.alarm.run)
             while not self.arrivals.over.is_set():
                 await self.arrivals.some()
-                while not self.arrivals.over.is_set() and (self.arrivals.waits or self._knows_otherwise):
+                while not self.arrivals.over.is_set() and self._has_more:
                     await self.arrivals.gather()
                     await self.turn()
+            if self._put_off is not None:
+                turn, self._put_off = self._put_off, None
+                await self._carry_out(turn, self._clock.now())
             self._turned_last.set()
 
     async def finish(self, patience: float) -> tuple[Entry, ...]:
@@ -185,8 +190,15 @@ class Supervisor:
         return await self.commits.finish(patience, self._turned_last)
 
     async def turn(self) -> None:
-        """Step what waits, have it saved and carried out, and tell of it."""
+        """Step what waits, have it saved and carried out, and tell of it.
+
+        A flood that stands back for an operator is stepped no further, and saved together with the order.
+        """
         turn, now = await self._step_all()
+        if self._put_off is None:
+            await self._carry_out(turn, now)
+
+    async def _carry_out(self, turn: Turn, now: Moment) -> None:
         self.commits.fleet = self.fleet
         self.arrivals.tell_how_crowded()
         stored = await self.commits.take(turn, self.fleet, now)
@@ -204,12 +216,18 @@ class Supervisor:
             await checkpoint()
 
     @property
+    def _has_more(self) -> bool:
+        return self.arrivals.waits or self._knows_otherwise or self._put_off is not None
+
+    @property
     def _knows_otherwise(self) -> bool:
         """Whether the fleet has yet to hear that decisions cannot be saved now, or can be again."""
         return self.commits.halted != (self.fleet.halted[0] if self.fleet.halted is not None else "")
 
     async def _step_all(self) -> tuple[Turn, Moment]:
-        turn, first, queue = Turn(), self.arrivals.first, self.arrivals.queue
+        is_gone_on_with = self._put_off is not None
+        turn, self._put_off = self._put_off or Turn(), None
+        first, queue = self.arrivals.first, self.arrivals.queue
         now = self._clock.now()
         if self._knows_otherwise:
             # Before all that waits: a start that is decided on now could not be ordered.
@@ -232,7 +250,11 @@ class Supervisor:
                     break
                 if now.at - paused > STEP_SPAN:
                     await cancel_shielded_checkpoint()
-                    if first or (is_flood and self.arrivals.stands_back):
+                    if is_flood and self.arrivals.stands_back:
+                        # Once, so that looks without a pause put off no commit for ever.
+                        self._put_off = None if is_gone_on_with else turn
+                        break
+                    if first:
                         break
                     paused = now.at
             waiting = waits.popleft()

@@ -7,8 +7,9 @@ for, and all that wait are passed on together in the order in which they came. S
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
+from phoenixd.core.change import replace
 from phoenixd.core.hooks import EVIDENCE, HookEvent
 from phoenixd.core.moment import Instant
 from phoenixd.ports import Clock, Later, Saved, Tell

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 import structlog
 
 from phoenixd.core import armed
 from phoenixd.core.agent import Agent
+from phoenixd.core.change import replace
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import HoldReleased
 from phoenixd.core.hooks import Hook, PermissionAsked, PromptSubmitted, SessionStarted, ToolStarted

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.documents.redact import REDACTED, redact, secret_values
+from phoenixd.documents import redact as redacting
+from phoenixd.documents.redact import REDACTED, SHORT, redact, secret_values
 from tests.hiding import SECRETS, VALUE, hidings, shows
 
 LETTERS = {
@@ -257,3 +258,25 @@ def test_p79_a_value_is_known_as_json_within_json_and_with_its_slashes_escaped()
     values = secret_values({"MY_TOKEN": value})
     for shown in (json.dumps(json.dumps(value)), value.replace("/", "\\/"), json.dumps(value)):
         assert "hunter" not in redact(f"it says {shown} here", values)
+
+
+def test_what_agents_say_again_and_again_is_searched_once_for_the_same_secrets(monkeypatch: pytest.MonkeyPatch) -> None:
+    searched: list[str] = []
+    search = redacting._redacted_anew
+
+    def noted(text: str, values: tuple[str, ...], marks: tuple[str, ...]) -> str:
+        searched.append(text)
+        return search(text, values, marks)
+
+    monkeypatch.setattr(redacting, "_redacted_anew", noted)
+    for _ in range(3):
+        assert redact("said once more: hunter-two") == "said once more: hunter-two"
+    assert len(searched) == 1
+    # What became a secret since, or begins as an operator's own do, is known at once, also under a list.
+    assert redact("said once more: hunter-two", ["hunter-two"]) == f"said once more: {REDACTED}"
+    assert redact("said once more: hunter-two", (), ["hu"]) == f"said once more: {REDACTED}"
+    assert redact("said once more: hunter-two") == "said once more: hunter-two"
+    assert len(searched) == 3
+    for _ in range(2):
+        redact("x" * (SHORT + 1))
+    assert len(searched) == 5, "long texts are not kept"

@@ -8,7 +8,9 @@ from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action, RecordIncident, Spawn
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Starting
+from phoenixd.core.agent.activity import Activity, PromptKind
+from phoenixd.core.agent.run import Mode, Run
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
@@ -383,7 +385,7 @@ async def test_while_an_operator_is_answered_what_agents_tell_by_the_thousand_wa
 
 
 async def test_a_turn_of_a_flood_ends_once_an_operator_is_on_the_way() -> None:
-    """Its commit is over by the time at which the order is understood."""
+    """What it was stepped for is saved with the order."""
     supervisor = Supervisor(Fleet(), SlowClock(), Told())  # type: ignore[arg-type]
 
     async def ask() -> None:
@@ -400,6 +402,90 @@ async def test_a_turn_of_a_flood_ends_once_an_operator_is_on_the_way() -> None:
             tasks.cancel_scope.cancel()
 
     assert left == 2, "it came when the first was stepped"
+
+
+async def turned_until_asked(told: Told, *asked: bool) -> Supervisor:
+    """A flood's turns, in the middle of each of which somebody asks, or nobody does."""
+    run = Run(1, "r", Mode.FRESH, "s", PromptKind.NONE, 0.0, 0.0)
+    agent = an_agent("a", state=Running(run, Activity(True, 0.0, 0.0)))
+    supervisor = Supervisor(Fleet({"a": agent}), SlowClock(), told)  # type: ignore[arg-type]
+
+    async def ask() -> None:
+        supervisor.leave_floods(True)
+
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(supervisor.saver.run)
+        for number in range(8):
+            supervisor.tell(ToolStarted("a", 1, tool_use_id=f"t{number}"))
+        for is_asked in asked:
+            if is_asked:
+                tasks.start_soon(ask)
+            await supervisor.turn()
+            supervisor.leave_floods(False)
+        tasks.cancel_scope.cancel()
+    return supervisor
+
+
+async def test_a_flood_that_stands_back_for_an_operator_is_saved_with_the_order_and_not_before_it() -> None:
+    """Else the order waits for a commit that nobody asked for."""
+    told = Told()
+    supervisor = await turned_until_asked(told, True)
+    assert told.order == []
+    assert not supervisor.commits.fleet.agents["a"].hooks_seen, "what has no rows yet is not probed with"
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.saver.run)
+            tasks.start_soon(supervisor.order, MuteRequested("a", 60.0))
+            await checkpoint()
+            await supervisor.turn()
+            tasks.cancel_scope.cancel()
+
+    assert told.order == [("commit", 1)]
+    assert supervisor.fleet.mutes
+    assert len(supervisor.arrivals.queue) == 7, "the order went before what waits"
+    assert supervisor.commits.fleet is supervisor.fleet
+
+
+async def test_looks_without_a_pause_put_off_the_commit_of_a_flood_once_and_no_longer() -> None:
+    told = Told()
+    await turned_until_asked(told, True, True)
+    assert told.order == [("commit", 1)]
+
+
+async def test_what_a_flood_was_stepped_for_is_saved_by_a_daemon_that_ends_before_the_order(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = Told()
+    supervisor = await turned_until_asked(told, True)
+    monkeypatch.setattr(supervisor.alarm, "run", anyio.sleep_forever)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            supervisor.arrivals.end()
+            tasks.start_soon(supervisor.run)
+            await supervisor.finish(10.0)
+            tasks.cancel_scope.cancel()
+
+    assert told.order == [("commit", 1)]
+
+
+async def test_a_flood_that_stood_back_is_saved_also_where_nothing_more_is_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    told = Told()
+    supervisor = await turned_until_asked(told, True)
+    supervisor.arrivals.queue.clear()
+    monkeypatch.setattr(supervisor.alarm, "run", anyio.sleep_forever)
+
+    with anyio.fail_after(60):
+        async with anyio.create_task_group() as tasks:
+            tasks.start_soon(supervisor.run)
+            while not told.order:
+                await checkpoint()
+            tasks.cancel_scope.cancel()
+
+    assert told.order == [("commit", 1)]
 
 
 async def test_a_daemon_that_ends_while_an_operator_is_answered_waits_for_no_flood() -> None:

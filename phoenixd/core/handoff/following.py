@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.actions import Action, Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Running
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event, RunEvent
 from phoenixd.core.events.fleet import Rebooted, Tick

@@ -8,11 +8,10 @@ bill that is not paid are for people, and waiting mends neither: `session` tells
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import exits
 from phoenixd.core.actions import Alert, Deliver, LookAtScreen
 from phoenixd.core.agent.run import LastExit
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Heard
 from phoenixd.core.dialogs import SCREEN_DIALOGS
 from phoenixd.core.events.evidence import ScreenSeen

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.actions import Alert
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Readings, Seen
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.hooks import Hook, PromptSubmitted, SessionStarted

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core import requests
+from phoenixd.core.change import replace
 from phoenixd.core.events import Event, RunEvent
 from phoenixd.core.events.orders import RestartRequested, StartRequested, StopRequested, UndoRequested
 from phoenixd.core.fleet import Fleet, Step, put, put_all

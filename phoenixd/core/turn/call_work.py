@@ -9,12 +9,11 @@ cannot be read is no work, and is said.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.actions import LookAtCall
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, Lease, OpenCall, WorkWatch
 from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Heard, Readings
 from phoenixd.core.events.evidence import CallWorkSeen
 from phoenixd.core.moment import Instant, Moment

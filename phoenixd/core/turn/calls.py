@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent.activity import Activity, Lease
+from phoenixd.core.change import replace
 from phoenixd.core.hooks import CallOver, Hook, PermissionDenied, ToolEnded, ToolFailed, ToolStarted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.spec import LivenessRules

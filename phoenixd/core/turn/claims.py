@@ -8,9 +8,8 @@ and people are told once in a run (F-HB-3). So one timestamp never ends a run th
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from phoenixd.core.agent.activity import Activity
+from phoenixd.core.change import replace
 from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.moment import Instant, Moment, in_words
