@@ -7,14 +7,19 @@ When a single death was stands in `events`, and is no part of the sum.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 from tests.api.nights.playing import Told
 from tests.api.nights.reading import CLOCK, Case, Read
 
-OPEN = Path(__file__).with_name("since-open.json")
+HERE = Path(__file__).parent
+OPEN, HELD = HERE / "since-open.json", HERE / "since-held.json"
+BY_HAND: dict[str, list[list[Any]]] = json.loads((HERE / "nights-readings.json").read_text())
+"""The steps by hand with which the held nights were played."""
 CONDITION = re.compile(
     r"quarantined|limit|down \d|degraded|outage|handed off|rolled back|reboot|ended by|stopped by|breaker|lost"
 )

@@ -7,7 +7,19 @@ P53 = (
     "The author says of this case that the plain reading of P53 stands against it"
 )
 
+UNKNOWN_CALL = (
+    "the case names no completed call, so the player knows of none: a session in which nothing was done, and whose first "
+    "prompt is refused as too long, would be refused again"
+)
+UNREAD = (
+    "a headless Codex tells a limit only in its transcript, and nobody reads that after its end, so its exit code alone tells"
+)
+ONE_START = "for a program that has no session a resume and a fresh start are one: it is started again"
+
 MISSED: dict[str, tuple[str, str]] = {
     "EXI-07": ("finished well or stopped by an order; leave it", P53),
+    "EXI-05": ("context full; give up and tell", UNKNOWN_CALL),
+    "EXI-10": ("crashed; restart by resume", UNREAD),
     "EXI-15": ("finished well or stopped by an order; leave it", P53),
+    "EXI-18": ("start failed; restart by resume", ONE_START),
 }

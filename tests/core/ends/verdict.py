@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 from tests.core.ends.playing import Answer
 from tests.core.ends.reading import Case
 
-OPEN = Path(__file__).with_name("exits-open.json")
+HERE = Path(__file__).parent
+OPEN, HELD = HERE / "exits-open.json", HERE / "exits-held.json"
+BY_HAND: dict[str, dict[str, Any]] = json.loads((HERE / "exits-readings.json").read_text())
+"""What was understood of the held cases by hand, before they were played."""
 
 
 def is_right(case: Case, found: Answer) -> bool:
