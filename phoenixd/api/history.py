@@ -10,7 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
+from phoenixd.api.by_hand import ByHand
 from phoenixd.api.spells import Spells
+from phoenixd.api.terminal_ends import TerminalEnds
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
@@ -72,7 +74,8 @@ class Digest:
     """What happened after a wall time. Rows are fed in order; feeding more later continues the sum.
 
     complete: whether the row numbers had no gap. untyped_until: the last row of an end that an older version wrote,
-    which is not counted. deaths are ends that nobody asked for and that were no end of a loop's iteration. Each is
+    which is not counted. deaths are ends that nobody asked for, that were no end of a loop's iteration, and
+    in which the terminal server had no part. Each is
     healed, repeated (the next run died before it was productive, and the story went on to be healed), returned (its
     agent was back, was not productive so far, and was stopped and started since), released (its agent was stopped or in
     quarantine before it was back, and was started since), quarantined, ended (its agent is stopped now, or was
@@ -118,6 +121,10 @@ class Digest:
     """Deaths that were healed, those that were repeated before among them, by agent."""
     spells: Spells = field(default_factory=Spells)
     """What began and ended: limits, quarantines, handoffs, reboots."""
+    terminals: TerminalEnds = field(default_factory=TerminalEnds)
+    """Ends of the terminal server. The runs that fell with one are no deaths of their agents."""
+    by_hand: ByHand = field(default_factory=ByHand)
+    """What people ordered and answered, by name."""
     ran_on: set[str] = field(default_factory=set)
     """The agents that the newest daemon found alive when it began."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
@@ -188,9 +195,14 @@ class Digest:
         self.complete = self.complete and event != "entriesgivenup"
         self.spells.hear(entry, event)
         if entry.agent is None:
-            blind = event == "terminalseen" and not entry.detail.get("alive", False)
-            self.outages += blind and not self._blind
-            self._blind = blind
+            if event == "terminalended":
+                # That it does not answer yet is the same cause.
+                self._blind = True
+                self._take_back(self.terminals.begin(entry.wall))
+            elif event == "terminalseen":
+                blind = not entry.detail.get("alive", False)
+                self.outages += blind and not self._blind
+                self._blind = blind
             for fact in entry.facts:
                 if isinstance(fact, Ordered):
                     self._count_order(fact)
@@ -214,6 +226,19 @@ class Digest:
             self._is_now(entry.agent, entry.state)
         for fact in entry.facts:
             self._count_fact(entry.agent, fact, entry)
+        self.terminals.hear(entry.agent, entry, event)
+        self.by_hand.hear(entry.agent, entry)
+
+    def _take_back(self, fell: Mapping[str, int]) -> None:
+        """These runs fell with the terminal server, which is told after their ends."""
+        for agent, incarnation in fell.items():
+            story = self._stories.get(agent, [])
+            kept = [death for death in story if death[0] != incarnation]
+            self.deaths -= len(story) - len(kept)
+            if kept:
+                self._stories[agent] = kept
+            else:
+                self._stories.pop(agent, None)
 
     def _is_now(self, agent: str, state: str) -> None:
         if self._states.get(agent) in DOWN and state not in DOWN:
@@ -261,7 +286,8 @@ class Digest:
             self.finished += 1
             how = _way(end)
             self.finished_by[how] = self.finished_by.get(how, 0) + 1
-        if end.meaning == "death":
+        fell = self.terminals.takes(agent, end, wall)
+        if end.meaning == "death" and not fell:
             self.deaths += 1
             self._stories.setdefault(agent, []).append((end.incarnation, wall))
         elif end.meaning == "unstarted":

@@ -335,6 +335,24 @@ def stretch(told: Stretch) -> Json:
             "healed_agents": sorted(digest.healed_agents),
         },
         **spells(digest.spells),
+        "terminal_ends": [
+            {
+                "at": rfc3339(one.at), "fell": sorted(one.fell), "back": sorted(one.back),
+                "back_by": rfc3339(max(one.back.values(), default=None)),
+            }
+            for one in digest.terminals.told
+        ],
+        "ordered": [
+            {"agent": one.agent, "verb": one.verb, "by": one.by, "at": rfc3339(one.at)} for one in digest.by_hand.orders
+        ],
+        "questions": [
+            {
+                "id": one.id, "agent": one.agent, "kind": one.kind, "from": rfc3339(one.begins),
+                "to": rfc3339(one.until), "answered_by": one.by or None, "verdict": one.verdict,
+                "ended_with_run": one.with_run,
+            }
+            for one in digest.by_hand.asked
+        ],
         "failed_starts": sum(digest.failed_starts.values()),
         "unstarted": sorted(digest.unstarted),
         "waiting": [item(waiting) for waiting in told.waiting],
@@ -354,7 +372,7 @@ def stretch(told: Stretch) -> Json:
         "cut_gone_on": digest.cut_gone_on,
         "sent": digest.orders.get("send", 0),
         "not_delivered": digest.not_delivered,
-    }
+    }  # fmt: skip
 
 
 def spells(told: Spells) -> Json:

@@ -1,7 +1,8 @@
 """What became of each run, as the simulated host saw it: a ledger beside the journal, kept without reading it.
 
 Ends come from the shims, modes from the orders that were carried out, and what was asked for from the operator. Which
-runs were productive is the core's word (RunProductive) and is given to `add_up`; all else is counted here once more.
+runs were productive is the core's word (RunProductive) and is given to `add_up`, and so are those that fell with the
+terminal server, each of which must have lost its terminal; all else is counted here once more.
 """
 
 from __future__ import annotations
@@ -30,6 +31,8 @@ class Line:
     """It was not to be followed by another run."""
     code: int | None = None
     lived: float = 0.0
+    lost: bool = False
+    """Its terminal had gone."""
 
 
 @dataclass(slots=True)
@@ -62,12 +65,12 @@ class Ledger:
         self._began[agent, incarnation] = now
         self._note(agent, Line("began", incarnation, mode))
 
-    def ended(self, agent: str, incarnation: int, code: int | None, now: float) -> None:
+    def ended(self, agent: str, incarnation: int, code: int | None, now: float, *, lost: bool = False) -> None:
         if (agent, incarnation) not in self._began:
             return
         lived = now - self._began[agent, incarnation]
         asked, last = (agent, incarnation) in self._asked, agent in self._last_runs
-        self._note(agent, Line("ended", incarnation, asked=asked, last=last, code=code, lived=lived))
+        self._note(agent, Line("ended", incarnation, asked=asked, last=last, code=code, lived=lived, lost=lost))
         if last:
             self._note(agent, Line("down"))
 
@@ -90,22 +93,32 @@ class Ledger:
         """People were told that it is quarantined."""
         self._note(agent, Line("given up"))
 
-    def add_up(self, specs: dict[str, AgentSpec], productive: Collection[tuple[str, int]]) -> dict[str, int]:
+    def add_up(
+        self,
+        specs: dict[str, AgentSpec],
+        productive: Collection[tuple[str, int]],
+        fell: Collection[tuple[str, int]] = (),
+    ) -> dict[str, int]:
         """The sum over all agents."""
         total = Sum()
         for agent, lines in self.lines.items():
-            _Story(total, specs[agent], {number for name, number in productive if name == agent}).tell(lines)
+            _Story(total, specs[agent], _of(productive, agent), _of(fell, agent)).tell(lines)
         return asdict(total)
 
     def _note(self, agent: str, line: Line) -> None:
         self.lines.setdefault(agent, []).append(line)
 
 
+def _of(runs: Collection[tuple[str, int]], agent: str) -> set[int]:
+    return {number for name, number in runs if name == agent}
+
+
 class _Story:
-    def __init__(self, total: Sum, spec: AgentSpec, productive: set[int]) -> None:
+    def __init__(self, total: Sum, spec: AgentSpec, productive: set[int], fell: set[int]) -> None:
         self._total = total
         self._spec = spec
         self._productive = productive
+        self._fell = fell
         self._deaths = 0
         self._is_back = False
         """It was executed after the newest of these deaths."""
@@ -137,6 +150,9 @@ class _Story:
                     self._down = line.kind
 
     def _end(self, line: Line) -> None:
+        if line.incarnation in self._fell:
+            assert line.lost, f"incarnation {line.incarnation} fell with no terminal"
+            return
         is_loop = self._spec.kind is Kind.LOOP
         is_overtime = line.code is None and line.lived >= self._spec.loop.max_runtime - SLOW_START
         ended_well = line.code == 0 and (is_loop or line.lived >= FAILED_START)

@@ -211,7 +211,7 @@ class Shim:
         # Of a run that nobody heard to begin, this host's run records say nothing.
         is_known = self.host.journal.facts.get(self.agent, (0, "", ""))[:2] == (run.incarnation, "running")
         self.host.finished[self.agent] += code == 0 and is_known
-        self.host.ledger.ended(self.agent, run.incarnation, code, self.host.now)
+        self.host.ledger.ended(self.agent, run.incarnation, code, self.host.now, lost=cause == "terminal_lost")
         for process in self.host.tree(run.run_id):
             self.host.kill(process)
         self._settle(run)

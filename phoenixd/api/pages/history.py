@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import groupby
+from itertools import chain, groupby
 
 from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
 from phoenixd.api.pages.agent import summary
@@ -23,7 +23,7 @@ from phoenixd.api.pages.layout import (
     wrap,
 )
 from phoenixd.api.pages.next_commands import answer_choice
-from phoenixd.api.pages.spells import finished, spells
+from phoenixd.api.pages.spells import answered, finished, ordered, spells, terminals
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
 from phoenixd.core.agent.run import Incident
@@ -72,7 +72,8 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
         lines += wrap(told, here.width)
     heading = len(lines)
     lines += _deaths(stretch, here)
-    for label, count, text in spells(digest.spells, here):
+    causes = (terminals(digest.terminals, here), spells(digest.spells, here), answered(digest.by_hand, here))
+    for label, count, text in chain(*causes):
         lines += _line(label, count, text, here)
     if digest.failed_starts:
         so_far = {name: " (not up so far)" for name in digest.unstarted}
@@ -101,6 +102,8 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
     asked += [f"not delivered {digest.not_delivered}"] if digest.not_delivered else []
     if asked:
         lines += _line("orders", "", ", ".join(asked), here)
+    for told in ordered(digest.by_hand, digest.spells.of("quarantine"), here):
+        lines += [f"{'':<17}{line}" for line in wrap(told, here.width - 17)]
     if len(lines) == heading:
         lines.append("  nothing happened" if not digest.events else "  nothing out of the ordinary")
     questions = [item.id for item in stretch.waiting if item.kind in ASKS]

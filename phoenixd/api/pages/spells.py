@@ -1,16 +1,23 @@
-"""Lines of `since` about what began and ended: limits, quarantines, handoffs, reboots, alerts of the fleet."""
+"""Lines of `since` about what began and ended, and about what people ordered and answered."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
+from phoenixd.api.by_hand import ByHand, Order, Question
 from phoenixd.api.pages.layout import WHOLE, Page
 from phoenixd.api.spells import Finished, Passed, Reboot, Spell, Spells
+from phoenixd.api.terminal_ends import TerminalEnd, TerminalEnds
+from phoenixd.api.times import ago
 from phoenixd.core.alerts import DEGRADED
+from phoenixd.core.facts import Verb
+from phoenixd.core.question.call import PERMISSION, PLAN, QUESTION
 
 SHOWN = 5
 """Of each kind so many are shown, the newest, and so many names of each; all on a page that cuts nothing."""
 WHAT = {"limit": "", "overload": "the model's service failed", "outage": "outage of "}
+ASKED = {PERMISSION: "a permission", QUESTION: "an answer", PLAN: "a word on its plan"}
+DONE: dict[Verb, str] = {"stop": "stopped", "start": "started", "restart": "restarted", "remove": "removed"}
 
 
 def spells(told: Spells, here: Page) -> Iterator[tuple[str, int, str]]:
@@ -25,6 +32,37 @@ def spells(told: Spells, here: Page) -> Iterator[tuple[str, int, str]]:
     ):
         if texts:
             yield label, len(texts), "; ".join(_newest(texts, here))
+
+
+def terminals(told: TerminalEnds, here: Page) -> Iterator[tuple[str, int, str]]:
+    """The line about ends of the terminal server with which an agent fell."""
+    if told.told:
+        yield "tmux", len(told.told), "; ".join(_newest([_terminal(one, here) for one in told.told], here))
+
+
+def answered(told: ByHand, here: Page) -> Iterator[tuple[str, int, str]]:
+    """The line about questions that people answered, and about those that ended with their run."""
+    groups: dict[tuple[str, ...], list[Question]] = {}
+    over = [one for one in told.asked if one.until is not None and (one.by or one.with_run)]
+    for one in over:
+        groups.setdefault((one.agent, one.kind, one.by, one.verdict or ""), []).append(one)
+    if over:
+        texts = [_questions(those, here) for those in groups.values()]
+        yield "asked", len(over), "; ".join(_newest(texts, here))
+
+
+def ordered(told: ByHand, quarantines: list[Spell], here: Page) -> list[str]:
+    """Who stopped, started, restarted and removed whom, a line for each person and verb; the newest last.
+
+    The line of a quarantine tells who ended it.
+    """
+    known = {(one.of, one.by, one.until) for one in quarantines}
+    groups: dict[tuple[Verb, str], list[Order]] = {}
+    for one in told.orders:
+        if one.verb != "start" or (one.agent, one.by, one.at) not in known:
+            groups.setdefault((one.verb, one.by), []).append(one)
+    newest = sorted(groups.values(), key=lambda those: those[-1].at)
+    return _newest([_orders(those, here) for those in newest], here)
 
 
 def finished(told: Spells, here: Page, most: int | None) -> str:
@@ -76,6 +114,44 @@ def _limit(one: Spell, here: Page) -> str:
 def _handoff(one: Passed, here: Page) -> str:
     time = f"{one.seat} {_span(one.begins, one.until, here)}"
     return f"{time}, confirmed by generation {one.generation}" if one.done else f"{time}, rolled back"
+
+
+def _terminal(one: TerminalEnd, here: Page) -> str:
+    fell, missing = len(one.fell), one.missing
+    said = f"the server ended {here.minute(one.at)}: {fell} {'agent' if fell == 1 else 'agents'} fell with it"
+    if one.back:
+        back = "all" if not missing else str(len(one.back))
+        said = f"{said}, {back} back by {_moment(max(one.back.values()), one.at, here)}"
+    return f"{said}, not back: {_names(missing, here)}" if missing else said
+
+
+def _moment(wall: float, after: float, here: Page) -> str:
+    """A time with seconds, without its date where that is known."""
+    is_one_day = here.local(wall).date() == here.local(after).date()
+    return f"{here.local(wall):%H:%M:%S}" if is_one_day else here.clock(wall)
+
+
+def _questions(those: list[Question], here: Page) -> str:
+    """Questions of one agent that ended alike."""
+    first, last = those[0], those[-1]
+    assert last.until is not None
+    how = "never answered: its run ended" if first.with_run else f"answered by {first.by}"
+    verdict = f": {first.verdict}" if first.verdict is not None and not first.with_run else ""
+    begins = first.begins
+    time = f"up to {here.minute(last.until)}" if begins is None else _span(begins, last.until, here)
+    if len(those) > 1:
+        return f"{first.agent} waited {len(those)} times for {ASKED[first.kind]} ({time}), {how}{verdict}"
+    waited = "waited" if begins is None else f"waited {ago(last.until - begins)}"
+    return f"{first.agent} {waited} for {ASKED[first.kind]} ({time}), {how}{verdict}"
+
+
+def _orders(those: list[Order], here: Page) -> str:
+    """Orders of one person by one verb."""
+    names = list(dict.fromkeys(one.agent for one in those))
+    first, last = here.minute(those[0].at), here.minute(those[-1].at)
+    time = first if first == last else _span(those[0].at, those[-1].at, here)
+    times = f" {len(those)} times," if len(those) > len(names) else ""
+    return f"{_names(names, here)} {DONE[those[0].verb]} by {those[0].by}{times} {time}"
 
 
 def _alert(one: Spell, here: Page) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from phoenixd.api.by_hand import NAMED, VERDICTS
 from phoenixd.api.schemas.shapes import (
     AGENT_NAME,
     BOOLEAN,
@@ -19,6 +20,7 @@ from phoenixd.api.schemas.shapes import (
     words,
 )
 from phoenixd.core.facts import VERBS
+from phoenixd.core.question.call import ASKS
 
 # A table is read down its columns; the formatter would give each argument a line of its own.
 # fmt: off
@@ -139,6 +141,21 @@ PEOPLE: dict[str, Schema] = {
                 an_object({"name": STRING, "from": TIME, "to": TIME, "generation": COUNT, "done": BOOLEAN})
             ),
             "reboots": a_list(an_object({"at": TIME, "ended": a_list(STRING), "back": a_list(STRING)})),
+            "terminal_ends": a_list(
+                an_object({"at": TIME, "fell": a_list(STRING), "back": a_list(STRING), "back_by": or_null(TIME)})
+            ),
+            "ordered": a_list(
+                an_object({"agent": AGENT_NAME, "verb": {"enum": list(NAMED)}, "by": STRING, "at": TIME})
+            ),
+            "questions": a_list(
+                an_object(
+                    {
+                        "id": INTEGER, "agent": AGENT_NAME, "kind": {"enum": sorted(ASKS)}, "from": or_null(TIME),
+                        "to": or_null(TIME), "answered_by": or_null(STRING),
+                        "verdict": {"type": ["string", "null"], "enum": [*VERDICTS, None]}, "ended_with_run": BOOLEAN,
+                    }
+                )
+            ),
             "finished_agents": a_list(an_object({"agent": STRING, "at": TIME, "by_person": BOOLEAN})),
             "failed_starts": COUNT,
             "unstarted": a_list(STRING),

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 WAITS = (
-    "ruling: an interactive CLI lives on when its login is refused, so its agent waits at its terminal, and is not down; "
-    "each is answered at its own terminal"
+    "ruling: an interactive CLI lives on when its login is refused, so its agent waits at its terminal, and is not "
+    "down; each is answered at its own terminal"
 )
 STEADY = (
     "ruling: who dies again and again for hours is told once as an alert (steady deaths), also where each run was "
@@ -13,11 +13,6 @@ STEADY = (
 UNPLAYED = frozenset({"SIN-16", "SIN-17"})
 """Nights of which the player has no steps."""
 MISSED: dict[str, str] = {
-    "SIN-06": "who was stopped, by whom and when is a count alone",
-    "SIN-08": "the end of the tmux server is told as the deaths of those in it",
-    "SIN-09": "the end of the tmux server is told as the deaths of those in it",
-    "SIN-11": "an answered question is a count alone",
-    "SIN-12": "a question that ended with its run is not told, and the player shows its dialog in the next run's terminal",
     "SIN-16": "jobs by `phoenixctl task run` have no steps in the player",
     "SIN-17": "sent texts have no steps in the player",
     "SIN-18": WAITS,

@@ -15,7 +15,17 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen, UsageSeen
-from phoenixd.core.events.fleet import EpochBegun, Rebooted, SavingHalted, SavingResumed, Tick, TroubleGone, TroubleSeen
+from phoenixd.core.events.fleet import (
+    EpochBegun,
+    Rebooted,
+    SavingHalted,
+    SavingResumed,
+    TerminalEnded,
+    TerminalSeen,
+    Tick,
+    TroubleGone,
+    TroubleSeen,
+)
 from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersUpdated
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
@@ -25,7 +35,7 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
-from phoenixd.core.events.runs import AgentExited, LinkLost, RunAdopted, TreeGone
+from phoenixd.core.events.runs import AgentExited, LinkLost, RunAdopted, StartFailed, TreeGone
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import Kind
 from phoenixd.documents.hooks import hook_event, hook_of
@@ -80,7 +90,10 @@ class Night(FakeDaemon):
     still: float = 0.0
     shown: dict[str, str] = field(default_factory=dict)
     silent: set[str] = field(default_factory=set)
+    homeless: dict[str, str] = field(default_factory=dict)
+    """The agents whose directory is missing, and which."""
     hung: set[str] = field(default_factory=set)
+    signs_at: float = 0.0
     is_down: bool = False
     halted: str = ""
     died_unheard: list[Step] = field(default_factory=list)
@@ -123,8 +136,10 @@ class Night(FakeDaemon):
         while not self.is_down:
             due = next_deadline(self.state, self.now())
             soonest = due + FIXTURE_EPOCH + self.still if due is not None else wall + 1
-            if (signs := self.at_work()) and self.wall + SIGNS < min(soonest, wall):
-                self.stands_at = self.wall + SIGNS
+            # Counted from the last ones: deadlines may come closer together than signs.
+            next_signs = max(self.wall, self.signs_at + SIGNS)
+            if (signs := self.at_work()) and next_signs < min(soonest, wall):
+                self.stands_at = self.signs_at = next_signs
                 for sign in signs:
                     self.happen(sign)
                 continue
@@ -170,6 +185,8 @@ class Night(FakeDaemon):
 
     def _answers(self, action: Action) -> list[Event]:
         match action:
+            case Spawn(agent=agent, incarnation=incarnation) if agent in self.homeless:
+                return [StartFailed(agent, incarnation, 1, f"its directory {self.homeless[agent]} is missing")]
             case Spawn(agent=agent, incarnation=incarnation):
                 return [*super()._answers(action), *self._first_hooks(action)]
             case LookAtScreen(agent=agent, incarnation=incarnation):
@@ -259,8 +276,21 @@ class Night(FakeDaemon):
         run = agent.run
         assert run is not None, f"{step.name} does not run: {agent.reason}"
         code, signal = step.more.get("code"), step.more.get("signal")
+        self.shown.pop(step.name, None)  # The next run begins with a screen of its own.
         lived = SHORT if step.more.get("times", 1) > 1 else None
         self.happen(AgentExited(agent.name, run.incarnation, run.run_id, code, signal, at_wall=at_wall, lived=lived))
+
+    def do_loses_its_directory(self, step: Step) -> None:
+        self.homeless[step.name] = step.more["path"]
+
+    def do_terminal_ends(self, step: Step) -> None:
+        """The tmux server ends: every shim is hung up on, and the server is begun again by a look."""
+        self.happen(TerminalEnded())
+        for name, agent in list(self.state.agents.items()):
+            if agent.run is not None and isinstance(agent.state, Running | Starting):
+                self.shown.pop(name, None)
+                self.happen(AgentExited(name, agent.incarnation, agent.run.run_id, None, 9, "terminal_lost"))
+        self.happen(TerminalSeen(True))
 
     def do_left(self, step: Step) -> None:
         """A person typed /exit."""

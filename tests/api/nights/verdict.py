@@ -18,8 +18,11 @@ from tests.api.nights.reading import CLOCK, Case, Read
 
 HERE = Path(__file__).parent
 OPEN, HELD = HERE / "since-open.json", HERE / "since-held.json"
-BY_HAND: dict[str, list[list[Any]]] = json.loads((HERE / "nights-readings.json").read_text())
-"""The steps by hand with which the held nights were played."""
+BY_HAND: dict[str, list[list[Any]]] = {
+    **json.loads((HERE / "nights-readings.json").read_text()),
+    **json.loads((HERE / "nights-readings-today.json").read_text()),
+}
+"""The steps by hand of the held nights: those of the first play, and for two nights a step that the player lacked."""
 CONDITION = re.compile(
     r"quarantined|limit|down \d|degraded|outage|handed off|rolled back|reboot|ended by|stopped by|breaker|lost"
 )

@@ -8,12 +8,10 @@ P53 = (
 )
 
 UNKNOWN_CALL = (
-    "the case names no completed call, so the player knows of none: a session in which nothing was done, and whose first "
-    "prompt is refused as too long, would be refused again"
+    "the case names no completed call, so the player knows of none: a session in which nothing was done, and whose "
+    "first prompt is refused as too long, would be refused again"
 )
-UNREAD = (
-    "a headless Codex tells a limit only in its transcript, and nobody reads that after its end, so its exit code alone tells"
-)
+UNREAD = "a headless Codex tells a limit only in its transcript, and nobody reads that after its end"
 ONE_START = "for a program that has no session a resume and a fresh start are one: it is started again"
 
 MISSED: dict[str, tuple[str, str]] = {
