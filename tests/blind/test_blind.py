@@ -1,7 +1,7 @@
 """The corpora that were written blind: no living agent is ended, no working loop is stopped, and few others are missed.
 
 `./dev proof blind` plays all of them, and names each case that came out otherwise than its author said. The gate plays
-every fourth case of what takes long.
+every eighth case of a late disk and every second of the loops, whose gits are real.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ LEAST = {"disk": 12, "question": 17, "directory": 8}
 """Cases of a half at least, where they are not 20."""
 
 
-EVERY = {"disk": 4}
+EVERY = {"disk": 8, "breaker": 2}
 """Of a corpus that takes long the gate plays every so many cases."""
 
 WHOLE = [pytest.param(corpus, half, 1, marks=pytest.mark.proof) for corpus in EVERY for half in HALVES]
@@ -33,4 +33,4 @@ def test_judgement_holds_where_its_author_has_not_looked(corpus: str, half: str,
     assert known >= LEAST.get(corpus, 20)
     outcomes = play_all(corpus, half, every=every)
     assert not [one for one in outcomes if one.false_kill]
-    assert figures(outcomes)["missed"] <= MOST_MISSED * known, [one for one in outcomes if not one.is_right]
+    assert figures(outcomes)["missed"] <= MOST_MISSED * len(outcomes), [one for one in outcomes if not one.is_right]

@@ -76,6 +76,7 @@ trouble_gone
 state_edited
 rebooted
 terminal_seen
+terminal_ended
 limits_declared
 tick
 journal_behind

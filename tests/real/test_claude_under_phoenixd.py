@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -91,6 +94,22 @@ def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage
     assert GOAL in again.whole_text
     row = stage.until_idle(incarnation=2)
     assert (row["mode"], row["session_id"]) == ("resume", session)
+
+
+def test_f_tmux_2_a_server_that_is_killed_in_mid_turn_leaves_its_session_resumed_and_back_at_work(
+    stage: ClaudeStage,
+) -> None:
+    number, session = in_mid_turn(stage)
+
+    asked = ["tmux", "-N", "-S", str(stage.stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"]
+    os.kill(int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout), signal.SIGKILL)
+
+    again = stage.asked("You were interrupted", after=number)
+    assert again.session_id == session
+    assert GOAL in again.whole_text
+    row = stage.until_idle(incarnation=2)
+    assert (row["mode"], row["session_id"]) == ("resume", session)
+    assert stage.inbox() == []
 
 
 @pytest.mark.parametrize(

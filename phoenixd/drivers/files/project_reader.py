@@ -220,7 +220,7 @@ class ProjectReader:
         needed = [name for name in names if is_needed(name)]
         others = [name for name in names if not is_needed(name)]
         if len(others) > MOST_ENTRIES:
-            self._refuse(path, f"it has more than {MOST_ENTRIES} files, of which not all are looked at")
+            self._refuse(path, f"it has more than {MOST_ENTRIES} files, and not all of them are looked at")
         return sorted([*needed, *others[:MOST_ENTRIES]])
 
     def _refuse(self, path: str, why: str) -> None:

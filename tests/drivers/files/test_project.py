@@ -429,6 +429,6 @@ def test_of_a_directory_with_millions_of_names_some_are_looked_at_and_what_is_ne
     )
     assert f"{layout.PROJECTS}/shop/orchestrator-state.json" in tree.files
     assert [one.why for one in tree.unread if one.path.endswith(PLANNING)] == [
-        "it has more than 5 files, of which not all are looked at"
+        "it has more than 5 files, and not all of them are looked at"
     ]
     assert len(tree.others) <= 6
