@@ -46,7 +46,8 @@ class Chronicle:
 
     async def digest_of(self, since: float, names: Sequence[str]) -> Digest:
         """The same of these agents alone, by the names that the journal has; what it lacks is judged by the whole."""
-        whole, digest = await self.digest(since), Digest(since)
+        whole = await self.digest(since)
+        digest = Digest(since, fell=whole.terminals.runs)
         while rows := await self._journal.read(agent=names, after=digest.last_seq, since_wall=since, limit=PAGE_ROWS):
             digest.feed(rows)
         digest.complete = whole.complete

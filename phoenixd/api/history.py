@@ -123,6 +123,8 @@ class Digest:
     """What began and ended: limits, quarantines, handoffs, reboots."""
     terminals: TerminalEnds = field(default_factory=TerminalEnds)
     """Ends of the terminal server. The runs that fell with one are no deaths of their agents."""
+    fell: frozenset[tuple[str, int]] = frozenset()
+    """Runs of which other rows than those that are fed have told that they fell with it."""
     by_hand: ByHand = field(default_factory=ByHand)
     """What people ordered and answered, by name."""
     ran_on: set[str] = field(default_factory=set)
@@ -286,7 +288,7 @@ class Digest:
             self.finished += 1
             how = _way(end)
             self.finished_by[how] = self.finished_by.get(how, 0) + 1
-        fell = self.terminals.takes(agent, end, wall)
+        fell = self.terminals.takes(agent, end, wall) or (agent, end.incarnation) in self.fell
         if end.meaning == "death" and not fell:
             self.deaths += 1
             self._stories.setdefault(agent, []).append((end.incarnation, wall))

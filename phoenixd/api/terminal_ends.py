@@ -54,6 +54,11 @@ class TerminalEnds:
         """Those with which an agent fell."""
         return [one for one in self.known if one.fell]
 
+    @property
+    def runs(self) -> frozenset[tuple[str, int]]:
+        """Every run that fell, with its agent."""
+        return frozenset(run for one in self.known for run in one.fell.items())
+
     def begin(self, wall: float) -> dict[str, int]:
         """The server has ended. Return the runs that had told before that their terminal was lost, by agent."""
         fell = {name: run for name, (run, at) in self._lost.items() if wall - at < LATEST}

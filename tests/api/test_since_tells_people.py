@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from phoenixd.api.by_hand import MOST, ByHand
+from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.history import Digest
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
@@ -23,6 +24,7 @@ from phoenixd.core.facts import (
 )
 from phoenixd.core.terminal.state import LATEST
 from phoenixd.ports.journal import Entry, StoredEntry
+from tests.api.daemon import MemoryJournal
 from tests.api.test_since_tells_spells import line, night
 
 MANY = [f"agent{number:02}" for number in range(12)]
@@ -202,6 +204,17 @@ def test_f_tmux_2_who_was_started_since_the_server_ended_and_loses_its_pane_has_
 
     (end,) = found.terminals.told
     assert (found.deaths, end.fell, end.missing) == (1, {"a": 1}, ["a"])
+
+
+async def test_f_tmux_2_of_one_agent_alone_what_fell_with_the_server_is_no_death_either() -> None:
+    """The row that tells of the server is of no agent."""
+    journal = MemoryJournal()
+    for entry in (row(10.0, None, "terminal_ended"), lost(10.0, "a"), lost(90.0, "a", 2), lost(10.0, "b")):
+        journal.append(entry)
+
+    found = await Chronicle(journal).digest_of(0.0, ["a"])
+
+    assert (found.deaths, found.unhealed_agents) == (1, {"a": 1})
 
 
 def test_f_tmux_2_a_death_before_the_server_ended_is_healed_by_the_run_after_it() -> None:
