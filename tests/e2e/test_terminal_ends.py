@@ -106,6 +106,14 @@ def assert_calm(stage: Stage, names: list[str], incarnation: int | None = 2) -> 
     assert not any(row["alerts"] for row in stage.rows().values() if "alerts" in row)
 
 
+def none_died(stage: Stage) -> list[dict[str, Any]]:
+    """The ends of the server that `since` tells of; no agent is said to have died."""
+    told = json.loads(stage.ask("since", "1h", "--json"))
+    assert told["deaths"]["total"] == 0
+    ends: list[dict[str, Any]] = told["terminal_ends"]
+    return ends
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("how", ["SIGKILL", "SIGTERM", "kill-server"])
 def test_f_tmux_2_however_the_server_ends_all_are_back_at_once_and_it_is_told_once(stage: Stage, how: str) -> None:
@@ -125,6 +133,8 @@ def test_f_tmux_2_however_the_server_ends_all_are_back_at_once_and_it_is_told_on
     assert len(notices(stage)) <= 3
     assert server.sessions() == [f"phx-{name}" for name in TEN]
     assert server.servers() == [server.pid] != [old]
+    (end,) = none_died(stage)
+    assert (end["fell"], end["back"]) == (TEN, TEN)
 
 
 def test_f_tmux_2_an_operator_sees_the_session_again(stage: Stage) -> None:
