@@ -28,7 +28,7 @@ from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.log import Looks, TranscriptLog
 from phoenixd.drivers.transcripts.passing import PassingTail
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
+from phoenixd.drivers.transcripts.tail import TranscriptTail, end_facts, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.drivers.transcripts.turns import newest_turns
@@ -57,6 +57,11 @@ MOST_AGENTS = 4000
 MOST_SLICES = 128
 """Slices of one reading; where a transcript is longer, the next reading goes on."""
 
+ENDS_AT_ONCE = 16
+"""Looks at ended runs that read at the same time: of those that hang no more are ever there."""
+END_WAIT = 0.3
+"""Seconds for which such a look waits for its turn."""
+
 MOST_FILES = 64
 """Files that one session's glob is believed to mean."""
 
@@ -77,6 +82,7 @@ class TranscriptFiles:
         self._passing: dict[str, PassingTail] = {}
         self._passing_lock = threading.Lock()
         self._looks = Looks(self._form_and_file)
+        self._ends = threading.BoundedSemaphore(ENDS_AT_ONCE)
 
     def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
         """A new reader of what all transcripts say. clean: takes the secrets of an agent out of a text."""
@@ -143,6 +149,15 @@ class TranscriptFiles:
             while len(self._tails) > MOST_AGENTS:
                 del self._tails[next(iter(self._tails))]
             return tail.facts()
+
+    def end_now(self, agent: Agent) -> SessionFacts | None:
+        if not self._ends.acquire(timeout=END_WAIT):
+            return None
+        try:
+            place = self._form_and_file(agent)
+            return end_facts(*place) if place is not None else None
+        finally:
+            self._ends.release()
 
     def _passed(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
         path, form = self._file(agent), _form(agent)
