@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running
+from phoenixd.core.agent.state import Running, Starting
 from phoenixd.core.hooks import Failure, Named, TurnFailed
+from phoenixd.core.traits import traits_of
 from phoenixd.documents.failure_names import named_in
 from phoenixd.documents.failures import failure_of
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed
-from phoenixd.harness import Harness
+from phoenixd.harness import HARNESSES, Harness
 from phoenixd.harness.failures import failure_word
 
 MAX_WORDS = 4096
@@ -26,7 +27,7 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     turn came to stands in its transcript alone, and by its hooks the turn is open still.
     """
     state, failed = agent.state, facts.error
-    if not isinstance(state, Running) or failed is None:
+    if not isinstance(state, Starting | Running) or failed is None:
         return None
     resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
     word, failure, named = meaning(failed, resets=resets is not None, broke=broke_off(facts))
@@ -47,6 +48,12 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
         reset_wall=resets,
         status=failed.status,
     )
+
+
+def is_told_by_transcript_alone(name: str) -> bool:
+    """Whether neither a hook nor the exit code of this harness's CLI says what the API refused."""
+    harness = HARNESSES.get(name)
+    return harness is not None and not harness.tells_failures and not traits_of(name).exits_with_status
 
 
 def broke_off(facts: SessionFacts) -> bool:

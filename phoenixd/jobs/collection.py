@@ -143,9 +143,10 @@ class Collection:
             refused=len(left.refused) + left.beyond,
             judged=found.report if found is not None else None,
         )
-        end = agent.last_exit.text if agent.last_exit is not None else "it never began"
+        ended = agent.last_exit
+        end, at_wall = (ended.text, ended.at_wall) if ended is not None else ("it never began", 0.0)
         prompt = self._clean(agent.name, agent.spec.prompt or "")
-        judged = verdict.judge(task, agent.last_exit, kept)
+        judged = verdict.judge(task, ended, kept, wall=at_wall)
         told = f"{judged.state}: {one_line(judged.why, WORDS_LIMIT)}"
         self._write(place / REPORT, report(task, left, kept, end, prompt, told, found.lines if found else ()))
         return kept

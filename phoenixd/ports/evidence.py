@@ -78,6 +78,12 @@ class Transcripts(Protocol):
         """The newest facts of the agent's session; None where no transcript can be read."""
         ...
 
+    def end_now(self, agent: Agent) -> SessionFacts | None:
+        """As `facts`, of the transcript's end alone, which is read anew beside all other readers.
+
+        Blocking."""
+        ...
+
     def usage_now(self, agent: Agent) -> Used | None:
         """What the newest request held; None where that is unknown, also between a compaction and the next request.
 

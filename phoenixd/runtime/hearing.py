@@ -58,7 +58,9 @@ class Hearing:
         memory: Memory | None = None,
         unswept: Callable[[str, object], None] = lambda agent, told: None,
         left_out: HearHook = lambda agent, kind, payload: None,
+        looked_into: Callable[[AgentExited], bool] = lambda ended: False,
     ) -> None:
+        """looked_into: takes an end that has to be looked into first, and tells it; False where it is told as it is."""
         self._shims = shims
         self._records = records
         self._clock = clock
@@ -69,6 +71,7 @@ class Hearing:
         self._answered = answered
         self._memory = memory
         self._unswept = unswept
+        self._looked_into = looked_into
         self._hooks = ToldHooks(shims, clock, find, tell, later, heard, left_out)
         self._deaths = Deaths(processes, find, tell, later)
         self._protocols: dict[str, int] = {}
@@ -106,7 +109,7 @@ class Hearing:
                 ended = self._with_oom(exit_event(agent, body, None))
                 if ended.cause in LEAVES:
                     self._deaths.leaves(agent)
-                self._tell(ended, None)
+                self._tell_end(ended)
                 self._unswept(agent, body.get("unswept"))
             case "lingering":
                 pids = tuple(int(pid) for pid in body["pids"][:20])
@@ -174,9 +177,13 @@ class Hearing:
             return
         if hello.exit is not None and hello.exit.get("run_id") == run.run_id:
             self._tell_uses(agent.name, run.incarnation, hello.exit.get("armed"))
-            self._tell(self._with_oom(exit_event(agent.name, hello.exit, ended_at(hello.exit))), None)
+            self._tell_end(self._with_oom(exit_event(agent.name, hello.exit, ended_at(hello.exit))))
             return
         self._tell(RunMissing(agent.name, run.incarnation), None)
+
+    def _tell_end(self, ended: AgentExited) -> None:
+        if not self._looked_into(ended):
+            self._tell(ended, None)
 
     def _with_oom(self, ended: AgentExited) -> AgentExited:
         """The end, and whether the kernel killed the run for want of memory."""

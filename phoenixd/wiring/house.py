@@ -14,6 +14,7 @@ from anyio.abc import TaskGroup
 
 from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
+from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.seat.finding import is_other
 from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
@@ -71,6 +72,7 @@ from phoenixd.runtime.recovery import relink, unfinished_openings, unfinished_te
 from phoenixd.runtime.sighting import Sighting
 from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
+from phoenixd.runtime.untold_failures import UntoldFailures
 from phoenixd.start.job_place import JobPlaces
 from phoenixd.start.programs import Programs
 from phoenixd.start.starter import Starter
@@ -276,6 +278,14 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
     key_watch = KeyWatch(world.terminal, FileReads(), clock, tell, supervisor.everybody)
 
+    untold = UntoldFailures(find, tell, house.transcripts, house.screens)
+
+    def looked_into(ended: AgentExited) -> bool:
+        if not untold.may_be(ended):
+            return False
+        tasks.start_soon(untold.tell, ended)
+        return True
+
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)
         sights.heard(name, kind, payload)
@@ -297,6 +307,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
         unswept=strays.hear,
         left_out=marker_watch.heard,
+        looked_into=looked_into,
     )
     performer = Performer(
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,

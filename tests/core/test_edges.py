@@ -157,7 +157,7 @@ def wait(given: dict[str, Any]) -> Any:
 def task(given: dict[str, Any]) -> Any:
     end = of(LastExit, {**given, "incarnation": 3}) if given["began"] else None
     found = of(Task, given, id="t1", agent="a-t1")
-    return tasks.judge(found, end, of(Outcome, given), stopped=given["stopped"])
+    return tasks.judge(found, end, of(Outcome, given), stopped=given["stopped"], wall=NOW.wall)
 
 
 def gauge(given: dict[str, Any]) -> Any:

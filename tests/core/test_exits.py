@@ -14,9 +14,11 @@ from phoenixd.core.causes import EndCause
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.spec import Kind
 from phoenixd.core.tasks.state import Outcome
-from tests.core.story import Story, spec
+from phoenixd.documents.hooks import hook_of
+from tests.core.story import Story, claude, spec
 from tests.core.workers import Works, boss
 
 DAY = 173
@@ -204,3 +206,52 @@ def test_what_a_code_tells_of_a_turn(code: int | None, failure: str) -> None:
 
 def _end(code: int | None, cause: EndCause = "exit") -> LastExit:
     return LastExit(1, code, None, cause, 1.0, 0.0)
+
+
+def _limited(works: Works, name: str, ahead: float) -> None:
+    """The worker's transcript told of a limit before its end was told."""
+    worker = works.worker(name)
+    if isinstance(worker.state, Starting):
+        works.begins(name)
+        worker = works.worker(name)
+    assert worker.run is not None
+    works.tell(
+        TurnFailed(
+            worker.name, worker.run.incarnation, text="try again at 2:00 PM", error="rate_limit", failure="limit",
+            reset_wall=works.wall + ahead,
+        )
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(("ahead", "waits"), [(4 * 3600.0, 4 * 3600.0), (40.0, 900.0)])
+def test_f_proc_26_a_task_whose_worker_met_a_limit_waits_until_that_is_over(ahead: float, waits: float) -> None:
+    """It was tried every 15 minutes, and failed once five runs had met the same limit."""
+    works = Works(boss(harness="codex"))
+    works.ask(tries=1)
+    for _ in range(4):
+        _limited(works, "t1", ahead)
+        works.finishes("t1", 1, Outcome("failed"))
+        task = works.task("t1")
+        assert (task.state, task.counted) == ("waiting", 0), task.why
+        assert task.due is not None
+        assert waits - 60 < task.due - works.at < waits + 60
+        works.wait(task.due - works.at + 1)
+        assert works.task("t1").state == "running"
+
+
+def test_f_proc_26_a_worker_at_its_limit_parks_all_that_share_the_account() -> None:
+    works = Works(boss(harness="codex", account="team"), claude("peer", account="team"))
+    works.tell(StartRequested("peer"))
+    run = works.fleet.agents["peer"].run
+    assert run is not None
+    works.tell(AgentStarted("peer", run.incarnation, run.run_id, 7, 70))
+    works.tell(hook_of("peer", run.incarnation, "session-start", session_id=run.session_id, source="startup"))
+    works.tell(hook_of("peer", run.incarnation, "prompt-submit", text="Build the shop."))
+    works.tell(hook_of("peer", run.incarnation, "stop"))
+    works.ask(tries=1)
+    _limited(works, "t1", 7200.0)
+    works.finishes("t1", 1, Outcome("failed"))
+
+    peer = works.fleet.agents["peer"]
+    assert peer.parking is not None, peer.reason
+    assert peer.parking.until_wall >= works.wall + 7000

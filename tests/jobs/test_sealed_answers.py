@@ -49,16 +49,16 @@ def test_what_the_seal_proves_of_a_workers_answer(
 def test_a_cut_answer_is_asked_for_once_more_and_then_fails_and_one_without_its_seal_is_kept_with_a_warning() -> None:
     task = Task("t1", "w", runs=1)
 
-    once = judge(task, ENDED, Outcome("done", seal="cut"))
-    last = judge(replace(task, runs=2), ENDED, Outcome("done", seal="front lost"))
-    kept = judge(task, ENDED, Outcome("done", seal="unsealed"))
+    once = judge(task, ENDED, Outcome("done", seal="cut"), wall=0.0)
+    last = judge(replace(task, runs=2), ENDED, Outcome("done", seal="front lost"), wall=0.0)
+    kept = judge(task, ENDED, Outcome("done", seal="unsealed"), wall=0.0)
 
     assert (once.state, once.again) == ("failed", 10.0)
     assert (last.state, last.again) == ("failed", None)
     assert "the beginning of its answer is missing (run 2 of 2)" in last.why
     assert kept.state == "done"
     assert "no seal" in kept.why
-    assert judge(task, ENDED, Outcome("done", seal="sealed")).why == "its worker ended with 0"
+    assert judge(task, ENDED, Outcome("done", seal="sealed"), wall=0.0).why == "its worker ended with 0"
 
 
 def test_of_a_thousand_cut_answers_none_is_whole_and_of_a_thousand_whole_ones_one_in_twenty_forgot_its_seal() -> None:

@@ -325,6 +325,29 @@ async def test_f_proc_24_only_a_kill_that_nobody_explains_is_looked_up(
     assert (counters.asked, counters.noted) == (([("a", 1)], 0) if oom else ([], 1))
 
 
+async def test_f_proc_26_an_end_that_is_looked_into_first_is_told_by_who_looks(ear: Ear) -> None:
+    """By whichever way it is heard: as it happens, and when a shim is met again."""
+    looked: list[AgentExited] = []
+
+    def looked_into(ended: AgentExited) -> bool:
+        looked.append(ended)
+        return ended.code == 1
+
+    absent: Any = None
+    hearing = Hearing(
+        absent, ear.processes, absent, SupervisedClock(), ear.find, ear.tell, later=lambda seconds, call: None,
+        looked_into=looked_into,
+    )  # fmt: skip
+    run = ear.story.run
+    for code in (1, 2):
+        body = {"incarnation": run.incarnation, "run_id": run.run_id, "code": code, "signal": None, "cause": "exit"}
+        hearing.hear(ShimMessage("a", "exited", body))
+        hearing.reconcile(ear.story.agent, replace(ear.hello(), exit=body))
+
+    assert [ended.code for ended in looked] == [1, 1, 2, 2]
+    assert [event.code for event in ear.told if isinstance(event, AgentExited)] == [2, 2]
+
+
 async def test_promise_10_what_a_shim_says_again_on_a_new_link_is_heard_and_counted_once(ear: Ear) -> None:
     """What it stands for was counted when it was heard first; of a run of a new shim every number is new."""
     acknowledged: list[int] = []

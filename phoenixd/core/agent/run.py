@@ -140,6 +140,8 @@ class LastExit:
     """Whether a person ended the session from inside."""
     limited: bool = False
     """Whether a limit, or a service that was out of order, had ended its work: nothing of it counts against it."""
+    until_wall: float | None = None
+    """When the limit is over that had ended its work; None where there was none."""
     oom: Literal["", "agent", "host"] = ""
     """Whether the kernel killed it for memory: at its own limit, or because the host had none left."""
     proof: Proof = ""

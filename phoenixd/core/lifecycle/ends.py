@@ -40,7 +40,7 @@ from phoenixd.core.events.runs import AgentExited, AgentVanished, RunMissing, Sh
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.limits import parking
-from phoenixd.core.limits.state import Parking
+from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.meter import dead_end
 from phoenixd.core.moment import Moment, measured
 from phoenixd.core.question import leftover
@@ -190,7 +190,8 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     may_be_left = end.left or ordered or agent.spec.leaves_in_silence
     failed_turn = end.code == 0 and not may_be_left and (is_owed(state.activity) or parked is not None)
     why = state.why if isinstance(state, Stopping) and ordered and end.ran else ""
-    end = replace(end, limited=parked is not None, failed_turn=failed_turn, ordered=why)
+    until = parked.until_wall if parked is not None and parked.kind is ParkingKind.LIMIT else None
+    end = replace(end, limited=parked is not None, until_wall=until, failed_turn=failed_turn, ordered=why)
     expected = ordered or restart.ended_well(agent.spec, end)
     known, told, lost = background.lose(agent, state.run, end, now, expected=expected)
     decision = _ended(replace(known, limits=limits), state, end, parked, now)

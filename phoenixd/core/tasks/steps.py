@@ -145,7 +145,8 @@ def _judged(found: Step, task: Task, outcome: Outcome, now: Moment) -> Step:
     if task.sealing and task.outcome is not None and outcome.stop == "missing":
         # What could not be read again is as it was read before it was asked.
         outcome = task.outcome
-    judged = verdict.judge(task, end, outcome, stopped=agent is not None and _was_stopped(agent))
+    stopped = agent is not None and _was_stopped(agent)
+    judged = verdict.judge(task, end, outcome, stopped=stopped, wall=now.wall)
     spared = task.spared + judged.spared
     known = replace(task, outcome=outcome, spared=spared, ordered=0)
     if judged.asks and agent is not None and found.fleet.halted is None and _can_be_asked(agent):

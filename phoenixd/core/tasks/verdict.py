@@ -20,7 +20,7 @@ MOST_SPARED = 5
 """Runs of one task that may end by nobody's fault before that counts as well."""
 PAUSE, PAUSE_MAX = 10.0, 600.0
 LIMIT_PAUSE = 15 * 60.0
-"""Seconds before the next run: after a failure, doubled each time; after a limit that the run had met."""
+"""Seconds before the next run: after a failure, doubled each time; at least, after a limit that the run had met."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +37,11 @@ class Verdict:
     asks: bool = False
 
 
-def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool = False) -> Verdict:
-    """Judge the newest run of a task. end: how the run ended; None where none began. stopped: by somebody's order."""
+def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool = False, wall: float) -> Verdict:
+    """Judge the newest run of a task. end: how the run ended; None where none began. stopped: by somebody's order.
+
+    wall: now.
+    """
     if task.sealing and (task.cut is None or task.cut.kind == "timeout"):
         return _asked(task, end, outcome)
     if task.cut is not None:
@@ -57,8 +60,15 @@ def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool =
         return Verdict("failed", f"the command cannot run: {how}")
     is_spared = (restart.is_blameless(end) or end.limited) and task.spared < MOST_SPARED
     if is_spared:
-        return Verdict("failed", f"{how}, which does not count", LIMIT_PAUSE if end.limited else PAUSE, spared=True)
+        return Verdict("failed", f"{how}, which does not count", _pause_of(end, wall), spared=True)
     return _once_more(task, how)
+
+
+def _pause_of(end: LastExit, wall: float) -> float:
+    """Seconds until a run that was spared is tried again: before a limit is over, it would only meet that again."""
+    if not end.limited:
+        return PAUSE
+    return LIMIT_PAUSE if end.until_wall is None else max(LIMIT_PAUSE, end.until_wall - wall)
 
 
 def _finished(task: Task, outcome: Outcome) -> Verdict:

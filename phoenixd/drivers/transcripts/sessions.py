@@ -9,6 +9,7 @@ import itertools
 import os
 import re
 import stat
+import threading
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractContextManager
 from functools import partial
@@ -32,7 +33,7 @@ from phoenixd.drivers.transcripts.lines import open_lines
 from phoenixd.drivers.transcripts.log import Looks, TranscriptLog
 from phoenixd.drivers.transcripts.passing import PassingTail
 from phoenixd.drivers.transcripts.sidechains import sidechains
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
+from phoenixd.drivers.transcripts.tail import TranscriptTail, end_facts, newest_usage
 from phoenixd.drivers.transcripts.talk import TalkTail
 from phoenixd.drivers.transcripts.task_files import read_tasks
 from phoenixd.drivers.transcripts.turns import newest_turns
@@ -63,6 +64,11 @@ MOST_AGENTS = 4000
 MOST_SLICES = 128
 """Slices of one reading; where a transcript is longer, the next reading goes on."""
 
+ENDS_AT_ONCE = 16
+"""Looks at ended runs that read at the same time: of those that hang no more are ever there."""
+END_WAIT = 0.3
+"""Seconds for which such a look waits for its turn."""
+
 MOST_FILES = 64
 """Files that one session's glob is believed to mean."""
 
@@ -84,6 +90,7 @@ class TranscriptFiles:
         self._passing: Held[str, PassingTail] = Held(MOST_AGENTS)
         self._reads = BoundedReads()
         self._looks = Looks(self._form_and_file)
+        self._ends = threading.BoundedSemaphore(ENDS_AT_ONCE)
 
     def log(self, clean: Callable[[str, str], str]) -> TranscriptLog:
         """A new reader of what all transcripts say. clean: takes the secrets of an agent out of a text."""
@@ -148,6 +155,15 @@ class TranscriptFiles:
             return None
         with self._tails.of(agent.name, _of(path, form), lambda: TranscriptTail(path, form)) as tail:
             return tail.facts()
+
+    def end_now(self, agent: Agent) -> SessionFacts | None:
+        if not self._ends.acquire(timeout=END_WAIT):
+            return None
+        try:
+            place = self._form_and_file(agent)
+            return end_facts(*place) if place is not None else None
+        finally:
+            self._ends.release()
 
     def passed_now(self, agent: Agent, words: re.Pattern[bytes]) -> tuple[Passed, ...]:
         """What of the session's main thread holds one of these words, since this was last asked. Blocking."""

@@ -15,12 +15,17 @@ LOOK_BACK = 64 << 20
 """Bytes of the end in which the newest request, the turn in hand and its prompt are looked for: past them, unknown."""
 
 
+LAST_LOOK = 1 << 20
+"""The same, of a run that has ended, whose death waits for the look."""
+
+
 @dataclass(slots=True)
 class TranscriptTail:
     """A transcript, and how far it was read."""
 
     path: str
     form: TranscriptForm
+    look_back: int = LOOK_BACK
     _place: Place = field(default_factory=Place)
     _reading: SessionReading = field(default_factory=SessionReading)
 
@@ -35,7 +40,7 @@ class TranscriptTail:
             return self._reading.facts()
 
     def _is_the_same(self, lines: OpenLines) -> bool:
-        return lines.size <= self._place.offset + LOOK_BACK and self._place.is_in(lines)
+        return lines.size <= self._place.offset + self.look_back and self._place.is_in(lines)
 
     def _read_on(self, lines: OpenLines) -> bool:
         """Take what was added; False where that is too much to be read piece by piece."""
@@ -55,7 +60,7 @@ class TranscriptTail:
         self._place.begin(lines)
         gathered: list[Record] = []
         usage_known = prompt_known = False
-        for seen, line in enumerate(lines.backwards(limit=LOOK_BACK)):
+        for seen, line in enumerate(lines.backwards(limit=self.look_back)):
             if seen == 0:
                 self._place.offset = line.end + 1
             if seen >= MOST_LINES or (usage_known and prompt_known):
@@ -69,6 +74,11 @@ class TranscriptTail:
         if self._reading.session_id is None:
             self._reading.session_id = first_name(lines, self.form)
         self._place.settle(lines)
+
+
+def end_facts(path: str, form: TranscriptForm) -> SessionFacts | None:
+    """What the end of a transcript says, read anew; None where there is no transcript."""
+    return TranscriptTail(path, form, LAST_LOOK).facts()
 
 
 def newest_usage(path: str, form: TranscriptForm) -> Used | None:

@@ -171,7 +171,7 @@ class _Ending(Telling):
         assert talk is not None
         _, sealed = whole(texts_of(talk.utterances), SEAL, told_of(facts, traits_of(self.cli).tells_cut))
         task = Task("t1", agent.name, runs=1 + (self.given["cuts_in_a_row_before"] or 0))
-        found = judge(task, agent.last_exit, Outcome(stop_of(facts), seal=sealed))
+        found = judge(task, agent.last_exit, Outcome(stop_of(facts), seal=sealed), wall=self.wall)
         if found.state == "done":
             return "proper"
         return "person" if found.again is None else "wait" if found.spared else "go_on"
