@@ -1,7 +1,7 @@
 """The way of one event through the core, from a run of the real step: parts asked, files passed, microseconds.
 
 Counted are the functions of the core's rules in the order in which they are called. The nouns (what an agent is, what
-a decision is) are left out, for every rule reads them. What the roster calls to keep its marks is counted apart: no
+a decision is, how either is copied) are left out, for every rule uses them. What the roster calls to keep its marks is counted apart: no
 rule decides there.
 """
 
@@ -31,7 +31,7 @@ from tests.bench.step import EPOCH, World, world_of
 CORE = str(Path(phoenixd.core.__file__).parent) + "/"
 NOUNS = frozenset(
     {
-        "actions.py", "agent/__init__.py", "agent/activity.py", "agent/run.py", "agent/state.py", "decision.py",
+        "actions.py", "agent/__init__.py", "agent/activity.py", "agent/run.py", "agent/state.py", "change.py", "decision.py",
         "events/__init__.py", "facts.py", "hooks.py", "merit.py", "moment.py", "spec.py",
     }
 )  # fmt: skip
