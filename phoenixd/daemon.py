@@ -32,6 +32,7 @@ from phoenixd.drivers.processes.precedence import take_precedence, take_turns
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.jobs.kept import newest_task
+from phoenixd.leaving import leave_what_hangs
 from phoenixd.runtime.ending import LAST_COMMITS, finish
 from phoenixd.runtime.last_life import last_life, remember_end
 from phoenixd.runtime.last_rows import newest_rows
@@ -102,8 +103,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except AlreadyRunning as error:
         return _fail(error.message, error.remedy, EXIT_ANOTHER_RUNS)
     except PhoenixdError as error:
-        return _fail(error.message, error.remedy, 1)
-    return 0
+        return leave_what_hangs(_fail(error.message, error.remedy, 1))
+    return leave_what_hangs(0)
 
 
 def _configuration(directories: Directories) -> Configuration:

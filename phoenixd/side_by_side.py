@@ -73,7 +73,6 @@ class SideBySide:
         self.ask(wanted)
         with anyio.move_on_after(PATIENCE):
             while any(self._is_to_come(place) for place in wanted):
-                self._moved = anyio.Event()
                 await self._moved.wait()
 
     def _is_to_come(self, place: str) -> bool:
@@ -153,8 +152,13 @@ class SideBySide:
 
     def _tell(self, one: _UnderWay) -> None:
         one.is_told = True
-        self._moved.set()
+        self._move()
         log.warning("files_do_not_answer", doing=self._doing, place=one.place, seconds=PATIENCE)
+
+    def _move(self) -> None:
+        """Wake all that wait for looks, each of which sees for itself whether its own are over."""
+        moved, self._moved = self._moved, anyio.Event()
+        moved.set()
 
     def _end(self, one: _UnderWay) -> None:
         if one.timer is not None:
@@ -164,7 +168,7 @@ class SideBySide:
         else:
             self._late -= 1
         del self._under_way[one.place]
-        self._moved.set()
+        self._move()
         one.ended.set()
         if one.is_told:
             log.info("files_answer_again", doing=self._doing, place=one.place)

@@ -135,6 +135,20 @@ async def test_a_round_ends_although_a_place_of_it_hangs(places: Places) -> None
             assert (places.told.count("a"), places.told.count("b")) == (times, times)
 
 
+async def test_two_who_wait_for_rounds_are_both_woken(places: Places, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(side_by_side, "PATIENCE", 600.0)
+    places.hang("slow")
+    places.fill("a")
+    async with closing(places, "slow"):
+        with anyio.fail_after(60):
+            async with anyio.create_task_group() as tasks:
+                tasks.start_soon(places.looks.look_at, ["slow"])
+                await eventually(lambda: bool(places.begun), 60)
+                tasks.start_soon(places.looks.look_at, ["slow", "a"])
+                await eventually(places.has_told("a"), 60)
+                await anyio.to_thread.run_sync(places.answer, "slow")
+
+
 async def test_a_fault_costs_one_look(places: Places) -> None:
     places.fill("a")
     async with closing(places):

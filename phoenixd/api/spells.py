@@ -25,7 +25,7 @@ QUARANTINED = "quarantined"
 TOLD_ELSEWHERE = frozenset({"terminal"})
 """Alerts of the fleet that a line of their own counts."""
 MOST = 1000
-"""Of each kind so many are kept, the newest."""
+"""Of each kind so many are kept that are over, the newest. What goes on is kept."""
 
 Kind = Literal["limit", "overload", "outage", "quarantine", "alert"]
 
@@ -147,9 +147,21 @@ class Spells:
 
     def _add(self, spell: Spell) -> Spell:
         self.known.append(spell)
-        del self.known[:-MOST]
         self._standing[spell.kind, spell.of] = spell
+        if len(self.known) > 2 * MOST + len(self._standing):
+            self._forget()
         return spell
+
+    def _forget(self) -> None:
+        """Keep what goes on, and of each kind the newest that are over."""
+        over: dict[Kind, int] = {}
+        kept = []
+        for one in reversed(self.known):
+            if one.until is not None:
+                over[one.kind] = over.get(one.kind, 0) + 1
+            if one.until is None or over[one.kind] <= MOST:
+                kept.append(one)
+        self.known[:] = reversed(kept)
 
     def _over(self, spell: Spell, wall: float, by: str = "") -> None:
         spell.until, spell.by = wall, by
@@ -181,3 +193,4 @@ class Spells:
         boot_id = str(entry.detail.get("boot_id", ""))
         if all(one.boot_id != boot_id for one in self.reboots):
             self.reboots.append(Reboot(entry.wall, boot_id))
+            del self.reboots[:-MOST]

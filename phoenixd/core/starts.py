@@ -84,7 +84,7 @@ def see_terminal(before: Fleet, found: Step, event: TerminalSeen, now: Moment) -
     if released.server_end is not None and released.server_end.awaited:
         # Those that fell with it are not back yet, and so it is not over.
         return Step(released, (Decision(None, reason=reason, weight="detail"),))
-    return terminal.over(Step(released), reason)
+    return terminal.over(Step(released), reason, now)
 
 
 def halt(before: Fleet, found: Step, event: SavingHalted, now: Moment) -> Step:

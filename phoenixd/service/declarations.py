@@ -266,7 +266,8 @@ class Declarations:
         removed = {name: known[name].source for name in difference.removed}
         read = self.files | configuration.read
         config.require_given_up(removed, await self._seen(set(removed.values())), read, self._again)
-        self.files = read
+        # Another look may have ended meanwhile.
+        self.files |= read
         return difference
 
     async def _seen(self, sources: Iterable[str]) -> dict[str, config.Seen]:

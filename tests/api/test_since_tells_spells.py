@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.api.spells import Spells
-from phoenixd.core.facts import BeganParking, EndedParking, Fact, Ordered
+from phoenixd.api.spells import MOST, Spells
+from phoenixd.core.facts import BeganParking, EndedParking, Fact, Ordered, PutInQuarantine
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.ports.journal import Entry
 from tests.api.nights.playing import Told, told
@@ -63,6 +63,19 @@ def test_g60_of_an_agent_that_went_on_or_was_removed_nobody_says_that_it_waits_f
 
     (one,) = spells.of("limit")
     assert (one.of, one.begins, one.until, one.waiting) == ("a", 1.0, 2.0, set())
+
+
+def test_g60_what_goes_on_is_told_however_much_began_and_ended_since() -> None:
+    spells = Spells()
+    spells.hear(Entry(0.0, 0.0, "a", 1, "tick", {}, facts=(PutInQuarantine("it crashed"),)), "tick")
+    for at in range(1, 8 * MOST):
+        event = "alertraised" if at % 2 else "alertover"
+        spells.hear(Entry(at, at, None, 0, event, {"kind": "slow disk"}), event)
+
+    (one,) = spells.of("quarantine")
+    assert (one.of, one.until) == ("a", None)
+    assert MOST <= len(spells.of("alert")) <= 2 * MOST + 2
+    assert spells.of("alert")[-1].until is None
 
 
 async def test_f_proc_8_a_quarantine_that_is_over_is_told_with_who_ended_it_and_what_came_of_that() -> None:

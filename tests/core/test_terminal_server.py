@@ -10,10 +10,10 @@ from phoenixd.core.agent.state import BackingOff, Running, Starting
 from phoenixd.core.causes import EndCause
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.fleet import EpochBegun, TerminalEnded, TerminalSeen, Tick
-from phoenixd.core.events.orders import StopRequested
+from phoenixd.core.events.orders import StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, ShimLost, StartFailed, TreeGone
 from phoenixd.core.restart import HOST_RETRY
-from phoenixd.core.terminal.state import LATEST, MOST_AT_ONCE
+from phoenixd.core.terminal.state import FIRST_PAUSE, LATEST, LONGEST_PAUSE, MOST_AT_ONCE, STORM
 from tests.core.story import Story, spec
 from tests.core.test_fleet import all_running, answer, falls, fleet_of, starting
 
@@ -150,23 +150,69 @@ def test_f_tmux_2_a_second_end_within_a_second_is_the_same_event_to_people() -> 
     assert all(agent.crashes == () for agent in story.fleet.agents.values())
 
 
-def test_a_server_that_ends_over_and_over_is_no_storm_of_starts_and_is_told_so() -> None:
+def ends(story: Story, number: int = 4) -> None:
+    """The server ends with all that run, and is there again."""
+    story.tell(TerminalEnded())
+    for name in TEN[:number]:
+        if isinstance(story.fleet.agents[name].state, Running):
+            falls(story, name)
+    story.tell(TerminalSeen(True))
+
+
+@pytest.mark.parametrize("age", [0.1, 6.0])
+def test_a_server_that_ends_over_and_over_is_no_storm_of_starts_and_is_told_so(age: float) -> None:
+    """However long those that fall had run: what ends the server is still there."""
     story = young(4)
     for number in range(1, 8):
-        story.pass_over(0.1)
-        story.tell(TerminalEnded())
-        for name in TEN[:4]:
-            falls(story, name)
-        story.tell(TerminalSeen(True))
+        story.pass_over(age)
+        ends(story)
         waits = [agent.state for agent in story.fleet.agents.values() if isinstance(agent.state, BackingOff)]
         assert len(waits) == (0 if number <= MOST_AT_ONCE else 4)
-        assert all(state.until >= story.at + HOST_RETRY for state in waits)
+        pause = FIRST_PAUSE * 2.0 ** (number - MOST_AT_ONCE - 1)
+        assert all(state.until >= story.at + pause for state in waits)
         if waits:
-            assert story.fleet.alerts[0].text.startswith("the tmux server has ended ")
-            assert f" {number} times within a minute" in story.fleet.alerts[0].text
-            story.wait(2 * HOST_RETRY)
+            assert story.fleet.alerts[0].text.startswith(f"the tmux server ends over and over, {number} times by now")
+            story.wait(pause + HOST_RETRY * 2)
         all_come_back(story)
+        assert all(isinstance(agent.state, Running) for agent in story.fleet.agents.values())
+    story.wait(LONGEST_PAUSE + STORM)
     assert story.fleet.alerts == ()
+    assert next_deadline(story.fleet, story.now) is None
+
+
+@pytest.mark.parametrize("age", [1.0, 5.5, 19.0, 60.0, 170.0])
+def test_f_tmux_2_an_agent_that_ends_the_server_again_and_again_neither_drives_the_fleet_nor_floods_people(
+    age: float,
+) -> None:
+    story = young(4)
+    until = story.at + 3600
+    while story.at < until:
+        story.wait(age)
+        ends(story)
+        while not any(isinstance(agent.state, Running) for agent in story.fleet.agents.values()):
+            all_come_back(story)
+            story.wait(1)
+    begun = len(story.of(Spawn)) / 4
+    assert begun < 25, "starts of each agent within an hour"
+    # The first few ends are told one by one, for each could have been the last.
+    assert len(told(story)) <= 2 * MOST_AT_ONCE + 1
+    story.wait(LONGEST_PAUSE + STORM)
+    all_come_back(story)
+    story.wait(LONGEST_PAUSE + STORM)
+    assert story.fleet.alerts == ()
+    assert told(story)[-1].startswith("over: the tmux server had ended")
+
+
+def test_who_is_started_by_a_person_does_not_wait_for_a_server_that_ends_over_and_over() -> None:
+    story = young(2)
+    for _ in range(MOST_AT_ONCE + 1):
+        story.pass_over(6)
+        ends(story, 2)
+        if isinstance(story.fleet.agents["a00"].state, Starting):
+            all_come_back(story)
+    story.tell(StartRequested("a00"))
+    assert isinstance(story.fleet.agents["a00"].state, Starting)
+    assert isinstance(story.fleet.agents["a01"].state, BackingOff)
 
 
 @pytest.mark.parametrize("cause", ["terminal_lost", "shim_terminated"])

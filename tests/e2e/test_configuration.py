@@ -371,3 +371,14 @@ def test_a_dead_mount_keeps_nobody_from_adding_removing_and_applying(stage: Stag
         stage.ask("remove", "well", "--yes")
         assert set(stage.rows()) == {"first", "second"}
         assert f"{dead}/first does not answer" in stage.ctl("doctor").stdout
+
+
+def test_a_dead_mount_holds_up_no_end_of_the_daemon(stage: Stage, short_tmp: Path) -> None:
+    """A read that hangs has a thread that never ends, and an interpreter waits for its threads."""
+    with hung_mount(short_tmp / "dead") as dead:
+        stage.up()
+        stage.declare("late", AGENT.replace('cwd = "/"', f'cwd = "{dead}/late"').replace("sleep", "./work"))
+        assert f"{dead}/late gave no answer" in stage.ask("plan")
+        assert stage.process is not None
+        stage.process.send_signal(signal.SIGTERM)
+        assert stage.process.wait(60) == 0

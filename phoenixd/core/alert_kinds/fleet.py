@@ -81,7 +81,7 @@ KINDS: tuple[AlertKind, ...] = (
     AlertKind(
         "terminal",
         "the tmux server ended, or most of the fleet fell at once",
-        "it answers, and each agent that fell with it is back",
+        "it answers, and each agent that fell with it is back; where it ended over and over, it has lived for minutes",
         None,
         needs_person=False,
         about="fleet",

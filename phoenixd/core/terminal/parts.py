@@ -18,8 +18,8 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun, TerminalEnded, TerminalSeen, Tick
 from phoenixd.core.fleet import Fleet, Step, clear, put, warn
-from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.terminal.state import LATEST, STORM, ServerEnd
+from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.terminal.state import LATEST, ServerEnd
 from phoenixd.core.transitions import enter
 
 KIND = "terminal"
@@ -30,11 +30,10 @@ FIRST_LOOK_AGAIN = 0.25
 def hear_end(before: Fleet, found: Step, event: TerminalEnded, now: Moment) -> Step:
     """Note who falls with the server; look for it, which starts it again, and let all starts wait for that."""
     fleet = found.fleet
-    known = fleet.server_end or ServerEnd((now.at,))
-    recent = tuple(at for at in known.ends if now.at - STORM < at < now.at)
+    known = fleet.server_end or ServerEnd(())
     falling = {agent.name: agent.incarnation for agent in fleet.agents.values() if _falls(agent)}
     kept = {name: known.fallen[name] for name in known.awaited}
-    end = ServerEnd((*recent, now.at), {**kept, **falling}, known.awaited | falling.keys())
+    end = ServerEnd(known.again(now.at), {**kept, **falling}, known.awaited | falling.keys())
     held = replace(fleet, server_end=end, hold_until=now.at + fleet.limits.observe_retry)
     look, reason = ObserveTerminal(now.at), _told(end)
     if not end.awaited:
@@ -46,14 +45,19 @@ def hear_end(before: Fleet, found: Step, event: TerminalEnded, now: Moment) -> S
 def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Hurry those that fell with the server, note who is back, and tell when all are."""
     end = found.fleet.server_end
-    if end is None or not end.awaited:
+    if end is None:
         return found
+    if not end.awaited:
+        calm = _calm_at(found.fleet)
+        return over(found, "the tmux server ends no more", now) if calm is not None and calm <= now.at else found
     name = getattr(event, "agent", None)
     names = tuple(end.awaited) if isinstance(event, Tick | TerminalSeen | TerminalEnded) else (name,)
     for one in names:
         agent = found.fleet.agents.get(one) if one in end.awaited else None
         if agent is not None and _is_put_off(agent, end, now):
             found = put(found, _hurried(agent, now), now)
+        elif agent is not None and _is_hasty(agent, end):
+            found = put(found, _held_back(agent, end, now), now)
     settled = frozenset(one for one in names if one in end.awaited and _is_settled(found.fleet, end, one, now))
     if not settled:
         return found
@@ -61,13 +65,21 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     found = replace(found, fleet=replace(found.fleet, server_end=end))
     if end.awaited or found.fleet.hold_until is not None:
         return found
-    return over(found, "")
+    return over(found, "", now)
 
 
-def over(found: Step, why: str) -> Step:
-    """Tell that the terminal is there again and with it all that had fallen; why: where no server has ended."""
+def over(found: Step, why: str, now: Moment) -> Step:
+    """Tell that the terminal is there again and with it all that had fallen; why: where no server has ended.
+
+    Of a server that ends over and over this is told once it has lived for a while: else people would be told twice of
+    each end.
+    """
     fleet = found.fleet
     end = fleet.server_end
+    if end is not None and end.is_storm and now.at < end.calm_at and standing_alert(fleet) is not None:
+        if not why:
+            return found
+        return replace(found, decisions=(*found.decisions, Decision(None, reason=why, weight="detail")))
     if end is not None and end.fallen:
         why = _back(fleet, end)
         found = replace(found, fleet=replace(fleet, server_end=ServerEnd(end.ends)))
@@ -110,9 +122,20 @@ def no_word(fleet: Fleet) -> str:
 
 
 def next_due(fleet: Fleet) -> Instant | None:
-    """When it is asked once more who was in the server at all."""
+    """When it is asked once more who was in the server at all, or a storm of ends is over."""
     end = fleet.server_end
-    return end.at + LATEST if end is not None and end.awaited and not _is_late(end, fleet) else None
+    if end is None:
+        return None
+    if not end.awaited:
+        return _calm_at(fleet)
+    return end.at + LATEST if not _is_late(end, fleet) else None
+
+
+def _calm_at(fleet: Fleet) -> Instant | None:
+    """When it is told that a server that ended over and over ends no more; None where another look decides on that."""
+    end = fleet.server_end
+    is_told = end is not None and end.is_storm and standing_alert(fleet) is not None
+    return end.calm_at if end is not None and is_told and fleet.hold_until is None else None
 
 
 def _is_late(end: ServerEnd, fleet: Fleet) -> bool:
@@ -148,6 +171,20 @@ def _hurried(agent: Agent, now: Moment) -> Decision:
     return enter(agent, due, f"the tmux server has ended, not the agent's doing; {due.mode.value}, at once", now)
 
 
+def _is_hasty(agent: Agent, end: ServerEnd) -> bool:
+    """Whether it is to start at once into a server that ends over and over."""
+    state = agent.state
+    fell = agent.incarnation == end.fallen[agent.name]
+    return isinstance(state, BackingOff) and state.hung_up and fell and state.until < end.at + end.pause
+
+
+def _held_back(agent: Agent, end: ServerEnd, now: Moment) -> Decision:
+    assert isinstance(agent.state, BackingOff)
+    due = replace(agent.state, until=end.at + end.pause)
+    why = "the tmux server ends over and over, not the agent's doing"
+    return enter(agent, due, f"{why}; {due.mode.value}, after a pause", now)
+
+
 def _is_settled(fleet: Fleet, end: ServerEnd, name: str, now: Moment) -> bool:
     agent = fleet.agents.get(name)
     if agent is None:
@@ -176,7 +213,8 @@ def _told(end: ServerEnd) -> str:
     if not end.is_storm:
         return f"the tmux server has ended, and with it {whose}: {follows}"
     return (
-        f"the tmux server has ended {len(end.ends)} times within a minute, and with it {whose}: {follows}, with pauses"
+        f"the tmux server ends over and over, {len(end.ends)} times by now, and with it {whose}: {follows} "
+        f"after {in_words(end.pause)}; with each further end, after twice as long"
     )
 
 

@@ -7,10 +7,15 @@ from dataclasses import dataclass, field
 
 from phoenixd.core.moment import Instant
 
-STORM = 60.0
-"""Seconds within which ends of the server are counted together."""
+STORM = 180.0
+"""Seconds for which a server has to live until a further end is counted anew."""
 MOST_AT_ONCE = 3
-"""Ends within that time after which nobody is hurried: what ends it over and over is still there."""
+"""Ends that are counted together after which nobody is hurried: what ends it over and over is still there."""
+FIRST_PAUSE, LONGEST_PAUSE = 5.0, 300.0
+"""Seconds from the first such end until those that fell are started, and the most to which each further one doubles
+them: an agent can end the server as often as it is started."""
+MOST_KEPT = 100
+"""Ends that are counted at most."""
 LATEST = 30.0
 """Seconds after an end for which is waited for a run to fall with it; one that lives on then was not in it."""
 
@@ -19,8 +24,8 @@ LATEST = 30.0
 class ServerEnd:
     """The newest end of the terminal server.
 
-    ends: the newest ends, the last one last. fallen: who ran then, with the incarnation that fell. awaited: those that
-    have yet to come back.
+    ends: those that are counted together, the last one last. fallen: who ran then, with the incarnation that fell.
+    awaited: those that have yet to come back.
     """
 
     ends: tuple[Instant, ...]
@@ -35,3 +40,18 @@ class ServerEnd:
     def is_storm(self) -> bool:
         """Whether the server ends over and over."""
         return len(self.ends) > MOST_AT_ONCE
+
+    @property
+    def pause(self) -> float:
+        """Seconds after the newest end before which nobody who fell with it is started."""
+        beyond = len(self.ends) - MOST_AT_ONCE - 1
+        return 0.0 if beyond < 0 else min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(beyond, 10))
+
+    @property
+    def calm_at(self) -> Instant:
+        """When the server has lived for so long that a further end is counted anew."""
+        return self.at + self.pause + STORM
+
+    def again(self, at: Instant) -> tuple[Instant, ...]:
+        """The ends that are counted together with one more."""
+        return (*self.ends[1 - MOST_KEPT :], at) if self.ends and at < self.calm_at else (at,)

@@ -17,10 +17,11 @@ log = structlog.get_logger("phoenixd.tmux")
 
 
 class Lifetime:
-    """Holds the server's pidfd, and calls once when it ends."""
+    """Holds the server's pidfd, and calls once when it ends. An end that nobody could be told of yet is told later."""
 
     def __init__(self) -> None:
-        self._ended: Callable[[], None] = lambda: None
+        self._ended: Callable[[], None] | None = None
+        self._is_untold = False
         self._pid = 0
         self._pidfd = -1
         self._loop: asyncio.AbstractEventLoop | None = None
@@ -31,7 +32,12 @@ class Lifetime:
         return self._pidfd >= 0
 
     def speak_to(self, ended: Callable[[], None]) -> None:
+        """Call `ended` at each end, and now where the server has ended since it was met: a daemon that begins hears of
+        the server first, and speaks to the fleet later."""
         self._ended = ended
+        if self._is_untold:
+            self._is_untold = False
+            ended()
 
     def follow(self, pid: int | None) -> None:
         """Watch the process that serves now. None: it cannot be told, and of its end nothing is said."""
@@ -73,4 +79,7 @@ class Lifetime:
     def _tell(self) -> None:
         log.warning("tmux_server_ended", pid=self._pid)
         self.close()
-        self._ended()
+        if self._ended is None:
+            self._is_untold = True
+        else:
+            self._ended()
