@@ -35,6 +35,9 @@ def _obstacle(body: dict[str, Any]) -> Obstacle:
     failed = body.get("errno")
     if failed in NO_ROOM:
         return "disk full"
+    if failed == "EINTR":
+        # The shim was told to end it first: by a stop, which is known here, or because its terminal went.
+        return "terminal gone"
     if body.get("stage") != "cwd" or failed in HOST_ERRORS:
         return "other"
     return "no directory" if failed == "ENOENT" else "directory closed"

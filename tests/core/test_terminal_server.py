@@ -297,3 +297,27 @@ def test_a_daemon_that_begins_looks_whether_what_was_told_of_the_server_is_over(
     assert story.fleet.hold_until is not None
     story.tell(TerminalSeen(True))
     assert story.fleet.alerts == ()
+
+
+def test_f_tmux_2_a_start_that_is_told_after_the_end_and_falls_with_it_is_waited_for_like_the_others() -> None:
+    """Its program began a moment before the server ended, and the daemon heard it a moment after."""
+    story = young()
+    story.tell(TerminalEnded())
+    for name in TEN:
+        falls(story, name)
+    story.tell(TerminalSeen(True))
+    late, *others = starting(story)
+    story.pass_over(0.2)
+    story.tell(TerminalEnded())
+    answer(story, late)
+    assert isinstance(story.fleet.agents[late].state, Running)
+    falls(story, late)
+    for name in set(TEN) - {late}:
+        if name in others:
+            cut_short(story, name, "no pane")
+    story.tell(TerminalSeen(True))
+    all_come_back(story)
+
+    assert all(isinstance(agent.state, Running) for agent in story.fleet.agents.values())
+    assert story.fleet.agents[late].incarnation == 3
+    assert told(story)[-1] == ALL_BACK[1]

@@ -1,8 +1,8 @@
 """The way of one event through the core, from a run of the real step: parts asked, files passed, microseconds.
 
 Counted are the functions of the core's rules in the order in which they are called. The nouns (what an agent is, what
-a decision is, how either is copied) are left out, for every rule uses them. What the roster calls to keep its marks is counted apart: no
-rule decides there.
+a decision is, how either is copied) are left out, for every rule uses them. What the roster calls to keep its marks is
+counted apart: no rule decides there.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from tests.bench.step import EPOCH, World, world_of
 CORE = str(Path(phoenixd.core.__file__).parent) + "/"
 NOUNS = frozenset(
     {
-        "actions.py", "agent/__init__.py", "agent/activity.py", "agent/run.py", "agent/state.py", "change.py", "decision.py",
-        "events/__init__.py", "facts.py", "hooks.py", "merit.py", "moment.py", "spec.py",
+        "actions.py", "agent/__init__.py", "agent/activity.py", "agent/run.py", "agent/state.py", "change.py",
+        "decision.py", "events/__init__.py", "facts.py", "hooks.py", "merit.py", "moment.py", "spec.py",
     }
 )  # fmt: skip
 ROSTER = frozenset({"roster.py", "ranked.py"})

@@ -44,6 +44,7 @@ def hear_end(before: Fleet, found: Step, event: TerminalEnded, now: Moment) -> S
 
 def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     """Hurry those that fell with the server, note who is back, and tell when all are."""
+    found = _fallen_after_all(found, getattr(event, "agent", None))
     end = found.fleet.server_end
     if end is None:
         return found
@@ -66,6 +67,18 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     if end.awaited or found.fleet.hold_until is not None:
         return found
     return over(found, "", now)
+
+
+def _fallen_after_all(found: Step, name: str | None) -> Step:
+    """Wait again for one whose start was told after the end, so that it seemed to be back, where it falls as well."""
+    end, agent = found.fleet.server_end, found.fleet.agents.get(name) if name is not None else None
+    if end is None or agent is None or agent.name in end.awaited or agent.name not in end.fallen:
+        return found
+    fell = isinstance(agent.state, BackingOff) and agent.state.hung_up and agent.incarnation == end.fallen[agent.name]
+    if not fell:
+        return found
+    again = replace(end, awaited=end.awaited | {agent.name})
+    return replace(found, fleet=replace(found.fleet, server_end=again))
 
 
 def over(found: Step, why: str, now: Moment) -> Step:
