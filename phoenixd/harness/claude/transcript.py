@@ -45,8 +45,8 @@ from phoenixd.shim.payload import as_sent
 
 SYNTHETIC = "<synthetic>"
 NO_ANSWER = "No response requested."
-"""What 2.1.197 and 2.1.330 write as the model SYNTHETIC, with the first prompt after a resume: it stands in for the answer
-of a session that ended without one."""
+"""What 2.1.197 and 2.1.330 write as the model SYNTHETIC, with the first prompt after a resume: it stands in for
+the answer of a session that ended without one."""
 
 INTERRUPTED = "[Request interrupted by user"
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from phoenixd.documents.brief.around import Around
@@ -93,7 +95,7 @@ def test_the_clis_own_answer_is_not_said_and_is_no_answer_of_the_turn() -> None:
 @pytest.mark.parametrize("model", ["claude-opus-4-8", "<synthetic>"])
 def test_the_same_words_of_a_model_or_a_failure_are_heard(model: str) -> None:
     """A model may say so; and a limit may have these words, which is a failure and no filled place."""
-    failed = {"isApiErrorMessage": True, "error": "rate_limit"} if model == "<synthetic>" else {}
+    failed: dict[str, Any] = {"isApiErrorMessage": True, "error": "rate_limit"} if model == "<synthetic>" else {}
     line = answer(NO_ANSWER, message={"model": model}, **failed)
     record, said = claude_transcript.record(line), claude_transcript.said(line)
 
