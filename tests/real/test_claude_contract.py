@@ -82,6 +82,25 @@ def test_p34_killed_in_mid_turn_it_goes_on_with_the_same_session(room: Room) -> 
     assert {start["session_id"] for start in room.starts()} == {room.session_id}
 
 
+@fact
+def test_p34_what_a_resume_writes_in_place_of_an_answer_is_none(room: Room) -> None:
+    """A prompt without an answer gets one of the CLI's own, in the model's place."""
+    room.scenario.add(Step(fault="hang"), Step(fault="hang"))
+    program = room.fresh("Translate the footer.")
+    room.wait_record(is_user)
+    program.kill()
+    program.wait_exit()
+
+    room.resume("You were cut off: continue.")
+
+    filled = room.wait_record(lambda record: record.get("type") == "assistant")
+    line = json.dumps(filled).encode()
+    told = transcript.record(line)
+    assert filled["message"]["model"] == transcript.SYNTHETIC
+    assert told is not None
+    assert (told.kind, transcript.said(line)) == (None, None)
+
+
 @pytest.mark.parametrize(
     "content",
     [

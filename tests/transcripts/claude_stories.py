@@ -217,6 +217,21 @@ def notices(room: Room) -> Program:
     return program
 
 
+def unanswered(room: Room) -> Program:
+    room.scenario.add(step("Hello."), *(Step(fault="hang") for _ in range(3)))
+    program = room.fresh("Say hello.")
+    ended(room, program)
+    type_line(program, "translate the footer")
+    written(room, "translate the footer")
+    for ended_at in ("10:00:00Z", "11:00:00Z"):
+        program.kill()
+        program.wait_exit()
+        said = f"You were interrupted at 2026-11-21T{ended_at} (signal 9). Continue."
+        program = room.resume(said)
+        written(room, said)
+    return program
+
+
 STORIES: dict[str, Callable[[Room], Program]] = {
     "work": work,
     "todowrite": todowrite,
@@ -228,4 +243,5 @@ STORIES: dict[str, Callable[[Room], Program]] = {
     "queued-open": queued_open,
     "timers": timers,
     "notices": notices,
+    "unanswered": unanswered,
 }

@@ -3,6 +3,7 @@
 The traps that this module owns:
 - an API error is an `assistant` record with the model `<synthetic>` and a usage of zeros: no request;
 - so is the text that an interrupted answer had come to: said, but no request;
+- so is what a resume puts behind a prompt that has no answer: nobody said it, and the prompt has none still;
 - one request is written as a line for each block of its answer, all with the same usage;
 - an answer that was cut is written like any other one: its stop_reason says so, or there is none; a call that came with
   a cut answer is executed, and so the turn goes on;
@@ -43,6 +44,10 @@ from phoenixd.planting import is_ours
 from phoenixd.shim.payload import as_sent
 
 SYNTHETIC = "<synthetic>"
+NO_ANSWER = "No response requested."
+"""What 2.1.197 and 2.1.330 write as the model SYNTHETIC, with the first prompt after a resume: it stands in for
+the answer of a session that ended without one."""
+
 INTERRUPTED = "[Request interrupted by user"
 
 CUTS: dict[str, CutHow] = {
@@ -95,6 +100,8 @@ def record(line: bytes) -> Record | None:
         return None
     at = moment(found, "timestamp")
     match found.get("type"):
+        case "assistant" if _is_no_answer(found):
+            return Record(None, at, _named(found, ()))
         case "assistant":
             facts = _answer(found, at)
             return Record("assistant", at, _named(found, facts))
@@ -125,7 +132,7 @@ def said(line: bytes) -> Said | None:
     at, kind = text(found, "timestamp"), found.get("type")
     pieces: list[Piece] = []
     if kind == "assistant":
-        pieces = _spoken(found, at)
+        pieces = _spoken(found, at) if not _is_no_answer(found) else []
     elif kind == "user":
         pieces = _told(found, at)
     elif kind == "attachment" and (queued := _queued_text(found)) is not None:
@@ -202,11 +209,19 @@ def _answer(found: Table, at: float | None) -> tuple[Fact, ...]:
             facts.append(ToolBegan(call, name, at))
             facts += deeds.asked(name, call, table(part, "input"), at)
         elif part.get("type") == "text" and (said_now := text(part, "text")):
-            is_final = None if stop is None or message.get("model") == SYNTHETIC else is_last
-            facts.append(Spoke(clipped(said_now, SPOKEN_LIMIT), is_final, at))
+            # Never None: this CLI writes how a turn ends, and no later prompt tells it.
+            facts.append(Spoke(clipped(said_now, SPOKEN_LIMIT), is_last, at))
     if is_last:
         facts.append(TurnEnded("done", at))
     return tuple(facts)
+
+
+def _is_no_answer(found: Table) -> bool:
+    """Whether the CLI itself filled the place of an answer that never came. A failure may have the same words."""
+    message = table(found, "message")
+    if message.get("model") != SYNTHETIC or found.get("isApiErrorMessage") is True:
+        return False
+    return [text(part, "text") for part in tables(message, "content")] == [NO_ANSWER]
 
 
 def _codes(found: Table) -> tuple[str, ...]:
