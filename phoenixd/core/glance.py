@@ -57,7 +57,7 @@ def glances(
     known = _usable(fleet, known)
     found: list[Seen] = []
     for agent in fleet.agents.values():
-        if finding.is_other(fleet, agent):
+        if not finding.is_listed(fleet, agent):
             continue
         if agent.items or agent.alerts or agent.spec.seat or agent.spec.kind is Kind.ORCHESTRATOR:
             found.append(projection.row_of(fleet, agent, now, sight(agent), told))
@@ -122,7 +122,7 @@ def counts(fleet: Fleet, now: Moment, known: Known | None = None) -> dict[Group,
     for agent in fleet.agents.values():
         if not agent.spec.seat:
             found[_remembered(fleet, agent, now, known).group] += 1
-        elif not finding.is_other(fleet, agent):
+        elif finding.is_listed(fleet, agent):
             found[projection.row_of(fleet, agent, now, told={}).group] += 1
     counted = {group: found[group] for group in condition.SIGNS}
     return {**counted, "needs_you": found["needs_you"] + len(pressing(fleet.alerts))}

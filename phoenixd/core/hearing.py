@@ -344,11 +344,13 @@ TABLE: dict[type[Any], Row] = {
     StateEdited: (watches.hear, *SHARED),
     Tick: (deadlines.tick, muting.expire, *SHARED),
     Rebooted: (recovery.reboot, seats.after_reboot, *SHARED),
-    JournalBehind: (recovery.face_the_world, lost.found_again, undo_age.forget, muting.forget, *SHARED),
+    JournalBehind: (
+        recovery.face_the_world, lost.found_again, recovery.tell_plan, undo_age.forget, muting.forget, *SHARED,
+    ),
     EpochBegun: (
         recovery.begin_epoch, late.begin_anew, asking.begin_anew, records.begin_anew, terminal.begin_anew, *SHARED,
     ),
-    RecoveryConfirmed: (recovery.confirm_recovery, *SHARED),
+    RecoveryConfirmed: (recovery.confirm_recovery, lost.end_left_over, *SHARED),
     TerminalSeen: (starts.see_terminal, *SHARED),
     TerminalEnded: (terminal.hear_end, *SHARED),
     LimitsDeclared: (declarations.set_limits, *SHARED),

@@ -140,7 +140,7 @@ class Row:
 def project(fleet: Fleet, now: Moment, sight: Callable[[Agent], Sight] = lambda agent: NOTHING) -> tuple[Row, ...]:
     """All agents in the order of their names, each seat as one: as the generation that holds it."""
     told = open_cases(fleet)
-    shown = (agent for agent in fleet.agents.values() if not finding.is_other(fleet, agent))
+    shown = (agent for agent in fleet.agents.values() if finding.is_listed(fleet, agent))
     rows = (row_of(fleet, agent, now, sight(agent), told) for agent in shown)
     return tuple(sorted(rows, key=lambda one: one.name))
 

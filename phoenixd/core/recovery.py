@@ -60,8 +60,13 @@ def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment
         tasks=replace(fleet.tasks, next=fleet.tasks.next + plan.ITEM_GAP),
     )  # fmt: skip
     found = put_all(Step(known), plan.decisions(fleet.agents, fleet.retired, event, now), now)
-    found = tasks.face_the_world(found, now)
-    left = plan.left_alone(fleet.agents, event, now)
+    return tasks.face_the_world(found, now)
+
+
+def tell_plan(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
+    """Raise the one alert of what was found of all agents, after who holds which seat was found as well."""
+    event = replace(event, specs=declared.specs(before.tasks, event))
+    left = plan.left_alone(before.agents, event, now)
     alert = plan.alert(event.why, found.fleet.agents.values(), left, found.fleet.tasks)
     return warn(found, Decision(None, (alert,), alert.text), now)
 

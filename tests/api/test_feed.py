@@ -19,6 +19,7 @@ from phoenixd.api.feed.ledger import subject_of
 from phoenixd.api.feed.live import Feed
 from phoenixd.api.openapi import STREAMED
 from phoenixd.api.schemas import SCHEMAS
+from phoenixd.core.behind.world import Finding
 from phoenixd.core.events.evidence import KeysRead, ScreenSeen
 from phoenixd.core.events.fleet import AlertAcknowledged, TerminalSeen
 from phoenixd.core.events.orders import (
@@ -280,6 +281,22 @@ async def test_a_seats_rows_are_told_to_whom_chose_the_seat_whatever_generation_
     await told(follower, model, await follower._next(), 10_000)
     assert daemon.journal.rows[-1].entry.agent == "lead-g2"
     assert model.notes[-1] == daemon.journal.rows[-1].seq
+
+
+async def test_what_a_lost_handoff_left_over_has_a_row_that_goes_with_it() -> None:
+    daemon = standing()
+    daemon.declare("lead", kind="orchestrator")
+    agent, seat = daemon.state.agents["lead"], daemon.state.seats["lead"]
+    found = Finding("adopt", "nothing", "none", "it runs", "lost", "end")
+    over = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2), found=found)
+    daemon.state = replace(daemon.state, agents={"lead": agent, "lead-g2": over}, seats={"lead": seat})
+    feed = Feed(daemon)
+    await feed.begin()
+    assert feed.ledger.keys("agent") == {"lead", "lead-g2"}
+    daemon.state = replace(daemon.state, agents={"lead": agent, "lead-g2": replace(over, found=None, removing=True)})
+    feed.seen("lead-g2")
+    feed.refresh()
+    assert feed.ledger.keys("agent") == {"lead"}
 
 
 async def test_a_row_of_the_story_is_read_and_written_down_once_for_all_followers(

@@ -20,13 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import Chronicle
+from phoenixd.api.closed_items import ClosedItem
 from phoenixd.api.history import Stretch
 from phoenixd.api.pages import agent as text_agent
 from phoenixd.api.pages import clinic as text_clinic
 from phoenixd.api.pages import events as text_events
 from phoenixd.api.pages import history as text_history
 from phoenixd.api.pages import inbox as text_inbox
+from phoenixd.api.pages import past as text_past
 from phoenixd.api.pages import status as text
+from phoenixd.api.pages import tasks as text_tasks
 from phoenixd.api.pages.headline import needed
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
 from phoenixd.api.pages.next_commands import next_commands
@@ -43,6 +46,7 @@ from phoenixd.core.inbox import inbox
 from phoenixd.core.question.choices import Unclear
 from phoenixd.core.question.reply import understand
 from phoenixd.core.sight import Doing, Sight, Words
+from phoenixd.core.tasks.state import Task
 from phoenixd.core.treatment.outcome import Figure
 from phoenixd.top import spans
 from tests.api.daemon import FakeDaemon
@@ -297,6 +301,24 @@ def test_a_name_takes_a_third_of_the_line_at_most_and_an_items_number_is_never_c
     assert {f"#{item.id} " in table.replace("\n", " ") for item in items} == {True}
     for shown in (table, text_inbox.inbox(items, here), text_events.events(daemon.journal.rows, here)):
         assert not any(LONGEST in line and "phoenixctl" not in line for line in shown.splitlines()) or width >= 96
+
+
+def test_promise_9_the_numbers_of_tasks_and_items_after_a_lost_journal_are_told_whole() -> None:
+    """They go on from 10,001, and each is what the next command is given."""
+    tasks = [Task("t9", "w9"), Task("t10001", "w10001"), Task("t10002", "w10002")]
+    listed = text_tasks.tasks(tasks, 4, HERE).splitlines()[2:5]
+    assert [line.split()[1] for line in listed] == ["t9", "t10001", "t10002"]
+    assert len({line.index(" waiting") for line in listed}) == 1
+
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.state = replace(daemon.state, next_item=10_006)
+    daemon.declare("shop")
+    daemon.wait("shop", tool="Bash", text="npm publish")
+    assert "#10006 shop" in text_inbox.inbox(inbox(daemon.state), HERE)
+    ended = [ClosedItem(10_006, "shop", "permission", NOW, 1), ClosedItem(7, "docs", "permission", NOW, 2)]
+    lines = [line for line in text_past.closed(ended, HERE).splitlines() if "#" in line]
+    assert [line.split()[1:3] for line in lines] == [["#10006", "shop"], ["#7", "docs"]]
+    assert len({line.index("permission") for line in lines}) == 1
 
 
 def test_what_is_cut_ends_with_a_whole_word() -> None:

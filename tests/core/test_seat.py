@@ -18,7 +18,7 @@ from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
-from phoenixd.core.events.fleet import JournalBehind, Rebooted, TroubleSeen
+from phoenixd.core.events.fleet import JournalBehind, Rebooted, RecoveryConfirmed, TroubleSeen
 from phoenixd.core.events.orders import (
     AgentDeclared,
     AgentWithdrawn,
@@ -737,3 +737,93 @@ def test_a_seat_without_a_room_for_its_next_generation_has_none() -> None:
     after, _ = succession.succeed(fleet, "boss", story.now)
     assert (after.seats["boss"].generation, after.seats["boss"].fenced) == (2, 1)
     assert after.agents["boss"].desired is Desired.STOPPED
+
+
+def half_made(*, lives: bool = True) -> Seats:
+    """The journal was lost while both generations ran; a handoff that nobody knows any more had made the second."""
+    runs = [SeenRun(1, f"run-{name}", "s", "fresh", 20, 1, 9e8, 10, "boot") for name in ("boss", "boss-g2")]
+    wish = Wish("running", 10)
+    first = Trace("boss", wish, "runs", runs[0], runs[0], 1)
+    second = Trace("boss-g2", wish, "runs" if lives else "idle", runs[1] if lives else None, runs[1], 1)
+    story = Seats()
+    story.fleet = Fleet()
+    declared = tuple(generations([BOSS], Fleet(), (first, second)))
+    story.tell(JournalBehind("it is lost", World("boot", 0, 20, (first, second)), declared))
+    return story
+
+
+def test_promise_3_a_successor_whose_handoff_the_journal_has_lost_has_a_row_until_the_recovery_ends_it() -> None:
+    story = half_made()
+    assert (story.seat.holder, story.seat.handoff) == ("boss", None)
+    assert [one.name for one in project(story.fleet, story.now)] == ["boss", "boss-g2"]
+    assert [one.name for one in glance.glances(story.fleet, story.now)] == ["boss", "boss-g2"]
+    assert glance.counts(story.fleet, story.now)["resting"] == 2
+    assert any("left over from a lost handoff: boss-g2" in one.text for one in story.fleet.alerts)
+    assert not story.sent(Terminate), "nothing is ended before a person has confirmed it"
+
+    story.tell(RecoveryConfirmed("ann"))
+    assert [one.agent for one in story.sent(Terminate)] == ["boss-g2"]
+    assert any("the journal has lost its handoff; ann confirmed the recovery" in reason for reason in story.reasons)
+    assert isinstance(story.of("boss").state, Running)
+    assert [one.name for one in project(story.fleet, story.now)] == ["boss"]
+    story.ends("boss-g2")
+    assert set(story.fleet.agents) == {"boss"}
+    assert not story.fleet.alerts
+    assert story.tell(HandoffRequested("boss", "again")) is None
+    assert story.seat.handoff is not None
+
+
+def test_promise_3_a_successor_without_its_handoff_that_died_is_started_by_nothing() -> None:
+    story = half_made(lives=False)
+    for _ in range(3):
+        story.wait(600)
+    assert set(story.fleet.agents) == {"boss"} or story.of("boss-g2").removing
+    story = half_made()
+    story.ends("boss-g2", code=1)
+    for _ in range(3):
+        story.wait(600)
+    assert not story.sent(Spawn)
+    story.tell(RecoveryConfirmed("ann"))
+    assert set(story.fleet.agents) == {"boss"}
+
+
+@pytest.mark.parametrize(
+    "order",
+    [
+        HandoffRequested("boss", "it is full"), RollbackRequested("boss"), AgentWithdrawn("boss-g2"),
+        RestartRequested("boss-g2"), StopRequested("boss-g2"),
+    ],
+    ids=str,
+)  # fmt: skip
+def test_what_a_lost_handoff_hinders_names_the_command_that_helps(order: Event) -> None:
+    refused = half_made().tell(order)
+    assert refused is not None
+    assert ("left over" in refused.message, refused.remedy) == (True, "phoenixctl recover")
+
+
+def test_a_restart_of_a_seat_does_not_wait_for_what_a_lost_handoff_left_over() -> None:
+    story = half_made()
+    story.tell(RestartRequested("boss"))
+    assert story.seat.restart is None
+    assert isinstance(story.of("boss").state, Stopping)
+    assert isinstance(story.of("boss-g2").state, Running)
+
+
+@pytest.mark.parametrize("order", [StopRequested("boss"), AgentWithdrawn("boss")], ids=str)
+def test_promise_3_what_a_lost_handoff_left_over_ends_with_its_seat(order: Event) -> None:
+    story = half_made()
+    story.tell(order)
+    assert {one.agent for one in story.sent(Terminate)} == {"boss", "boss-g2"}
+    story.ends("boss-g2")
+    assert "boss-g2" not in story.fleet.agents
+    assert not story.fleet.alerts, "all was settled by an order"
+
+
+def test_what_a_lost_handoff_left_over_ends_as_well_where_its_holder_is_down_and_goes_at_once() -> None:
+    story = half_made()
+    while story.of("boss").run is not None:
+        story.ends("boss", code=1)
+    story.tell(AgentWithdrawn("boss"))
+    assert set(story.fleet.agents) == {"boss-g2"}
+    story.ends("boss-g2")
+    assert not story.fleet.agents

@@ -15,6 +15,7 @@ import pytest
 
 from phoenixd.demo.stage import Stage
 from tests.e2e.census import survivors
+from tests.typed import typed
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
@@ -231,11 +232,29 @@ def test_a_lost_journal_finds_who_holds_the_seat(seats: Seats, phase: str) -> No
 
     if phase == "two generations":
         assert (seats.runs("boss", 1), seats.runs("boss-g2", 2)) == (first, second)
+        assert set(seats.rows()) == {"boss", "boss-g2"}, "nothing is ended unasked, and nothing is overlooked"
+        for words in (("handoff", "start", "boss"), ("handoff", "rollback", "boss"), ("remove", "boss-g2")):
+            refused = seats.ctl(*words)
+            assert refused.returncode == 6, refused
+            assert f"do: {typed(seats, 'recover')}" in refused.stderr, refused
+        plan = {one["agent"]: one for one in json.loads(seats.ask("recover", "--json"))["agents"]}
+        assert (plan["boss-g2"]["proposal"], plan["boss-g2"]["waits"]) == ("end it", True)
+        assert "to do: end it" in seats.ask("recover")
     else:
         assert seats.runs("boss", 2) == second
-    assert set(seats.rows()) == {"boss"}
     seats.ask("recover", "--yes")
+    holder, other = (1, 2) if phase == "two generations" else (2, 1)
+    gone = {1: first, 2: second}[other]
+    seats.until("one generation is left", lambda: not os.path.exists(f"/proc/{gone}"), PATIENCE)
+    seats.until("which has a row", lambda: set(seats.rows()) == {"boss"}, PATIENCE)
+    assert seats.runs("boss", holder) == {1: first, 2: second}[holder]
+    seats.until("its name is free", lambda: seats.ctl("status", f"boss-g{other}").returncode == 4, PATIENCE)
+    assert seats.paper(f"boss-g{other}" if other > 1 else "boss").is_dir(), "what it wrote is kept"
+    seats.ask("restart", "boss", "--fresh")
+    seats.until("the seat takes orders", lambda: seats.row("boss")["incarnation"] == 2, PATIENCE)
+    restarted = seats.runs("boss", holder)
     seats.ask("stop", "boss")
+    seats.until("it is down", lambda: not os.path.exists(f"/proc/{restarted}"), PATIENCE)
     for pid in (first, second):
         seats.until("every generation is down", lambda pid=pid: not os.path.exists(f"/proc/{pid}"), PATIENCE)
 

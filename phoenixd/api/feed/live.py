@@ -105,7 +105,7 @@ class Feed:
         if everyone or not self._is_known:
             self._is_known = True
             dirty = {*fleet.agents, *self.ledger.keys("agent")}
-        dirty = {_shown(fleet, name) for name in dirty}
+        dirty = {row for name in dirty for row in _rows(fleet, name)}
         if dirty:
             cases = projection.open_cases(fleet)
             for name in sorted(dirty):
@@ -161,7 +161,7 @@ class Feed:
 
     def _look_at(self, fleet: Fleet, name: str, cases: dict[str, str]) -> None:
         agent = finding.meant(fleet, name)
-        if agent is None or finding.is_other(fleet, agent):
+        if agent is None or not finding.is_listed(fleet, agent):
             self._forget(name)
             return
         service = self._service
@@ -240,3 +240,13 @@ def _shown(fleet: Fleet, name: str) -> str:
         return seat.name
     read = names.read(name) if name not in fleet.agents else None
     return read[0] if read is not None else name
+
+
+def _rows(fleet: Fleet, name: str) -> tuple[str, ...]:
+    """The names of all rows that tell of an agent: beside a seat's those of what a lost handoff left over."""
+    row = _shown(fleet, name)
+    seat = fleet.seats.get(row)
+    if seat is None:
+        return (row,) if row == name else (row, name)
+    beside = (seat.generation - 1, seat.generation + 1)
+    return (row, *(f"{row}-g{number}" for number in beside if number))

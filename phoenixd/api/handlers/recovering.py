@@ -12,6 +12,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.behind.plan import BEHIND, is_waiting
 from phoenixd.core.events.fleet import RecoveryConfirmed
+from phoenixd.core.seat.finding import is_left_over
 
 WORDS = {
     "keep": "stays as the journal says",
@@ -24,7 +25,7 @@ WORDS = {
     "leave": "was left alone",
 }
 
-DONE = {"start": "started", "leave it stopped": "left stopped", "none": "none"}
+DONE = {"start": "started", "leave it stopped": "left stopped", "end it": "ended", "none": "none"}
 """What was done, by what was proposed."""
 
 
@@ -74,7 +75,7 @@ def _row(agent: Agent) -> dict[str, Any]:
         "processes": found.processes,
         "verdict": found.verdict,
         "reason": found.reason,
-        "waits": is_waiting(agent),
+        "waits": _is_asked(agent),
         "proposal": _proposal(agent),
         "state": agent.state_name,
     }
@@ -85,7 +86,14 @@ def _done(agent: Agent) -> dict[str, Any]:
     return {**_row(agent), "waits": False, "proposal": "none", "done": DONE[_proposal(agent)]}
 
 
+def _is_asked(agent: Agent) -> bool:
+    """Whether something is done with it once the recovery is confirmed."""
+    return is_waiting(agent) or is_left_over(agent)
+
+
 def _proposal(agent: Agent) -> str:
+    if is_left_over(agent):
+        return "end it"
     if not is_waiting(agent) or agent.found is None:
         return "none"
     return "start" if agent.found.proposal == "start" else "leave it stopped"
@@ -108,6 +116,6 @@ def _text(agents: Sequence[Agent], alert: StandingAlert | None, here: Page, *, d
             ("processes", found.processes),
         ):
             lines += [f"  {line}" for line in wrap(f"{what}: {words}", here.width - 2)]
-        if is_waiting(agent):
+        if _is_asked(agent):
             lines.append(f"  done: {DONE[_proposal(agent)]}" if done else f"  to do: {_proposal(agent)}")
     return page([*lines, "", here.reaching("See: phoenixctl status" if done else "do it: phoenixctl recover --yes")])

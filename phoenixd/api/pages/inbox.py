@@ -6,7 +6,19 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from phoenixd.api.pages.agent_lines import AGE_COLUMNS
-from phoenixd.api.pages.layout import SET_IN, Page, clip, columns, counted, fold, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import (
+    SET_IN,
+    Page,
+    clip,
+    columns,
+    counted,
+    fold,
+    name_column,
+    number_column,
+    pad,
+    page,
+    wrap,
+)
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import Ack, InboxItem, StandingAlert
 from phoenixd.core.alerts import next_command
@@ -70,9 +82,10 @@ class _Waiting:
 def _listed(those: Sequence[_Waiting], beside: Sequence[_Waiting], here: Page) -> list[str]:
     """What waits, a line each, in columns that hold those beside them as well."""
     width = name_column([one.whose for one in beside], here)
+    digits = number_column([one.id for one in beside])
     lines = []
     for one in those:
-        lead = f"#{one.id:<5}{pad(one.whose, width)} {ago(here.now - one.opened):>{AGE_COLUMNS}}  "
+        lead = f"#{one.id:<{digits}}{pad(one.whose, width)} {ago(here.now - one.opened):>{AGE_COLUMNS}}  "
         seen = f"{_seen(one.ack, here)}: " if one.ack is not None else ""
         said = f"{seen}{one.kind}: {one.title}" if one.title else f"{seen}{one.kind}"
         lines.append(f"{here.sign('!')} {lead}{clip(said, max(10, here.width - 2 - columns(lead)))}")

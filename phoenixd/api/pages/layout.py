@@ -27,6 +27,7 @@ UNCUT = 1000
 """The widest page that a client can ask for: what goes to a pipe or a file, where nothing is to be cut."""
 WHOLE = 1_000_000
 NAME_COLUMNS = 12
+NUMBER_COLUMNS = 5
 """The usual width of a column of names."""
 SET_IN = "  "
 """Before what goes on below: where it breaks, an agent's words can choose, and none of them may begin a line."""
@@ -208,6 +209,11 @@ def pad(text: str, width: int) -> str:
 def name_column(names: Iterable[str], here: Page, least: int = NAME_COLUMNS) -> int:
     """How wide a column of names is: as the longest of them, but a third of the line at most."""
     return min(max(least, max(map(columns, names), default=0)), here.name_columns)
+
+
+def number_column(numbers: Iterable[int]) -> int:
+    """How wide a column of item numbers is, with a space behind the longest."""
+    return max(NUMBER_COLUMNS, max((len(str(one)) + 1 for one in numbers), default=0))
 
 
 def wrap(words: str, width: int, indent: str = "") -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from phoenixd.api.closed_items import ClosedItem
-from phoenixd.api.pages.layout import Page, clip, columns, name_column, pad, page, wrap
+from phoenixd.api.pages.layout import Page, clip, columns, name_column, number_column, pad, page, wrap
 from phoenixd.api.times import ago, span
 from phoenixd.documents.turn_rows import TurnRow
 
@@ -21,9 +21,10 @@ def closed(items: Sequence[ClosedItem], here: Page) -> str:
             [here.ending("Nothing that waited for you has ended within 7 days. What waits now: phoenixctl inbox")]
         )
     width = name_column([one.agent or NOBODYS for one in items], here)
+    digits = number_column([one.id for one in items])
     lines = []
     for one in items:
-        lead = f"{here.clock(one.closed):>8} #{one.id:<5}{pad(one.agent or NOBODYS, width)} "
+        lead = f"{here.clock(one.closed):>8} #{one.id:<{digits}}{pad(one.agent or NOBODYS, width)} "
         what = f"{one.kind}: {one.text}" if one.text else one.kind
         lines.append(lead + clip(what, max(10, here.width - columns(lead))))
         lines.append(f"    {clip(_how(one), max(10, here.width - 4))}")

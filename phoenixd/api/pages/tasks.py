@@ -11,6 +11,7 @@ from phoenixd.documents.task_report import claims_of
 
 SIGNS = {"waiting": ".", "running": "*", "collecting": "*", "done": ".", "failed": "!", "canceled": "."}
 ID_COLUMNS, STATE_COLUMNS = 5, 10
+"""At least, of an id: after a lost journal its number has five digits."""
 
 
 def tasks(found: Sequence[Task], at_once: int, here: Page) -> str:
@@ -20,10 +21,12 @@ def tasks(found: Sequence[Task], at_once: int, here: Page) -> str:
     running = sum(one.state in BUSY for one in found)
     waiting = sum(one.state == "waiting" for one in found)
     lines = [f"{running} of {at_once} workers run, {_count(waiting, 'task')} wait{'s' if waiting == 1 else ''}.", ""]
+    # An id is never cut: it is what the next command is given.
+    width = max(ID_COLUMNS, *(columns(one.id) for one in found))
     for one in found:
-        lead = f"{here.sign(SIGNS[one.state])} {pad(one.id, ID_COLUMNS)} {pad(one.state, STATE_COLUMNS)} "
+        lead = f"{here.sign(SIGNS[one.state])} {pad(one.id, width)} {pad(one.state, STATE_COLUMNS)} "
         age = f"{ago(max(0.0, here.now - one.since_wall)):>6}  "
-        room = here.width - columns(f"* {pad(one.id, ID_COLUMNS)} {pad(one.state, STATE_COLUMNS)} {age}")
+        room = here.width - columns(f"* {pad(one.id, width)} {pad(one.state, STATE_COLUMNS)} {age}")
         lines.append(f"{lead}{age}{clip(what(one), room)}")
     first = next((one for one in found if one.state == "failed"), found[0])
     return page([*lines, "", here.ending(f"one of them: phoenixctl task status {first.id}")])

@@ -43,7 +43,7 @@ UPKEEP: dict[str, Schema] = {
             "verdict": words("keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"),
             "reason": STRING,
             "waits": BOOLEAN,
-            "proposal": words("none", "start", "leave it stopped"),
+            "proposal": words("none", "start", "leave it stopped", "end it"),
             "state": STRING,
         }
     ),

@@ -84,7 +84,9 @@ def left_alone(agents: Mapping[str, Agent], event: JournalBehind, now: Moment) -
 
 def summary(why: str, agents: Iterable[Agent], left: Iterable[str], tasks: Iterable[str] = ()) -> str:
     """The plan in a sentence: why, how many became what, and who waits."""
-    found = [(agent.name, agent.found.verdict) for agent in agents if agent.found is not None]
+    findings = [(agent.name, agent.found) for agent in agents if agent.found is not None]
+    found = [(name, finding.verdict) for name, finding in findings]
+    proposed = [(name, finding.proposal) for name, finding in findings]
     told = [
         f"{sum(verdict == wanted for _, verdict in found)} {words}"
         for wanted, words in (
@@ -93,6 +95,8 @@ def summary(why: str, agents: Iterable[Agent], left: Iterable[str], tasks: Itera
         )
         if any(verdict == wanted for _, verdict in found)
     ]  # fmt: skip
+    if over := [name for name, proposal in proposed if proposal == "end"]:
+        told.append(f"left over from a lost handoff: {_named(over)}")
     if waiting := [name for name, verdict in found if verdict == "wait"]:
         told.append(f"waiting for you: {_named(waiting)}")
     if doubted := list(tasks):

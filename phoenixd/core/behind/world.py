@@ -93,7 +93,8 @@ class World:
 class Finding:
     """What was found of an agent, in words for people: journal, wish and processes, the verdict and its reason.
 
-    proposal: what `recover` does with it once it is confirmed; empty for nothing.
+    proposal: what `recover` does with it once it is confirmed; empty for nothing. end: it is a generation of a seat
+    whose handoff the journal has lost.
     """
 
     verdict: Verdict
@@ -101,7 +102,7 @@ class Finding:
     wish: str
     processes: str
     reason: str
-    proposal: Literal["", "start"] = ""
+    proposal: Literal["", "start", "end"] = ""
 
 
 def _newest(trace: Trace) -> int:

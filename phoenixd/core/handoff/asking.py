@@ -29,6 +29,7 @@ from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import WORDING, UsageSample, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding
+from phoenixd.core.seat.door import refusal_of_left_over
 from phoenixd.core.seat.state import Seat
 
 MOST_REFUSED = 200
@@ -88,6 +89,8 @@ def roll_back(before: Fleet, found: Step, event: RollbackRequested, now: Moment)
     if handoff is not None and handoff.again and handoff.step is states.Step.ROLLBACK:
         return taken(found, move.kept_back(handoff, f"called off by {event.by}", recalled=True), now)
     if handoff is None or not handoff.is_before_fence:
+        if (over := finding.left_over(before, seat)) is not None:
+            return answer(found, Decision(holder, refusal=refusal_of_left_over(seat, over)), now)
         step = f"its last one, {handoff.id}, is at {handoff.step.value}" if handoff is not None else "it had none"
         refusal = Refusal(
             "conflict", f"no handoff of {seat.name} can be rolled back: {step}",
@@ -232,6 +235,8 @@ def _why_not(found: Step, seat: Seat) -> Refusal | None:
     if handoff is not None and not handoff.is_over:
         message = f"handoff {handoff.id} of {seat.name} goes on: it is at {handoff.step.value}"
         return Refusal("conflict", message, f"phoenixctl handoff status {seat.name}")
+    if (over := finding.left_over(found.fleet, seat)) is not None:
+        return refusal_of_left_over(seat, over)
     if orders_of_others(found, seat):
         return Refusal("conflict", f"a generation of {seat.name} is still going", f"phoenixctl status {seat.name}")
     if (stranger := name_taken(found, seat)) is not None:

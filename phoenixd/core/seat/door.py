@@ -100,7 +100,15 @@ def _asker(fleet: Fleet, seat: Seat, event: AnswerRequested) -> Agent | None:
     return fleet.agents.get(seat.holder)
 
 
+def refusal_of_left_over(seat: Seat, agent: Agent) -> Refusal:
+    """Why nothing is done with a generation whose handoff is lost, and what ends it."""
+    message = f"generation {agent.spec.generation} of {seat.name} is left over from a handoff that the journal has lost"
+    return Refusal("conflict", message, "phoenixctl recover")
+
+
 def _no_order(seat: Seat, agent: Agent) -> Refusal:
+    if finding.is_left_over(agent):
+        return refusal_of_left_over(seat, agent)
     what = "has been succeeded" if agent.spec.generation < seat.generation else "does not hold the seat yet"
     message = f"generation {agent.spec.generation} of {seat.name} {what}, and takes no orders"
     return Refusal("conflict", message, f"give the order to the seat: {seat.name}")

@@ -106,8 +106,12 @@ def others(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
 
 
 def heard_of(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
-    """The generations beside the holder whose words count: what is fenced asks for nothing any more."""
-    return tuple(agent for agent in others(fleet, seat) if agent.spec.generation > seat.fenced)
+    """The generations beside the holder whose words count: what is fenced asks for nothing any more.
+
+    What is left over asks for itself, in its own row.
+    """
+    beside = (agent for agent in others(fleet, seat) if agent.spec.generation > seat.fenced)
+    return tuple(agent for agent in beside if not is_left_over(agent))
 
 
 def asking(fleet: Fleet, name: str) -> tuple[Agent, ...]:
@@ -123,9 +127,29 @@ def successor(fleet: Fleet, seat: Seat) -> Agent | None:
     return found if found is not None and found.spec.seat == seat.name else None
 
 
+def is_left_over(agent: Agent) -> bool:
+    """Whether it is a generation whose handoff the journal has lost: it lives until `recover` ends it."""
+    return agent.found is not None and agent.found.proposal == "end"
+
+
+def left_over(fleet: Fleet, seat: Seat) -> Agent | None:
+    """The generation of a seat of which that is so."""
+    return next((agent for agent in others(fleet, seat) if is_left_over(agent)), None)
+
+
+def is_listed(fleet: Fleet, agent: Agent) -> bool:
+    """Whether it has a row of its own: a seat has one, and what is left over beside it is not to be overlooked."""
+    return not is_other(fleet, agent) or is_left_over(agent)
+
+
 def is_passing(fleet: Fleet, seat: Seat) -> bool:
-    """Whether the seat is being passed on, so that orders about its specification and its run have to wait."""
-    return (seat.handoff is not None and not seat.handoff.is_over) or bool(others(fleet, seat))
+    """Whether the seat is being passed on, so that orders about its specification and its run have to wait.
+
+    What is left over passes nothing on, and nothing waits for it.
+    """
+    if seat.handoff is not None and not seat.handoff.is_over:
+        return True
+    return not all(is_left_over(agent) for agent in others(fleet, seat))
 
 
 def is_other(fleet: Fleet, agent: Agent) -> bool:

@@ -14,7 +14,7 @@ from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StopReque
 from phoenixd.core.events.runs import AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
-from phoenixd.core.seat import finding
+from phoenixd.core.seat import finding, lost
 from phoenixd.core.seat.names import LONGEST
 from phoenixd.core.seat.sessions import taking
 from phoenixd.core.seat.state import is_seated, project_of, seat_of
@@ -54,7 +54,10 @@ def end_others(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn
         return found
     found = _forget_held(found, seat.name)
     for other in finding.others(before, seat):
-        if isinstance(event, StopRequested):
+        if finding.is_left_over(other):
+            done = "stopped" if isinstance(event, StopRequested) else "removed"
+            found = lost.ended(found, other, f"its seat was {done} by {event.by}", now)
+        elif isinstance(event, StopRequested):
             order = StopRequested(other.name, event.by)
             found = put(found, requests.stop(other, order, now), now)
         else:

@@ -11,6 +11,7 @@ from phoenixd.core import requests
 from phoenixd.core.actions import Release
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, Desired, Running, Starting, Stopping
+from phoenixd.core.behind.plan import settled
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import RestartRequested
@@ -20,7 +21,7 @@ from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.sessions import taking
 from phoenixd.core.seat.state import Seat, as_generation
-from phoenixd.core.spec import RestartPolicy
+from phoenixd.core.spec import AgentSpec, RestartPolicy
 from phoenixd.core.transitions import end_run
 
 Passed = tuple[Fleet, tuple[Decision, ...]]
@@ -42,7 +43,7 @@ def declare_successor(fleet: Fleet, name: str, now: Moment) -> Passed:
     if generation_name(seat.name, generation) in fleet.agents:
         raise ValueError(f"an agent is called {generation_name(seat.name, generation)}")
     spec = as_generation(holder.spec, seat, generation)
-    spec = replace(spec, autostart=False, restart=replace(spec.restart, policy=RestartPolicy.NEVER))
+    spec = kept_down(spec)
     agent = declared(spec, now, fleet.retired.get(spec.name, 0))
     reason = f"declared as generation {generation} of {seat.name}; generation {seat.generation} holds the seat"
     return _passed(put(Step(fleet), Decision(replace(agent, reason=reason), reason=reason), now))
@@ -83,7 +84,7 @@ def retire(fleet: Fleet, name: str, generation: int, now: Moment, why: str = "")
     if agent is None or agent.spec.seat != seat.name:
         return fleet, ()
     told = why or ("it was succeeded" if generation < seat.generation else "it does not succeed")
-    return _passed(put(Step(fleet), _leaving(agent, f"generation {generation} of {seat.name} ends: {told}", now), now))
+    return _passed(put(Step(fleet), leaving(agent, f"generation {generation} of {seat.name} ends: {told}", now), now))
 
 
 def release_held(found: Step, seat: Seat, now: Moment) -> Step:
@@ -103,15 +104,21 @@ def release_held(found: Step, seat: Seat, now: Moment) -> Step:
     return found
 
 
-def _leaving(agent: Agent, why: str, now: Moment) -> Decision:
-    leaving = replace(agent, desired=Desired.STOPPED, removing=True)
+def kept_down(spec: AgentSpec) -> AgentSpec:
+    """The specification of a generation that nothing but its handoff starts, and that stays down after a death."""
+    return replace(spec, autostart=False, restart=replace(spec.restart, policy=RestartPolicy.NEVER))
+
+
+def leaving(agent: Agent, why: str, now: Moment) -> Decision:
+    """A generation ends, and is removed once nothing of it is left."""
+    going = replace(settled(agent), desired=Desired.STOPPED, removing=True)
     match agent.state:
         case Starting() | Running():
-            return end_run(leaving, Afterwards.REMOVE, why, now)
+            return end_run(going, Afterwards.REMOVE, why, now)
         case Stopping() as state:
-            return Decision(replace(leaving, state=replace(state, then=Afterwards.REMOVE)), reason=why)
+            return Decision(replace(going, state=replace(state, then=Afterwards.REMOVE)), reason=why)
         case _:
-            return Decision(leaving, (Release(agent.name),), why, removed=True)
+            return Decision(going, (Release(agent.name),), why, removed=True)
 
 
 def _seat(fleet: Fleet, name: str) -> Seat:
