@@ -33,7 +33,8 @@ Meaning = Literal[
     "attempt",
     "sealed",
 ]
-"""What an end was. asked: somebody ended it. finished, iteration: as it should, and nothing or the next run follows.
+"""What an end was. asked: somebody ended it. iteration: of a loop that goes on. finished: as it should; `then` says
+whether a run follows, as the policy always has it.
 
 recycled: it asked for a fresh start. limit: a limit or an outage ended its work. unstarted: it was never executed.
 answer, no answer: of what a sequence asks whether a turn comes; neither is a death.

@@ -225,6 +225,8 @@ def _proven(merit: Merit, proof: Proof, now: Moment) -> Merit:
 def _proven_at_end(agent: Agent, run: Run, end: LastExit) -> Proof:
     if run.merit.ended:
         return "turn"
+    if restart.is_blameless(end):
+        return ""
     if agent.hooks_seen or not end.ran or (agent.spec.has_hooks and not run.evidence):
         return ""
     if restart.ended_well(agent.spec, end):

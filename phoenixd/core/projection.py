@@ -91,6 +91,8 @@ class Row:
     """The journal's row that opened the present state; None where it is not known."""
     muted_until: float | None = None
     """Until when nobody is told of its alerts; None where people are."""
+    is_succeeded: bool = False
+    """It is down, and the handoff of its seat goes on without it: nothing is to be started."""
 
     @property
     def is_running(self) -> bool:
@@ -163,13 +165,16 @@ def row_of(
         one = replace(one, step=f"handoff: {seat.handoff.step}")
     is_passing = one.state in ("running", RESTORING) and seat.handoff is not None and not seat.handoff.is_over
     state = HANDING_OFF if is_passing and not finding.is_other(fleet, agent) else one.state
-    heals = state == HANDING_OFF and one.group in ("working", "resting")
+    goes_on = seat.handoff is not None and not seat.handoff.is_over and seat.handoff.alone and not seat.handoff.stays
+    is_succeeded = one.state == "stopped" and goes_on and not finding.is_other(fleet, agent)
+    heals = (state == HANDING_OFF or is_succeeded) and one.group in ("working", "resting")
     one = replace(
         one,
         name=finding.shown(fleet, agent),
         generation=agent.spec.generation,
         state=state,
         group="healing" if heals else one.group,
+        is_succeeded=is_succeeded,
     )
     others = () if finding.is_other(fleet, agent) else finding.heard_of(fleet, seat)
     if not any(other.items or other.alerts for other in others):

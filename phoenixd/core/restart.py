@@ -169,6 +169,9 @@ def ended_well(spec: AgentSpec, ended: LastExit) -> bool:
     A CLI ends with 0 also where its turn failed (F-PROC-27). A loop's next iteration begins then in any case, and its
     breaker counts the error.
     """
+    if ended.cause in BLAMELESS:
+        # Whatever code it ended with, its terminal or the host ended it: that is no end on purpose.
+        return False
     if spec.is_question:
         return ended.ran and ended.cause == "exit" and ended.code in ANSWERS
     if ended.failed_turn and spec.kind is not Kind.LOOP:
@@ -245,7 +248,7 @@ def judge_session(
         return None
     if not ended.ran:
         return unborn(session, run)
-    finished = agent.spec.kind is Kind.LOOP and is_clean(agent.spec, ended)
+    finished = agent.spec.kind is Kind.LOOP and is_clean(agent.spec, ended) and not is_blameless(ended)
     hangs = session.hangs + (ended.cause == CAUSES[HUNG])
     session = replace(session, turn_open=turn_open and not finished, hangs=hangs)
     if is_recycling(ended) and not deliberate:

@@ -178,8 +178,9 @@ def _meaning(before: Agent, after: Agent, end: LastExit) -> Meaning:
         return "answer" if restart.ended_well(before.spec, end) else "no answer"
     is_overtime = end.cause == restart.CAUSES[restart.OVERTIME] and before.spec.kind is Kind.LOOP
     if restart.ended_well(before.spec, end) or is_overtime:
-        return "finished" if isinstance(after.state, Stopped) and after.desired is Desired.STOPPED else "iteration"
-    if end.code in restart.RECYCLE_CODES and not is_given_up:
+        is_over = isinstance(after.state, Stopped) and after.desired is Desired.STOPPED
+        return "iteration" if before.spec.kind is Kind.LOOP and not is_over else "finished"
+    if restart.is_recycling(end) and not is_given_up:
         return "recycled"
     return "death"
 

@@ -62,11 +62,20 @@ def clamped(top: int, count: int, space: int) -> int:
 def lives(found: Json, clock: words.Clock) -> tuple[str, ...]:
     """The runs of an agent as lines, the newest first."""
     told = [f"{'run':<8} {'began':<11} {'for':<7} how it began -> how it ended"]
+    newest: dict[object, int] = {}
+    for one in found["lives"]:
+        newest[one.get("agent")] = max(one["incarnation"], newest.get(one.get("agent"), 0))
     for one in found["lives"]:
         began, ended = words.wall_of(one["started"]), words.wall_of(one["ended"])
         day = clock.time_of_day(began, "%m-%d %H:%M") if began is not None else words.UNKNOWN
         lasted = ago((ended if ended is not None else clock.wall) - began) if began is not None else words.UNKNOWN
-        end = "it runs" if ended is None else str(one["end_reason"] or one["cause"] or f"exit {one['code']}")
+        is_newest = one["incarnation"] == newest[one.get("agent")]
+        if ended is not None:
+            end = str(one["end_reason"] or one["cause"] or f"exit {one['code']}")
+        else:
+            end = "it runs" if is_newest else "its end is not known"
+        if ended is None and not is_newest:
+            lasted = words.UNKNOWN
         mode = f"{one['mode'] or words.UNKNOWN}: {one['reason'] or words.UNKNOWN}"
         told.append(f"inc {one['incarnation']:<4} {day:<11} {lasted:<7} {mode} -> {end}")
     return tuple(told) if found["lives"] else ("It has not run yet.",)

@@ -11,7 +11,10 @@ import pytest
 
 from phoenixd.api.cases import Replayed
 from phoenixd.api.pages import clinic
+from phoenixd.api.pages.agent_lines import table
+from phoenixd.api.pages.history import explain
 from phoenixd.api.pages.layout import Page
+from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.events.handoffs import PapersUpdated
 from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
@@ -19,14 +22,18 @@ from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import following
 from phoenixd.core.handoff.state import Handoff, Step, StepTime, Trigger
+from phoenixd.core.projection import project
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat
 from phoenixd.ports.journal import Entry
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
+from tests.core.handing import at
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
 
 TIMES = (StepTime(Step.FREEZE, FIXTURE_EPOCH, 0.5), StepTime(Step.DRAIN, FIXTURE_EPOCH, 7.25))
+
+HERE = Page(FIXTURE_EPOCH, 100)
 
 
 @pytest.fixture
@@ -174,6 +181,19 @@ async def test_e87_the_row_of_a_seat_that_hands_off_tells_the_step(live: Live, b
     assert f"handing off  step {handoff.step.value}: " in line
     assert "1 healing" in status
     assert (await live.ask("GET", "/v1/agents/boss")).json["agents"][0]["step"] == f"handoff: {handoff.step.value}"
+
+
+def test_nobody_is_told_to_start_a_seat_whose_handoff_goes_on_without_its_holder() -> None:
+    """Newcomer's list, 20: a start would change nothing, and the successor has minutes left."""
+    story = at("await_ack")
+    story.exits("o", None, 9, cause="terminal_lost")
+    (row,) = project(story.fleet, story.now)
+    for told in (next_commands([row], HERE), explain(row, (), HERE)):
+        assert "next: phoenixctl handoff status o" in told
+        assert "phoenixctl start" not in told
+    (line,) = table([row], HERE)
+    assert line.startswith("~ o ")
+    assert "step await_ack: " in line
 
 
 async def test_the_alert_of_a_handoff_says_the_word_once(live: Live, boss: FakeDaemon) -> None:

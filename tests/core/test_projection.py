@@ -9,7 +9,7 @@ import pytest
 from phoenixd.core import condition
 from phoenixd.core.agent.state import Parked
 from phoenixd.core.condition import SIGNS, group, public_status
-from phoenixd.core.events.orders import StartRequested
+from phoenixd.core.events.orders import StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentVanished
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
@@ -17,6 +17,7 @@ from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.projection import project, row
 from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy, RestartRules
 from phoenixd.documents.hooks import hook_of
+from tests.core.handing import STEPS_BEFORE_FENCE, at
 from tests.core.story import EPOCH, Story, claude, spec
 
 
@@ -234,3 +235,16 @@ def test_a_loop_that_rests_after_a_good_iteration_is_well_and_one_that_crashed_o
     assert condition.is_between_iterations(between_iterations().agent)
     for other in (iteration_crashed, crashed, never_started, in_a_turn):
         assert not condition.is_between_iterations(other().agent), other.__name__
+
+
+@pytest.mark.parametrize("step", STEPS_BEFORE_FENCE)
+def test_a_seat_whose_handoff_goes_on_without_its_holder_heals_and_does_not_rest(step: str) -> None:
+    """Newcomer's list, 20: the predecessor's terminal was lost, and the successor has minutes left."""
+    story = at(step)
+    story.exits("o", None, 9, cause="terminal_lost")
+    (row,) = project(story.fleet, story.now)
+    assert (row.name, row.state, row.group, row.is_succeeded) == ("o", "stopped", "healing", True)
+    assert row.step == f"handoff: {story.step}"
+    story.tell(StopRequested("o"))
+    (row,) = project(story.fleet, story.now)
+    assert (row.state, row.group, row.is_succeeded) == ("stopped", "resting", False)

@@ -23,6 +23,7 @@ from phoenixd.core.facts import (
     PutInQuarantine,
     RunBegan,
     RunEnded,
+    RunProductive,
 )
 from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules
 from tests.core.story import Story, claude, spec
@@ -52,7 +53,7 @@ def test_a_death_and_its_resume_are_told_by_facts_and_not_by_words() -> None:
         (spec(kind=Kind.LOOP, loop=LoopRules(pause=1.0)), 0, "iteration", "restart"),
         (spec(kind=Kind.LOOP, loop=LoopRules(pause=1.0)), 1, "death", "restart"),
         (spec(kind=Kind.ORCHESTRATOR), 100, "recycled", "restart"),
-        (spec(restart=RestartRules(policy=RestartPolicy.ALWAYS)), 0, "iteration", "restart"),
+        (spec(restart=RestartRules(policy=RestartPolicy.ALWAYS)), 0, "finished", "restart"),
         (spec(restart=RestartRules(policy=RestartPolicy.NEVER)), 1, "death", "stay"),
     ],
 )
@@ -60,6 +61,28 @@ def test_an_end_says_what_it_was_and_what_follows(declared: object, code: int, m
     story = Story(declared).lives(900, code)  # type: ignore[arg-type]
     (ended,) = facts(story, RunEnded)
     assert (ended.meaning, ended.then, ended.code) == (meaning, then, code)
+
+
+@pytest.mark.parametrize("code", [0, 1, 100, 130])
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.LOOP, Kind.EPHEMERAL, Kind.ORCHESTRATOR])
+def test_an_end_by_a_lost_terminal_says_nothing_of_the_agent_whatever_its_exit_code(kind: Kind, code: int) -> None:
+    story = Story(spec(kind=kind, loop=LoopRules(pause=1.0))).lives(1, 1).respawned()
+    story.started()
+    story.pass_over(30)
+    story.exited(code, cause="terminal_lost")
+    lost = facts(story, RunEnded)[-1]
+    assert (lost.meaning, lost.then) == ("death", "restart")
+    assert lost.incarnation not in [one.incarnation for one in facts(story, RunProductive)]
+    assert story.agent.last_exit is not None
+    assert story.agent.last_exit.proof == ""
+
+
+def test_the_open_turn_of_a_loop_that_lost_its_terminal_is_gone_on_with() -> None:
+    story = Story(claude(kind=Kind.LOOP, loop=LoopRules(session="resume"))).works()
+    story.pass_over(60)
+    story.exited(0, cause="terminal_lost")
+    assert story.agent.session is not None
+    assert story.agent.session.turn_open
 
 
 def test_a_run_that_is_over_its_time_is_an_iteration_of_a_loop_and_the_death_of_any_other_agent() -> None:

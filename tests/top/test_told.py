@@ -48,6 +48,19 @@ def test_the_heads_of_the_page_of_lives_stand_above_their_columns() -> None:
     assert head.index("how it began") == line.index("resume")
 
 
+def test_only_the_newest_run_on_the_page_of_lives_runs() -> None:
+    """Newcomer's list, 7: an older one without a recorded end runs no more."""
+    open_life = {
+        "agent": "a", "started": "2026-11-21T08:00:00Z", "ended": None, "mode": "resume", "reason": "it died",
+        "end_reason": None, "cause": None, "code": None,
+    }  # fmt: skip
+    lives = [open_life | {"incarnation": number} for number in (11, 4)]
+    _, newest, older = pages.lives({"lives": lives}, CLOCK)
+    assert newest.endswith("-> it runs")
+    assert older.endswith("-> its end is not known")
+    assert "2m" not in older
+
+
 def test_no_answer_says_that_nothing_is_known() -> None:
     assert "whether it was done is not known" in told.ordered(Face(), STOP, None).message
 

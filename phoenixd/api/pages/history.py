@@ -22,7 +22,7 @@ from phoenixd.api.pages.layout import (
     with_command,
     wrap,
 )
-from phoenixd.api.pages.next_commands import answer_choice
+from phoenixd.api.pages.next_commands import answer_choice, handoff_status
 from phoenixd.api.pages.spells import answered, finished, ordered, spells, terminals
 from phoenixd.api.times import ago, span
 from phoenixd.config.differences import is_duration
@@ -186,6 +186,8 @@ def explain(
         if row.session_id is None:
             return page([*lines, "", side_by_side(again, each, here)])
         return page([*lines, "", side_by_side(again, left, here), here.reaching(each)])
+    if row.is_succeeded:
+        return page([*lines, "", side_by_side(handoff_status(row), each, here)])
     if row.state == "stopped":
         return page([*lines, "", side_by_side(f"again: phoenixctl start {row.name}", each, here)])
     if row.activity == "waiting":

@@ -45,6 +45,8 @@ def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row], *, everyone: b
         if row.activity == "waiting" or answer_from_afar(row):
             return f"answer: {answer_choice(row)}", why
         return why, _remedy(row)
+    if row.is_succeeded and len(rows) == 1:
+        return handoff_status(row), why
     if row.group in BY_EXCEPTION:
         return why, SINCE
     if len(rows) == 1:
@@ -54,8 +56,15 @@ def _commands(rows: Sequence[Seen], whole: Callable[[Seen], Row], *, everyone: b
     return f"one in full: phoenixctl status {row.name}" if everyone else "each agent: phoenixctl status --all", SINCE
 
 
+def handoff_status(row: Row) -> str:
+    """Where the handoff is told that goes on without the holder of its seat."""
+    return f"next: phoenixctl handoff status {row.name}"
+
+
 def _remedy(row: Row) -> str:
     """What helps an agent that asks nothing: a start where nothing runs, else what its alert asks for."""
+    if row.is_succeeded and row.pressing is None:
+        return handoff_status(row)
     if row.pid is None:
         return f"again: phoenixctl start {row.name}"
     alert = row.pressing

@@ -195,9 +195,10 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
         return decide_all(book, agent.name, "moot", "it was ended by order", now)
     if end.meaning in ("death", "unstarted", "no answer", "attempt") or (by_rule and patient is None):
         return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient), now)
-    if end.meaning in ("finished", "sealed"):
+    goes_on = end.meaning == "finished" and end.then != "stay"
+    if end.meaning in ("finished", "sealed") and not goes_on:
         return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)
-    if end.meaning in ("iteration", "answer"):
+    if end.meaning in ("iteration", "answer") or goes_on:
         return turns.hear_iteration(book, known, agent, now)
     return book
 

@@ -12,12 +12,15 @@ from typing import Any, NamedTuple
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import suffix_of
 from phoenixd.core.agent.state import Live
-from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
+from phoenixd.core.facts import Fact, RunBegan, RunEnded, RunProductive
 from phoenixd.ports.journal import Batch, Entry, KeptIncident
 
 REASON_LIMIT = 4096
 ENDS = frozenset({"hung", "overtime"})
 """Kinds of incidents that are told while the run still lives, before their Case is known."""
+
+START_FAILED = "start_failed"
+"""The journal's name of that event, see documents.journal_names."""
 
 
 class Life(NamedTuple):
@@ -105,6 +108,7 @@ def incident_id(incident: KeptIncident) -> str:
 
 def _told(batch: Batch) -> Iterator[Life]:
     for agent in batch.changed:
+        yield from _unstarted(agent, batch.entries)
         state = agent.state
         if isinstance(state, Live):
             run = state.run
@@ -136,11 +140,36 @@ def _established(entry: Entry, agent: str) -> Iterator[Life]:
             )  # fmt: skip
 
 
+def _unstarted(agent: Agent, entries: Iterable[Entry]) -> Iterator[Life]:
+    """The runs whose start failed without an end: what the next one resumes, or waits for, says nothing of them."""
+    of_agent = [one for one in entries if one.agent == agent.name]
+    told = {fact.incarnation for one in of_agent for fact in one.facts if isinstance(fact, RunEnded)}
+    if agent.last_exit is not None:
+        told.add(agent.last_exit.incarnation)
+    for one in of_agent:
+        number = one.detail.get("incarnation") if one.event == START_FAILED else None
+        lives = isinstance(agent.state, Live) and agent.state.run.incarnation == number
+        if not isinstance(number, int) or number in told or lives:
+            continue
+        told.add(number)
+        yield Life(
+            agent.name, number, ended=float(one.wall), cause="not started", end_reason=_bounded(one.reason),
+            how="unstarted",
+        )  # fmt: skip
+
+
 def _reason_of_end(agent: Agent, entries: Iterable[Entry]) -> str:
+    """Why the newest run ended: what the row says that tells the end. Alerts and Cases of that run have rows too."""
     assert agent.last_exit is not None
     ended = agent.last_exit.incarnation
-    reasons = [one.reason for one in entries if one.agent == agent.name and one.incarnation == ended]
+    of_agent = [one for one in entries if one.agent == agent.name]
+    ends = [one.reason for one in of_agent if any(_tells_end(fact, ended) for fact in one.facts)]
+    reasons = ends or [one.reason for one in of_agent if one.incarnation == ended and one.reason]
     return _bounded(reasons[-1] if reasons else agent.reason)
+
+
+def _tells_end(fact: Fact, incarnation: int) -> bool:
+    return isinstance(fact, RunEnded) and fact.incarnation == incarnation
 
 
 def _bounded(reason: str) -> str:

@@ -9,7 +9,12 @@ from phoenixd.drivers.journal.rows import unsealed
 from phoenixd.ports.journal import KeptLife
 
 MOST = 1000
-NEWEST = "SELECT * FROM lives WHERE agent IN ({names}) ORDER BY at DESC, rowid DESC LIMIT ?"
+OF_AGENT = "SELECT * FROM lives WHERE agent IN ({names}) ORDER BY incarnation DESC LIMIT ?"
+OF_SEAT = (
+    "SELECT * FROM lives WHERE agent IN ({names})"
+    " ORDER BY coalesce(started, ended, at) DESC, agent DESC, incarnation DESC LIMIT ?"
+)
+"""By when they began: a row is written anew with all that is learnt of its run, so when it was says nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +26,7 @@ class LivesOf:
 
     def answer(self, connection: sqlite3.Connection) -> list[KeptLife]:
         """The newest first; a row that is damaged is not believed."""
-        statement = NEWEST.format(names=", ".join("?" * len(self.names)))
+        statement = (OF_AGENT if len(self.names) == 1 else OF_SEAT).format(names=", ".join("?" * len(self.names)))
         rows = connection.execute(statement, (*self.names, min(self.limit, MOST))).fetchall()
         found = []
         for row in rows:

@@ -93,6 +93,44 @@ def test_a_run_that_began_and_ended_between_two_commits_is_told_all_the_same() -
     assert (three.incarnation, three.run_id, three.ended) == (3, "run-3", None)
 
 
+def test_a_life_ends_as_the_row_of_its_end_says_and_not_as_alerts_and_cases_of_that_run_do() -> None:
+    """Newcomer's list, 7: an alert's row has no reason, and that of a Case tells what is done about it."""
+    died = an_entry(2.0, "died, exit 1: 5 crashes", RunEnded(1, "death", "quarantine", "exit", 1))
+    alert, case = an_entry(2.0, ""), an_entry(2.0, "Case c14, crash: advise")
+    agent = an_agent("a", incarnation=1, last_exit=LastExit(1, 1, None, "exit", 1.0, WALL + 2))
+    for after in ((alert,), (case,), (alert, case)):
+        (life,) = lives_of(Batch(2.0, WALL + 2, (died, *after), (agent,)))
+        assert life.end_reason == "died, exit 1: 5 crashes"
+
+
+def test_a_run_whose_start_failed_without_an_end_runs_no_more() -> None:
+    """Newcomer's list, 7: a resume that was refused before it began."""
+    refused = replace(an_entry(3.0, "no such session; fresh at once"), event="start_failed", detail={"incarnation": 4})
+    down = an_agent("a", incarnation=4, last_exit=LastExit(3, 1, None, "exit", 1.0, WALL + 2))
+    begun = an_entry(3.0, "fresh", RunBegan(5, Mode.FRESH, PromptKind.GOAL))
+    for entries, agent in (((refused,), down), ((refused, begun), living(5, 3.0, last_exit=down.last_exit))):
+        known = {life.incarnation: life for life in lives_of(Batch(3.0, WALL + 3, entries, (agent,)))}
+        assert (known[4].ended, known[4].how, known[4].end_reason) == (WALL + 3, "unstarted", refused.reason)
+    # An order that was given twice is refused the second time, and the run lives.
+    (life,) = lives_of(Batch(3.0, WALL + 3, (refused,), (living(4, 1.0),)))
+    assert life.ended is None
+
+
+async def test_lives_stand_in_the_order_in_which_they_began(path: Path) -> None:
+    """Whatever is learnt of an older run later."""
+    with SqliteJournal(path) as journal:
+        for number in (1, 2, 3):
+            await journal.commit(Batch(float(number), WALL + number, (), (living(number, float(number)),)))
+        late = an_entry(9.0, "run 1 was productive", RunProductive(1))
+        await journal.commit(Batch(9.0, WALL + 9, (late,), ()))
+        other = replace(late, agent="a-g2", facts=(RunBegan(1, Mode.FRESH, PromptKind.GOAL),))
+        await journal.commit(Batch(10.0, WALL + 10, (other,), ()))
+        assert [one.incarnation for one in await journal.lives(("a",), 9)] == [3, 2, 1]
+        assert [(one.agent, one.incarnation) for one in await journal.lives(("a", "a-g2"), 9)] == [
+            ("a", 3), ("a", 2), ("a", 1), ("a-g2", 1),
+        ]  # fmt: skip
+
+
 def test_an_agent_that_is_removed_while_it_runs_ends_its_life() -> None:
     gone = an_entry(9.0, "removed", RunEnded(4, "asked", "remove", "removed"))
     (life,) = lives_of(Batch(9.0, WALL + 9, (gone,), (), (("a", 4),)))
