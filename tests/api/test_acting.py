@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
+from datetime import datetime
 from urllib.parse import quote
 
 import pytest
@@ -155,6 +157,37 @@ async def test_undo_brings_an_act_on_many_back_as_a_whole(live: Live, daemon: Fa
     assert daemon.state.agents["docs"].run is not None
     nothing = await live.ask("POST", "/v1/undo", {})
     assert (nothing.status, nothing.exit) == (404, 4)
+
+
+async def test_undo_says_what_it_takes_back_and_when_that_was_done(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+    await live.ask("POST", "/v1/agents/docs/stop")
+    at = daemon.state.undoable[-1].at_wall
+
+    (one,) = (await live.ask("POST", "/v1/undo", {})).json["took_back"]
+    text = (await live.ask("POST", "/v1/undo", {}, text=True)).text
+
+    assert (one["what"], one["agents"]) == ("stop", ["docs"])
+    assert datetime.fromisoformat(one["at"]).timestamp() == pytest.approx(at, abs=1)
+    assert re.search(r"^took back: stop of shop-api, shop-web, .*\d\d:\d\d:\d\d$", text, re.MULTILINE), text
+
+
+async def test_undo_passes_over_a_stop_that_somebody_has_reversed_already(live: Live, daemon: FakeDaemon) -> None:
+    """`stop uu; start uu; undo` told of success, and had done nothing."""
+    fleet(daemon)
+    await live.ask("POST", "/v1/agents/docs/stop")
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+    await live.ask("POST", "/v1/agents/shop-web/start")
+
+    shown = (await live.ask("POST", "/v1/undo", {"dry_run": True})).json
+    done = await live.ask("POST", "/v1/undo", {"expect": ["shop-api"], "act": shown["act"]})
+    assert [one["name"] for one in shown["agents"]] == ["shop-api"]
+    assert (done.exit, [one["name"] for one in done.json["agents"]]) == (0, ["shop-api"])
+
+    older = await live.ask("POST", "/v1/undo", {})
+    assert [one["agents"] for one in older.json["took_back"]] == [["docs"]]
+    assert (await live.ask("POST", "/v1/undo", {})).exit == 4
 
 
 async def test_undo_after_down_agents_brings_back_whom_that_stopped_and_jumps_over_it_to_no_older_act(
