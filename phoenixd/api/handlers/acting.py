@@ -85,10 +85,15 @@ async def act(ask: Ask) -> Reply:
     if ask.arguments["dry_run"]:
         return _dry(verb, [(name, _now(rows[name])) for name in chosen])
     key = secrets.token_hex(6)
-    given = {**ask.arguments, **GIVEN.get(verb, {}), "act": key}
+    given = {**ask.arguments, **_waiting(ask, verb), **GIVEN.get(verb, {}), "act": key}
     each = [replace(ask, arguments={**given, "name": name}, key=_key(ask, name)) for name in chosen]
     results = await asyncio.gather(*(_one(verb, one) for one in each))
     return _reply(verb, key, results)
+
+
+def _waiting(ask: Ask, verb: str) -> dict[str, object]:
+    """Where nobody says whether the answer waits until it came about: it does, and for `stop` that verb knows."""
+    return {} if verb == "stop" or ask.arguments["wait"] is not None else {"wait": True}
 
 
 async def undo(ask: Ask) -> Reply:

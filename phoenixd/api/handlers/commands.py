@@ -100,15 +100,21 @@ async def stop_agent(ask: Ask) -> Reply:
     await order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
     if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped already{left_out(before)}")
-    if later or not ask.arguments["wait"]:
-        return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
+    # An iteration may last for long, so only somebody who says so waits for its end.
+    waits = ask.arguments["wait"] if ask.arguments["wait"] is not None else not later
+    if not waits and not (later and is_down(ask.service.fleet(), ask.name)):
+        after = " after this iteration" if later else ""
+        return _outcome(ask, done=False, message=f"{ask.name} is to stop{after}. See: phoenixctl status {ask.name}")
     timeout = float(ask.arguments["timeout"])
     await ask.service.wait_for(lambda fleet: is_down(fleet, ask.name) or _is_wanted(fleet, ask.name), timeout)
     if is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
     if _is_wanted(ask.service.fleet(), ask.name):
         return _outcome(ask, done=False, message=await _overtaken(ask), code=exits.CONFLICT)
-    message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
+    told = f"still runs its iteration after {ago(timeout)}, and stops with its end"
+    if not later:
+        told = f"is still being stopped after {ago(timeout)}"
+    message = f"{ask.name} {told}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
 
 
