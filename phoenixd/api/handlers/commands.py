@@ -12,8 +12,9 @@ from phoenixd.api.handlers import removal
 from phoenixd.api.handlers.past import chosen
 from phoenixd.api.operations.parameters import TEXT_FORM
 from phoenixd.api.pages import agent as text_agent
-from phoenixd.api.times import ago
+from phoenixd.api.times import ago, span
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
@@ -25,9 +26,12 @@ from phoenixd.core.facts import Ordered, Verb
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.requests import left_out, never_ends
 from phoenixd.core.seat.finding import is_down, meant, shown
+from phoenixd.core.spec import Kind
 from phoenixd.core.turn import due
 
 REMOVE_WAIT = 60.0
+AT_ONCE = 0.5
+"""Seconds in which a program that just began and ends is told as one that did not start."""
 OVERTAKES: Mapping[Verb, str] = {
     "undo": "took the stop back", "start": "started it meanwhile", "restart": "restarted it meanwhile",
 }  # fmt: skip
@@ -255,6 +259,8 @@ async def _started(ask: Ask, previous: int) -> Reply:
     decided = await ask.service.wait_for(is_decided, timeout)
     agent = ask.agent()
     if _runs_since(agent, previous):
+        if (ended := await _ended_at_once(ask, agent)) is not None:
+            return ended
         return _outcome(ask, done=True, message=f"{ask.name} is running, incarnation {agent.incarnation}")
     if decided:
         # What is missing, and what would help, is looked for by doctor.
@@ -264,6 +270,28 @@ async def _started(ask: Ask, previous: int) -> Reply:
         return _outcome(ask, done=False, message=words, code=exits.FAILED)
     words = f"{ask.name} does not run after {ago(timeout)}: {agent.reason}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
+
+
+async def _ended_at_once(ask: Ask, began: Agent) -> Reply | None:
+    """The answer where a run that has begun is over at once, and not well; None where it lives, or did what it is for.
+
+    Of a program without hooks nothing is known but that it was executed.
+    """
+    if began.spec.has_hooks or began.hooks_seen or began.spec.kind is not Kind.RESIDENT:
+        return None
+    await ask.service.wait_for(lambda fleet: _end_of(fleet, began) is not None, AT_ONCE)
+    end = _end_of(ask.service.fleet(), began)
+    if end is None or end.code == 0:
+        return None
+    words = f"{ask.name} began, and ended after {span(end.lived)}: {ask.agent().reason}. "
+    return _outcome(ask, done=False, message=f"{words}See: phoenixctl explain {ask.name}", code=exits.FAILED)
+
+
+def _end_of(fleet: Fleet, began: Agent) -> LastExit | None:
+    """How this run ended; None while it goes on."""
+    agent = fleet.agents.get(began.name)
+    end = agent.last_exit if agent is not None else None
+    return end if end is not None and end.incarnation == began.incarnation else None
 
 
 def _runs_since(agent: Agent, previous: int) -> bool:
