@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import re
 from dataclasses import replace
+from datetime import datetime
 from urllib.parse import quote
 
 import pytest
@@ -122,6 +124,42 @@ async def test_a_stop_after_an_iteration_is_refused_of_an_agent_that_has_none(li
     assert {one.name: one.desired for one in daemon.state.agents.values()} == {"docs": "running", "shop": "stopped"}
 
 
+@pytest.mark.parametrize("many", [False, True])
+async def test_a_stop_after_an_iteration_waits_for_its_end_where_that_is_asked_for(
+    live: Live, daemon: FakeDaemon, *, many: bool
+) -> None:
+    """It answered at once, and the iteration ran on."""
+    daemon.declare("shop", kind="loop")
+    path, body = ("/v1/act", {"verb": "stop", "select": "shop"}) if many else ("/v1/agents/shop/stop", {})
+    body = {**body, "after_iteration": True}
+
+    at_once = await live.ask("POST", path, body)
+    late = await live.ask("POST", path, {**body, "wait": True, "timeout": "1s"})
+    waiting = asyncio.create_task(live.ask("POST", path, {**body, "wait": True, "timeout": "1m"}))
+    while not daemon.waiting and not waiting.done():
+        await asyncio.sleep(0)
+    daemon.die("shop", 0)
+    ended = await waiting
+
+    one_of = [(one.json["agents"][0] if many else one.json)["message"] for one in (at_once, late, ended)]
+    assert (at_once.exit, late.exit, ended.exit) == (0, 8, 0)
+    assert one_of[0].startswith("shop is to stop after this iteration. See: ")
+    assert one_of[1].startswith("shop still runs its iteration after 1s")
+    assert one_of[2] == "shop is stopped, and stays so"
+
+
+async def test_a_stop_after_the_iteration_of_a_loop_in_quarantine_says_that_it_is_stopped(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    daemon.declare("shop", kind="loop")
+    daemon.die("shop", 127)
+    assert daemon.state.agents["shop"].state.name == "quarantined"
+
+    answer = await live.ask("POST", "/v1/agents/shop/stop", {"after_iteration": True})
+
+    assert (answer.json["message"], answer.json["done"]) == ("shop is stopped, and stays so", True)
+
+
 async def test_a_stop_of_a_member_between_two_turns_says_what_it_changed(live: Live, daemon: FakeDaemon) -> None:
     daemon.declare("docs", kind="loop", turn_of="shop", start=False)
 
@@ -155,6 +193,37 @@ async def test_undo_brings_an_act_on_many_back_as_a_whole(live: Live, daemon: Fa
     assert daemon.state.agents["docs"].run is not None
     nothing = await live.ask("POST", "/v1/undo", {})
     assert (nothing.status, nothing.exit) == (404, 4)
+
+
+async def test_undo_says_what_it_takes_back_and_when_that_was_done(live: Live, daemon: FakeDaemon) -> None:
+    fleet(daemon)
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+    await live.ask("POST", "/v1/agents/docs/stop")
+    at = daemon.state.undoable[-1].at_wall
+
+    (one,) = (await live.ask("POST", "/v1/undo", {})).json["took_back"]
+    text = (await live.ask("POST", "/v1/undo", {}, text=True)).text
+
+    assert (one["what"], one["agents"]) == ("stop", ["docs"])
+    assert datetime.fromisoformat(one["at"]).timestamp() == pytest.approx(at, abs=1)
+    assert re.search(r"^took back: stop of shop-api, shop-web, .*\d\d:\d\d:\d\d$", text, re.MULTILINE), text
+
+
+async def test_undo_passes_over_a_stop_that_somebody_has_reversed_already(live: Live, daemon: FakeDaemon) -> None:
+    """`stop uu; start uu; undo` told of success, and had done nothing."""
+    fleet(daemon)
+    await live.ask("POST", "/v1/agents/docs/stop")
+    await live.ask("POST", "/v1/act", {"verb": "stop", "select": "shop-*"})
+    await live.ask("POST", "/v1/agents/shop-web/start")
+
+    shown = (await live.ask("POST", "/v1/undo", {"dry_run": True})).json
+    done = await live.ask("POST", "/v1/undo", {"expect": ["shop-api"], "act": shown["act"]})
+    assert [one["name"] for one in shown["agents"]] == ["shop-api"]
+    assert (done.exit, [one["name"] for one in done.json["agents"]]) == (0, ["shop-api"])
+
+    older = await live.ask("POST", "/v1/undo", {})
+    assert [one["agents"] for one in older.json["took_back"]] == [["docs"]]
+    assert (await live.ask("POST", "/v1/undo", {})).exit == 4
 
 
 async def test_undo_after_down_agents_brings_back_whom_that_stopped_and_jumps_over_it_to_no_older_act(

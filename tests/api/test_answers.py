@@ -83,7 +83,7 @@ DOCUMENTS: list[tuple[str, str, str, Any]] = [
     ("clinic_list", "GET", "/v1/clinic", None),
     ("clinic_show", "GET", "/v1/clinic/c1", None),
     ("clinic_replay", "GET", "/v1/clinic/c1/replay", None),
-    ("task_run", "POST", "/v1/tasks", {"prompt": "Do it.", "agent": "docs"}),
+    ("task_run", "POST", "/v1/tasks", {"prompt": "Do it.", "agent": "hand"}),
     ("list_tasks", "GET", "/v1/tasks", None),
     ("show_task", "GET", "/v1/tasks/t1", None),
     ("cancel_task", "POST", "/v1/tasks/t1/cancel", None),
@@ -226,6 +226,8 @@ async def test_an_answer_is_what_its_schema_says(
         daemon.report("boss")
     if name.startswith("handoff_") and name != "handoff_start":
         daemon.hand_over("boss")
+    if name == "task_run":
+        daemon.declare("hand", argv=("hand", "{prompt}"), start=False)
     if name == "undo":
         daemon.happen(StopRequested("docs", act="1"))
     daemon.journal.samples = [UsageSample("docs", 1, "s", 45_000, 200_000, "model", daemon.now().wall)]

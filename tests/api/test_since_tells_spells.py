@@ -91,6 +91,18 @@ async def test_f_proc_8_a_quarantine_that_is_over_is_told_with_who_ended_it_and_
     assert found.since["waiting"] == []
 
 
+async def test_f_proc_8_quarantines_of_one_agent_that_ended_alike_are_one_entry_with_their_number() -> None:
+    """A loop that was tried again by itself gave 21 entries on one line."""
+    again = [(f"23:{at + more}", verb, "docs", given) for at in (10, 20, 30) for more, verb, given in (
+        (0, "dies", {"times": 5, "code": 1}), (5, "start", {"by": "ben"}),
+    )]  # fmt: skip
+    found = await night(*again, docs={})
+
+    assert len(found.since["quarantines"]) == 3
+    said = line(found.page, "quarantine")
+    assert said == "quarantine   3 docs 3 times 28 Nov 23:10 to 23:35, started by ben"
+
+
 async def test_f_proc_8_a_quarantine_that_stands_is_told_as_what_waits_and_no_more() -> None:
     found = await night(("22:41", "dies", "docs", {"times": 5, "code": 1}), docs={})
 

@@ -22,7 +22,7 @@ def fleet(daemon: FakeDaemon) -> FakeDaemon:
     """Two orchestrators, a hand of one of them, and an agent that leads nothing."""
     daemon.declare("shop", kind=Kind.ORCHESTRATOR, cwd="/srv/shop", argv=("agent", "{prompt}"))
     daemon.declare("bank", kind=Kind.ORCHESTRATOR, cwd="/srv/bank", project="money", argv=("agent", "{prompt}"))
-    daemon.declare("hand", project="shop", cwd="/srv/hand", start=False)
+    daemon.declare("hand", project="shop", cwd="/srv/hand", argv=("hand", "{prompt}"), start=False)
     daemon.declare("docs")
     daemon.tokens |= TOKENS
     return daemon
@@ -196,6 +196,23 @@ async def test_an_equal_key_of_another_caller_is_another_task(live: Live, fleet:
 
     assert [one.json["task"]["id"] for one in made] == ["t1", "t2", "t1"]
     assert [one.json["task"]["project"] for one in made] == ["shop", "money", "shop"]
+
+
+async def test_a_command_that_nobody_tells_its_task_does_none(live: Live, fleet: FakeDaemon) -> None:
+    """A worker began, was told nothing, and kept the turn to write until its timeout."""
+    fleet.declare("reader", cwd="/srv/reader", argv=("reader.sh",))
+    answer = await run(live, agent="reader")
+
+    assert (answer.exit, fleet.state.tasks.open) == (2, ())
+    assert "reader would not be told its task: its argv has no argument {prompt}" in answer.text
+    assert 'prompt_via = "paste" types it' in answer.json["remedy"]
+
+    for name, keys in (
+        ("types", {"prompt_via": "paste"}), ("reads", {"prompt_via": "none"}), ("told", {"argv": ("a", "{prompt}")}),
+        ("brief", {"fresh_args": ("{brief}",)}),
+    ):  # fmt: skip
+        fleet.declare(name, cwd=f"/srv/{name}", **{"argv": ("reader.sh",), **keys})
+        assert (await run(live, agent=name)).exit == 0, name
 
 
 @pytest.mark.parametrize("agent", [None, "command", "loop"])

@@ -510,6 +510,21 @@ def test_a_session_that_is_left_by_taking_back_can_be_had_again() -> None:
     assert [one.act for one in story.fleet.undoable] == ["1"]
 
 
+def test_a_stop_that_is_reversed_already_leaves_no_act_that_nobody_did() -> None:
+    """It was in a newer session since; nothing was left, and a fresh start that nobody ordered stood there."""
+    story = Story(claude()).works()
+    story.stop(act="1")
+    gone(story)
+    story.start(fresh=True)
+    story.works()
+    (act,) = story.fleet.undoable
+    assert hindrance.is_reversed(story.fleet, act)
+
+    undo(story, "1")
+
+    assert story.fleet.undoable == ()
+
+
 def test_an_act_on_an_agent_that_is_gone_by_now_is_refused_by_its_name() -> None:
     story = Story(spec()).runs()
     story.stop(act="1")

@@ -8,11 +8,12 @@ from pathlib import Path
 import pytest
 
 from phoenixd.api.finding import Finding
-from phoenixd.api.handlers import sending
+from phoenixd.api.handlers import commands, sending
 from phoenixd.api.values import Change
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, Ran
+from tests.waiting import eventually
 
 
 def assert_refuses(ran: Ran, code: int) -> None:
@@ -76,6 +77,24 @@ async def test_1_a_start_that_ends_in_quarantine_failed(ctl: Ctl, daemon: FakeDa
     assert (ran.code, ran.out) == (1, "")
     assert "did not start" in ran.err
     assert "; what would help: phoenixctl doctor" in " ".join(ran.err.split())
+    assert "phoenixctl explain docs" in ran.err
+
+
+@pytest.mark.parametrize("verb", ["start", "restart"])
+async def test_1_a_start_of_what_ends_at_once_failed(
+    ctl: Ctl, daemon: FakeDaemon, monkeypatch: pytest.MonkeyPatch, verb: str
+) -> None:
+    """It said "is running", of a program that was gone already."""
+    monkeypatch.setattr(commands, "AT_ONCE", 60.0, raising=False)
+    daemon.declare("docs", start=False)
+    asked = asyncio.create_task(ctl(verb, "docs", "--wait"))
+    await eventually(lambda: daemon.state.agents["docs"].run is not None)
+    daemon.die("docs", 1)
+
+    ran = await asked
+
+    assert (ran.code, ran.out) == (1, "")
+    assert "docs began, and ended after " in ran.err
     assert "phoenixctl explain docs" in ran.err
 
 

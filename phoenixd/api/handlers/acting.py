@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 
 from phoenixd.api import exits, problems
 from phoenixd.api.exchange import Ask, Reply
-from phoenixd.api.handlers import commands, quiet, resonance, sending
+from phoenixd.api.handlers import commands, quiet, resonance, sending, taken
 from phoenixd.api.idempotency import another_text
 from phoenixd.api.pages import acting as pages
 from phoenixd.api.pages.layout import Page
@@ -85,16 +85,25 @@ async def act(ask: Ask) -> Reply:
     if ask.arguments["dry_run"]:
         return _dry(verb, [(name, _now(rows[name])) for name in chosen])
     key = secrets.token_hex(6)
-    given = {**ask.arguments, **GIVEN.get(verb, {}), "act": key}
+    given = {**ask.arguments, **_waiting(ask, verb), **GIVEN.get(verb, {}), "act": key}
     each = [replace(ask, arguments={**given, "name": name}, key=_key(ask, name)) for name in chosen]
     results = await asyncio.gather(*(_one(verb, one) for one in each))
     return _reply(verb, key, results)
 
 
+def _waiting(ask: Ask, verb: str) -> dict[str, object]:
+    """Where nobody says whether the answer waits until it came about: it does, and for `stop` that verb knows."""
+    return {} if verb == "stop" or ask.arguments["wait"] is not None else {"wait": True}
+
+
 async def undo(ask: Ask) -> Reply:
     act, kept = ask.arguments["act"], age.kept(ask.service.fleet().undoable, ask.service.now())
     _all_known(ask, kept)
-    acts = newest(kept, _undone(ask, kept) if ask.arguments["select"] is not None else None, act)
+    names = _undone(ask, kept) if ask.arguments["select"] is not None else None
+    fleet = ask.service.fleet()
+    acts = newest([one for one in kept if not hindrance.is_reversed(fleet, one)], names, act)
+    if not acts and act is not None:
+        acts = newest(kept, names, act)
     if not acts and act is not None and (by := await _taken_back(ask, str(act))) is not None:
         raise Problem("not_found", f"act {act} was taken back already, {by}", "phoenixctl events")
     if not acts and act is not None and kept:
@@ -110,7 +119,6 @@ async def undo(ask: Ask) -> Reply:
     _expected(ask, [one.agent for one in acts])
     if ask.arguments["dry_run"]:
         same, wall = {one.act for one in acts}, ask.service.now().wall
-        fleet = ask.service.fleet()
         why_not = {one.agent: why for one in acts if (why := hindrance.ahead(fleet, one))}
         told = [(one.agent, f"{one.verb} by {one.by}, {ago(wall - one.at_wall)} ago, act {one.act}") for one in acts]
         return _dry("undo", told, same.pop() if len(same) == 1 else None, why_not)
@@ -120,7 +128,7 @@ async def undo(ask: Ask) -> Reply:
         results = [
             replace(one, message=f"{one.message}; {_older(ask, acts, one.name, passed_over)}") for one in results
         ]
-    return _reply("undo", "", results)
+    return _reply("undo", "", results, taken.told(acts, {one.name for one in results if one.exit == exits.OK}))
 
 
 async def _unmuted_since(ask: Ask, acts: Sequence[Undoable]) -> str:
@@ -313,6 +321,7 @@ def _dry(
         "verb": verb,
         "act": act,
         "dry_run": True,
+        "took_back": [],
         "agents": [
             {"name": name, "exit": exits.CONFLICT if name in refused else exits.OK, "message": state, "remedy": ""}
             for name, state in found
@@ -321,17 +330,20 @@ def _dry(
     return Reply(body, lambda here: pages.dry(verb, found, here, len(found) - len(refused)))
 
 
-def _reply(verb: str, key: str, results: Sequence[Result]) -> Reply:
+def _reply(verb: str, key: str, results: Sequence[Result], took_back: Sequence[taken.Act] = ()) -> Reply:
     codes = {one.exit for one in results} - {exits.OK}
     code = exits.OK if not codes else codes.pop() if len(codes) == 1 else exits.FAILED
     body = {
         "verb": verb,
         "act": key or None,
         "dry_run": False,
+        "took_back": [one.body() for one in took_back],
         "agents": [
             {"name": one.name, "exit": one.exit, "message": one.message, "remedy": one.remedy} for one in results
         ],
     }
     told = [(one.name, one.exit == exits.OK, one.message, one.remedy) for one in results]
     is_final = code == exits.OK and all(one.is_final for one in results)
-    return Reply(body, lambda here: pages.done(verb, told, here), code, is_final=is_final)
+    return Reply(
+        body, lambda here: pages.done(verb, told, here, [one.line(here) for one in took_back]), code, is_final=is_final
+    )

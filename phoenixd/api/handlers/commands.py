@@ -12,8 +12,9 @@ from phoenixd.api.handlers import removal
 from phoenixd.api.handlers.past import chosen
 from phoenixd.api.operations.parameters import TEXT_FORM
 from phoenixd.api.pages import agent as text_agent
-from phoenixd.api.times import ago
+from phoenixd.api.times import ago, span
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting, Stopped
 from phoenixd.core.breaker import Open
 from phoenixd.core.decision import Refusal
@@ -25,9 +26,12 @@ from phoenixd.core.facts import Ordered, Verb
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.requests import left_out, never_ends
 from phoenixd.core.seat.finding import is_down, meant, shown
+from phoenixd.core.spec import Kind
 from phoenixd.core.turn import due
 
 REMOVE_WAIT = 60.0
+AT_ONCE = 0.5
+"""Seconds in which a program that just began and ends is told as one that did not start."""
 OVERTAKES: Mapping[Verb, str] = {
     "undo": "took the stop back", "start": "started it meanwhile", "restart": "restarted it meanwhile",
 }  # fmt: skip
@@ -100,15 +104,21 @@ async def stop_agent(ask: Ask) -> Reply:
     await order(ask, StopRequested(ask.name, ask.caller.name, later, act_of(ask)))
     if isinstance(before.state, Stopped) and is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped already{left_out(before)}")
-    if later or not ask.arguments["wait"]:
-        return _outcome(ask, done=False, message=f"{ask.name} is to stop. See: phoenixctl status {ask.name}")
+    # An iteration may last for long, so only somebody who says so waits for its end.
+    waits = ask.arguments["wait"] if ask.arguments["wait"] is not None else not later
+    if not waits and not (later and is_down(ask.service.fleet(), ask.name)):
+        after = " after this iteration" if later else ""
+        return _outcome(ask, done=False, message=f"{ask.name} is to stop{after}. See: phoenixctl status {ask.name}")
     timeout = float(ask.arguments["timeout"])
     await ask.service.wait_for(lambda fleet: is_down(fleet, ask.name) or _is_wanted(fleet, ask.name), timeout)
     if is_down(ask.service.fleet(), ask.name):
         return _outcome(ask, done=True, message=f"{ask.name} is stopped, and stays so")
     if _is_wanted(ask.service.fleet(), ask.name):
         return _outcome(ask, done=False, message=await _overtaken(ask), code=exits.CONFLICT)
-    message = f"{ask.name} is still being stopped after {ago(timeout)}. See: phoenixctl explain {ask.name}"
+    told = f"still runs its iteration after {ago(timeout)}, and stops with its end"
+    if not later:
+        told = f"is still being stopped after {ago(timeout)}"
+    message = f"{ask.name} {told}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=message, code=exits.TIMED_OUT)
 
 
@@ -249,6 +259,8 @@ async def _started(ask: Ask, previous: int) -> Reply:
     decided = await ask.service.wait_for(is_decided, timeout)
     agent = ask.agent()
     if _runs_since(agent, previous):
+        if (ended := await _ended_at_once(ask, agent)) is not None:
+            return ended
         return _outcome(ask, done=True, message=f"{ask.name} is running, incarnation {agent.incarnation}")
     if decided:
         # What is missing, and what would help, is looked for by doctor.
@@ -258,6 +270,28 @@ async def _started(ask: Ask, previous: int) -> Reply:
         return _outcome(ask, done=False, message=words, code=exits.FAILED)
     words = f"{ask.name} does not run after {ago(timeout)}: {agent.reason}. See: phoenixctl explain {ask.name}"
     return _outcome(ask, done=False, message=words, code=exits.TIMED_OUT)
+
+
+async def _ended_at_once(ask: Ask, began: Agent) -> Reply | None:
+    """The answer where a run that has begun is over at once, and not well; None where it lives, or did what it is for.
+
+    Of a program without hooks nothing is known but that it was executed.
+    """
+    if began.spec.has_hooks or began.hooks_seen or began.spec.kind is not Kind.RESIDENT:
+        return None
+    await ask.service.wait_for(lambda fleet: _end_of(fleet, began) is not None, AT_ONCE)
+    end = _end_of(ask.service.fleet(), began)
+    if end is None or end.code == 0:
+        return None
+    words = f"{ask.name} began, and ended after {span(end.lived)}: {ask.agent().reason}. "
+    return _outcome(ask, done=False, message=f"{words}See: phoenixctl explain {ask.name}", code=exits.FAILED)
+
+
+def _end_of(fleet: Fleet, began: Agent) -> LastExit | None:
+    """How this run ended; None while it goes on."""
+    agent = fleet.agents.get(began.name)
+    end = agent.last_exit if agent is not None else None
+    return end if end is not None and end.incarnation == began.incarnation else None
 
 
 def _runs_since(agent: Agent, previous: int) -> bool:

@@ -28,7 +28,7 @@ from phoenixd.documents.project.tree import Tree
 from phoenixd.errors import PhoenixdError
 
 MOST_AFTER = 20
-COMMAND, PROMPT = "command", "{prompt}"
+COMMAND, PROMPT, BRIEF = "command", "{prompt}", "{brief}"
 SEE = "phoenixctl task status"
 WHO = "phoenixctl task run --agent NAME PROMPT"
 _ID = re.compile(r"t[0-9]{1,9}")
@@ -241,7 +241,17 @@ def _base(ask: Ask, seat: Agent | None) -> AgentSpec:
         raise Problem("denied", said_why, "phoenixctl task run PROMPT")
     if found.spec.kind is Kind.ORCHESTRATOR:
         _require_prompt(found.spec, found)
+    elif _goes_untold(found.spec):
+        said_why = f"{chosen} would not be told its task: its argv has no argument {{prompt}}, and nothing types it"
+        remedy = f'[agent.{chosen}] prompt_via = "paste" types it; "none" says that it reads the brief (PHOENIX_BRIEF)'
+        raise Problem("invalid", said_why, remedy)
     return replace(found.spec, name=_name(seat or found), env_of=_name(found))
+
+
+def _goes_untold(spec: AgentSpec) -> bool:
+    """Whether a command's task reaches it by its brief alone, and nobody has said that it reads that."""
+    arguments = {*spec.argv, *spec.fresh_args}
+    return spec.harness == COMMAND and spec.prompt_via is None and not {PROMPT, BRIEF} & arguments
 
 
 def _leads_elsewhere(spec: AgentSpec, own: AgentSpec) -> bool:

@@ -118,7 +118,8 @@ AGENTS: tuple[Operation, ...] = (
                 "after_iteration", "body", "boolean", "let a loop finish its iteration first", flag="--after-iteration",
                 default=False,
             ),
-            wait("return when nothing of it is left; it always does", default=True), timeout("1m"), *TEXT_FORM,
+            wait("return when nothing of it is left; without --after-iteration it always does", default=None),
+            timeout("1m"), *TEXT_FORM,
         ),
         method="POST", path="/v1/agents/{name}/stop", rights="operate", response="Outcome", exits=(
             (6, "the agent's present state does not allow it, or it was ordered to run again meanwhile"), TIMED_OUT,

@@ -83,7 +83,7 @@ TASK = Parameter(
 )
 
 
-def wait(help_text: str, default: bool, flag: str | None = "--wait") -> Parameter:
+def wait(help_text: str, default: bool | None, flag: str | None = "--wait") -> Parameter:
     return Parameter("wait", "body", "boolean", help_text, flag=flag, default=default, hidden=flag is None)
 
 

@@ -14,8 +14,8 @@ def dry(verb: str, found: Sequence[tuple[str, str]], here: Page, able: int | Non
     return page([f"{verb} would act on {counted(len(found) if able is None else able)}; nothing was done.", *lines])
 
 
-def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page) -> str:
-    """What became of each: name, whether it went well, what is told of it, the remedy.
+def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page, took_back: Sequence[str] = ()) -> str:
+    """What became of each: name, whether it went well, what is told of it, the remedy. took_back: lines of undo.
 
     What has a remedy is a refusal, which may quote an agent's call: that is shown as it is.
     """
@@ -23,7 +23,7 @@ def done(verb: str, results: Sequence[tuple[str, bool, str, str]], here: Page) -
     first = f"{verb}: {len(results) - len(failed)} of {counted(len(results))} as asked"
     if failed:
         first += f", {len(failed)} not"
-    lines = [first + "."]
+    lines = [f"{first}.", *took_back]
     # What did not go well stands first: of a hundred lines the eye reads those.
     for _, is_well, message, remedy in sorted(results, key=lambda one: one[1]):
         sign = " " if is_well else here.sign("!")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from phoenixd.api.by_hand import ByHand, Order, Question
 from phoenixd.api.pages.layout import WHOLE, Page
@@ -23,15 +24,27 @@ DONE: dict[Verb, str] = {"stop": "stopped", "start": "started", "restart": "rest
 def spells(told: Spells, here: Page) -> Iterator[tuple[str, int, str]]:
     """Label, number and text of each line."""
     over = [one for one in told.of("quarantine") if one.until is not None]
+    yield from _line("quarantine", len(over), [_quarantine(those, here) for those in _alike(over)], here)
     for label, texts in (
-        ("quarantine", [_quarantine(one, here) for one in over]),
         ("limits", [_limit(one, here) for one in told.of("limit", "overload", "outage")]),
         ("handoffs", [_handoff(one, here) for one in told.handoffs.values()]),
         ("alerts", [_alert(one, here) for one in told.of("alert")]),
         ("reboots", [_reboot(one, here) for one in told.reboots]),
     ):
-        if texts:
-            yield label, len(texts), "; ".join(_newest(texts, here))
+        yield from _line(label, len(texts), texts, here)
+
+
+def _line(label: str, count: int, texts: list[str], here: Page) -> Iterator[tuple[str, int, str]]:
+    if texts:
+        yield label, count, "; ".join(_newest(texts, here))
+
+
+def _alike(over: list[Spell]) -> list[list[Spell]]:
+    """Those of one agent that the same hand ended, and that came to the same, together; the newest last."""
+    groups: dict[tuple[str, str, bool], list[Spell]] = {}
+    for one in over:
+        groups.setdefault((one.of, one.by, one.productive), []).append(one)
+    return sorted(groups.values(), key=lambda those: those[-1].begins)
 
 
 def terminals(told: TerminalEnds, here: Page) -> Iterator[tuple[str, int, str]]:
@@ -97,9 +110,12 @@ def _names(names: list[str], here: Page) -> str:
     return ", ".join(names) if len(names) <= SHOWN or here.width >= WHOLE else f"{len(names)} agents"
 
 
-def _quarantine(one: Spell, here: Page) -> str:
-    ended = f", started by {one.by}" if one.by else ""
-    return f"{one.of} {_time(one, here)}{ended}{', productive since' if one.productive else ''}"
+def _quarantine(those: list[Spell], here: Page) -> str:
+    first, last = those[0], those[-1]
+    ended = f", started by {last.by}" if last.by else ""
+    often = f"{last.of} {len(those)} times" if len(those) > 1 else last.of
+    when = _time(replace(last, begins=first.begins), here)
+    return f"{often} {when}{ended}{', productive since' if last.productive else ''}"
 
 
 def _limit(one: Spell, here: Page) -> str:

@@ -180,6 +180,13 @@ PEOPLE: dict[str, Schema] = {
             "verb": STRING,
             "act": or_null(STRING),
             "dry_run": BOOLEAN,
+            "took_back": a_list(
+                an_object(
+                    {
+                        "act": STRING, "what": STRING, "by": STRING, "at": TIME, "agents": a_list(AGENT_NAME),
+                    }
+                )
+            ),
             "agents": a_list(an_object({"name": AGENT_NAME, "exit": COUNT, "message": STRING, "remedy": STRING})),
         }
     ),

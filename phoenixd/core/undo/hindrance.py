@@ -42,6 +42,14 @@ def ahead(fleet: Fleet, act: Undoable) -> str:
     return f"it can{'not' if found.is_for_ever else ' not now'} be brought back: {found.why}"
 
 
+def is_reversed(fleet: Fleet, act: Undoable) -> bool:
+    """Whether somebody has started since what this act stopped, so that nothing is left to take back."""
+    agent = meant(fleet, act.agent)
+    if act.verb != "stop" or agent is None or agent.left_out:
+        return False
+    return agent.desired is Desired.RUNNING and not isinstance(agent.state, Quarantined)
+
+
 def of(fleet: Fleet, agent: Agent, act: Undoable) -> Hindrance | None:
     """Why this act on the agent may not be taken back: whose it is, or that it is another than the act met."""
     name, begin = act.agent, f"phoenixctl start {act.agent}"

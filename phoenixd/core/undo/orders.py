@@ -107,7 +107,7 @@ def undo(before: Fleet, found: Step, event: UndoRequested, now: Moment) -> Step:
     if found.refusal is not None:
         return found
     acts = tuple(one for one in found.fleet.undoable if one is not act)
-    if _session(agent) is not None and _is_elsewhere(agent, act):
+    if _session(agent) is not None and _is_elsewhere(agent, act) and _changes_session(decision, agent, act):
         # The session that is left is not lost: the same word brings it back.
         acts = age.lasting((*acts, _act(agent, name, _other_way(act.act), "fresh", event.by, now)), now)
     return replace(found, fleet=replace(found.fleet, undoable=acts))
@@ -180,6 +180,12 @@ def _is_elsewhere(agent: Agent, act: Undoable) -> bool:
     if there is None or there.session_id != act.session.session_id:
         return True
     return there.spoiled is not None and act.session.spoiled is None
+
+
+def _changes_session(decision: Decision, agent: Agent, act: Undoable) -> bool:
+    """Whether the agent leaves its session for that of the act: not where it runs, or has only its turns again."""
+    has_turns_again = act.verb == "stop" and not act.was_up and act.quarantine is None
+    return decision.agent is not agent and not has_turns_again
 
 
 def _is_up(agent: Agent) -> bool:
