@@ -24,6 +24,10 @@ class ShimFailed(PhoenixdError):
     """A shim could not be reached, or speaks a protocol that this daemon does not know."""
 
 
+class ShimGone(ShimFailed):
+    """The link to a shim that was spoken to has ended before it could be told this."""
+
+
 class LaunchFailed(PhoenixdError):
     """An order could not be composed or written. `code` is 126 or 127 when the command itself cannot run."""
 

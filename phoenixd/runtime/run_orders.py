@@ -13,7 +13,7 @@ from phoenixd.core.agent.state import Starting
 from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.runs import StartFailed, TreeGone, TreeLingers
 from phoenixd.core.unproven import weighed
-from phoenixd.errors import LaunchFailed, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
+from phoenixd.errors import LaunchFailed, ResumeRefused, SessionInUse, ShimFailed, ShimGone, TerminalFailed
 from phoenixd.ports import Outside, Sink
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello
@@ -59,7 +59,7 @@ class RunOrders:
         except LaunchFailed as failure:
             obstacle = _obstacle(failure)
             self._tell(StartFailed(action.agent, action.incarnation, failure.code, failure.message, obstacle))
-        except TerminalFailed as failure:
+        except (TerminalFailed, ShimGone) as failure:
             self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message, "terminal gone"))
         except ShimFailed as failure:
             self._tell(StartFailed(action.agent, action.incarnation, 0, failure.message))

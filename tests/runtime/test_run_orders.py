@@ -7,10 +7,13 @@ from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import pytest
+
 from phoenixd.core.actions import CleanUp, Release, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import StartFailed
+from phoenixd.errors import ShimGone
 from phoenixd.ports.processes import Leftover, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.runtime.run_orders import SHIM_TIMEOUT, RunOrders
@@ -107,6 +110,21 @@ async def test_f_tmux_2_a_shim_that_goes_with_its_terminal_is_waited_for_and_nev
     assert told == []
     assert hung.asked == ["revive", "open_pane"]
     assert hung.ordered == ["watch 6", "order of 6", "start"]
+
+
+async def test_f_tmux_2_a_shim_that_goes_while_it_is_told_its_order_has_gone_with_its_terminal(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    story, hung, told = Story(), Hung(), list[Event]()
+    story.start()
+
+    def breaks(*order: object) -> None:
+        raise ShimGone("the link to a's shim broke: Broken pipe")
+
+    monkeypatch.setattr(hung, "start", breaks)
+    orders = RunOrders(cast(Any, hung), story.fleet.agents.get, told.append, cast(Any, hung))
+    await orders.spawn(story.of(Spawn)[-1])
+    assert told == [StartFailed("a", 1, 0, "the link to a's shim broke: Broken pipe", "terminal gone")]
 
 
 async def test_a_pane_that_is_closed_before_its_shim_listens_fails_the_start_at_once() -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from phoenixd.drivers.shims.wire import PACKET_LIMIT, Malformed, decode, encode
-from phoenixd.errors import ShimFailed
+from phoenixd.errors import ShimFailed, ShimGone
 from phoenixd.ports.shims import ShimMessage
 
 if TYPE_CHECKING:
@@ -51,9 +51,9 @@ class Link:
         return self._socket.fileno() >= 0
 
     def send(self, message: dict[str, Any]) -> None:
-        """Send, or keep until the shim reads on; raises ShimFailed: it is gone, too far behind, or this is too much."""
+        """Send, or keep until the shim reads on; raises ShimGone, and ShimFailed where it is far behind or too much."""
         if not self.is_open:
-            raise ShimFailed(f"the link to {self.agent}'s shim is down")
+            raise ShimGone(f"the link to {self.agent}'s shim is down")
         try:
             packet = encode(message)
         except Malformed as error:
@@ -68,7 +68,7 @@ class Link:
             self._loop.add_writer(self._socket, self._write)
         except OSError as error:
             self._fail(error.strerror or "broken")
-            raise ShimFailed(f"the link to {self.agent}'s shim broke: {error.strerror}") from error
+            raise ShimGone(f"the link to {self.agent}'s shim broke: {error.strerror}") from error
 
     def fileno(self) -> int:
         return self._socket.fileno()
