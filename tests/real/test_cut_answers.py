@@ -128,7 +128,7 @@ def test_each_way_in_which_an_answer_is_cut_is_noticed_or_known_to_need_a_seal(
 
     match outcome:
         case "went on":
-            eventually_sync(lambda: cuts(stage), PATIENCE, "the journal tells of it")
+            stage.stage.until("the journal tells of it", lambda: bool(cuts(stage)), PATIENCE)
             assert "its last message is the last part alone" in cuts(stage)[0]["reason"]
             stage.until_idle()
             assert not any(GO_ON in request.text for request in stage.stub.main_requests())
