@@ -285,7 +285,7 @@ async def _handle(operation: Operation, ask: Ask) -> Reply:
 
 
 async def _unless_gone(request: Request, handling: Awaitable[Reply]) -> Reply:
-    """The reply, or nothing when the caller has gone: nobody's wait outlives the one who waits."""
+    """The reply. Raises ClientDisconnect when the caller has gone: the daemon does not wait for a caller that left."""
     work = asyncio.ensure_future(handling)
     gone = asyncio.ensure_future(_gone(request))
     try:

@@ -19,8 +19,8 @@ KEPT = 7 * 86400.0
 class ClosedItem:
     """One thing. Times are wall seconds; opened and text are None and empty where their rows were not read.
 
-    by: the operator whose word ended it, None where nobody's did; how: the reason of the row that ended it, or of the
-    verdict on an answer that was under way when its screen ended it.
+    by: the operator whose word ended it, else None; how: the reason of the row that ended it, or of the verdict on an
+    answer that was under way when its screen ended it.
     """
 
     id: int

@@ -1,7 +1,7 @@
 """One client of the control socket: who it is, whether there is a place for it, and that it speaks plainly.
 
-It is bounded in times and buffers, and all clients together in number: a place is taken by whoever is connected, and
-given by whoever has nothing under way. A connection that closes has its place until it is closed.
+It is bounded in times and buffers, and all clients together in number. A client takes a place when it connects, and
+gives it up to a newcomer while it has nothing under way. A connection that closes has its place until it is closed.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
 RUNS_KNOWN = 4
-"""Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
+"""Runs of an agent whose mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
 """Rows that tell the end of a run by a fact, in all but an older version's. Such an event may be heard by others."""
 NO_ORDER = frozenset({"breakercorrupt"})
@@ -124,7 +124,7 @@ class Digest:
     terminals: TerminalEnds = field(default_factory=TerminalEnds)
     """Ends of the terminal server. The runs that fell with one are no deaths of their agents."""
     fell: frozenset[tuple[str, int]] = frozenset()
-    """Runs of which other rows than those that are fed have told that they fell with it."""
+    """Runs that fell with it, as told by other rows than those that are fed."""
     by_hand: ByHand = field(default_factory=ByHand)
     """What people ordered and answered, by name."""
     ran_on: set[str] = field(default_factory=set)

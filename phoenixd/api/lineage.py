@@ -265,7 +265,7 @@ def _children(pid: int) -> Iterator[int]:
 
 
 def _session(pid: int) -> int:
-    """The leader of a process's session, of which it descends; -1 where the kernel does not tell."""
+    """The leader of a process's session, which is one of its ancestors; -1 where the kernel does not tell."""
     try:
         return os.getsid(pid) or -1
     except OSError:

@@ -1,7 +1,7 @@
 """Whose mark a process bears: what every process of a run has in its environment, unless it took it out.
 
-A shim that is gone is nobody's parent any more, so what it leaves behind would be taken for an operator's. The mark
-takes rights away, and gives none but the agent's own: forged, it harms whoever forged it.
+A shim that is gone is no parent any more, so what it leaves behind would be taken for an operator's. The mark takes
+rights away, and gives none but the agent's own: a forged one harms only the process that bears it.
 """
 
 from __future__ import annotations

@@ -36,7 +36,7 @@ SO_PEERPIDFD = 77
 CREDENTIALS = struct.Struct("iII")
 GROUP = struct.Struct("I")
 MAX_GROUPS = 256
-"""What Python's getsockopt has room for; whoever is in more groups is asked of /proc."""
+"""What Python's getsockopt has room for; for a process with more groups, /proc is read."""
 
 
 @dataclass(frozen=True, slots=True)

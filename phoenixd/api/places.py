@@ -1,7 +1,7 @@
 """How many connections there may be, each kind with places of its own, so that no kind can lock another out.
 
-All together are bounded by what a daemon with a hundred agents can spare of 1024 descriptors. Whoever follows a stream
-or waits for minutes is counted among the operators, and leaves SHORT of their places to those who ask and go.
+All together are bounded by what a daemon with a hundred agents can spare of 1024 descriptors. A client that follows a
+stream or waits for minutes counts among the operators, and leaves SHORT of their places to those who ask and go.
 """
 
 from __future__ import annotations

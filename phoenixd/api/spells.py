@@ -25,7 +25,7 @@ QUARANTINED = "quarantined"
 TOLD_ELSEWHERE = frozenset({"terminal"})
 """Alerts of the fleet that a line of their own counts."""
 MOST = 1000
-"""Of each kind so many are kept that are over, the newest. What goes on is kept."""
+"""How many of each kind are kept that are over: the newest. What goes on is kept."""
 
 Kind = Literal["limit", "overload", "outage", "quarantine", "alert"]
 
@@ -62,7 +62,7 @@ class Passed:
 
 @dataclass(slots=True)
 class Reboot:
-    """runs: the agents whose runs ended with it; back: those of which a run has lived since."""
+    """runs: the agents whose runs ended with it; back: those that have had a living run since."""
 
     at: float
     boot_id: str

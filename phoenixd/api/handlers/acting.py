@@ -51,7 +51,7 @@ VERBS: Mapping[str, Handler] = {
 SAME = ("text", "fresh", "after_iteration", "for")
 """What makes two requests under one key the same act on an agent."""
 LOOKED_AT = 20
-"""Agents of which it is asked whether a text was sent to them under the same key."""
+"""How many agents are asked whether a text was sent to them under the same key."""
 SHOWN = 20
 """Words of a selector that a remedy repeats; half of one would mean others."""
 
@@ -132,7 +132,7 @@ async def undo(ask: Ask) -> Reply:
 
 
 async def _unmuted_since(ask: Ask, acts: Sequence[Undoable]) -> str:
-    """An agent that was unmuted after these acts, which whoever asks for undo may mean; empty where there is none.
+    """An agent that was unmuted after these acts, and that an operator may mean by undo; empty where there is none.
 
     An unmute is no act: what is taken back is an older one.
     """
@@ -165,7 +165,7 @@ async def _taken_back(ask: Ask, act: str) -> str | None:
 
 
 def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
-    """Raise Problem where a name is given that no agent has, and of which nothing is kept."""
+    """Raise Problem where a name is given that no agent has and no kept act is about."""
     words = ask.arguments["select"]
     known = {*(one.name for one in project(ask.service.fleet(), ask.service.now())), *(one.agent for one in kept)}
     named = selected(ask).names if words is not None else ()
@@ -185,7 +185,7 @@ def _all_known(ask: Ask, kept: Sequence[Undoable]) -> None:
 
 
 def _undone(ask: Ask, kept: Sequence[Undoable]) -> frozenset[str]:
-    """Of which agents something is to be taken back; raises Problem where of one that is named nothing can be."""
+    """The agents on which something is to be taken back; raises Problem where nothing can be on one that is named."""
     live = {one.name: one for one in subjects(project(ask.service.fleet(), ask.service.now()))}
     known = {
         one.agent: live.get(one.agent) or Subject(one.agent, one.kind, one.harness, (), False, one.project, one.labels)

@@ -124,7 +124,7 @@ async def has_ended(ask: Ask, number: int) -> Problem | None:
 
 
 async def _closed(ask: Ask, names: frozenset[str] | None, numbers: Set[int], limit: int = 0) -> Closing:
-    """What the rows tell, as far back as is asked for. numbers: of those that are; none for so many of all."""
+    """What the rows tell, as far back as is asked for. numbers: the items that are asked for; empty for any `limit`."""
     closing, before, written = Closing(), None, written_of(ask, names)
     since = ask.service.now().wall - KEPT
     for _ in range(MOST_PAGES):

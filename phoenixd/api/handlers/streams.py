@@ -108,7 +108,7 @@ async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> A
                 silent = 0.0
                 yield BEAT_FRAME
             silent += every
-            # tmux tells of changes only to whoever reads all output; a look each second costs less than that.
+            # tmux tells of changes only to a client that reads all output; a look each second costs less than that.
             await _unless(closing, asyncio.sleep(every, False))
 
     return frames()

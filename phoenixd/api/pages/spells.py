@@ -15,7 +15,7 @@ from phoenixd.core.facts import Verb
 from phoenixd.core.question.call import PERMISSION, PLAN, QUESTION
 
 SHOWN = 5
-"""Of each kind so many are shown, the newest, and so many names of each; all on a page that cuts nothing."""
+"""How many of each kind are shown, the newest, and how many names of each; all on a page that cuts nothing."""
 WHAT = {"limit": "", "overload": "the model's service failed", "outage": "outage of "}
 ASKED = {PERMISSION: "a permission", QUESTION: "an answer", PLAN: "a word on its plan"}
 DONE: dict[Verb, str] = {"stop": "stopped", "start": "started", "restart": "restarted", "remove": "removed"}
