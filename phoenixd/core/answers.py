@@ -157,7 +157,7 @@ def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
 
 
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
-    """Close the question that was answered, or leave it to who was first; its screen may have closed it before."""
+    """Close the question that was answered, unless another answer came first. Its screen may have closed it before."""
     giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
     given = next((one for one in giving if one.hold == event.hold), None)
     decision = _outcome(agent, event, given, now)
@@ -279,7 +279,7 @@ def _joined(decision: Decision, more: Decision) -> Decision:
 
 
 def orphaned(agent: Agent) -> Agent:
-    """The agent as a daemon finds it in the journal when it begins: nobody gives the answers that were under way."""
+    """The agent as a new daemon finds it in the journal: an earlier daemon was giving the answers under way."""
     state = agent.state
     if not isinstance(state, Running):
         return agent

@@ -76,7 +76,7 @@ def is_settled(agent: Agent | None, now: Moment) -> bool:
 
 
 def tells_no_turns(agent: Agent | None, now: Moment) -> bool:
-    """Whether a program is up for long enough to be known as one that tells nothing of its turns: it is never idle."""
+    """Whether a program has been up so long without a word of its turns that it tells of none. It is never idle."""
     if agent is None or not isinstance(agent.state, Running) or agent.parking is not None:
         return False
     if agent.spec.has_hooks or agent.spec.transcript or agent.hooks_seen or activity_word(agent) is not None:
@@ -97,7 +97,7 @@ def needs_person(agent: Agent | None) -> bool:
 
 
 def stays_down(agent: Agent | None) -> bool:
-    """Whether no run of an agent begins before a person starts it; who has turns in a sequence is started for them."""
+    """Whether no run of an agent begins before a person starts it; a member of a sequence is started for its turns."""
     if agent is None or (agent.spec.turn_of is not None and not agent.left_out):
         return False
     is_stopped = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED

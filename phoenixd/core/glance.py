@@ -1,6 +1,6 @@
 """What a look at the whole fleet goes by: enough of each agent to count, sort and name it. Rows cost ten times that.
 
-Most of a thousand agents are fine, and are a number to who looks; only those that are told about need a row.
+Most of a thousand agents are fine, and a face shows only their number. The others need a row.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ class CannotGoOn:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Limits: the event is what it had asked for, and has judged; to the others it means nothing."""
+    """Limits: it asked for this event, and has judged it; to the other parts the event means nothing."""
 
 
 @dataclass(frozen=True, slots=True)

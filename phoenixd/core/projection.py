@@ -96,7 +96,7 @@ class Row:
 
     @property
     def is_running(self) -> bool:
-        """Whether it is alive and supervised, whatever is laid over that but parking."""
+        """Whether it is alive and supervised, also during a handoff or a restoration, and not while it is parked."""
         return self.state in ("running", HANDING_OFF, RESTORING)
 
     @property
@@ -106,14 +106,14 @@ class Row:
 
     @property
     def asked_at(self) -> str:
-        """At whose terminal stands what it asks: a seat's successor has one of its own."""
+        """The agent whose terminal shows the question: a seat's successor has a terminal of its own."""
         item = self.item
         of_holder = (self.name, generation_name(self.name, self.generation or 1))
         return self.name if item is None or item.left or item.agent in of_holder else item.agent
 
     @property
     def at_step(self) -> str:
-        """The step alone, for who says already of what it is one."""
+        """The step alone, for texts that name the handoff or the restoration themselves."""
         return (self.step or "").rpartition(": ")[2]
 
     @property

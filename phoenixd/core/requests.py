@@ -222,7 +222,7 @@ def withdraw(agent: Agent, event: AgentWithdrawn, seen: Seen, now: Moment) -> De
 def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     """Take a changed specification; only a change that needs a new process restarts a running agent.
 
-    Who was given up because it could not be run as it was declared is started by such a change (see core.correction).
+    Such a change starts an agent that was given up because it could not be run as declared (see core.correction).
     """
     if isinstance(agent.state, Stopping) and agent.state.then is Afterwards.REMOVE:
         return refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")

@@ -132,7 +132,7 @@ class Agent:
 
     @property
     def item(self) -> InboxItem | None:
-        """The newest one, if any: what its run asks now comes before what an earlier one left."""
+        """The newest item of the inbox, if any; what the living run asks comes before what an earlier run left."""
         return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
 
     @property

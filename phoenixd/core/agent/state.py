@@ -82,7 +82,7 @@ class Stopping:
     code: int | None = None
     """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
     spoiled: bool = False
-    """A rule of ours ended it, for its session is no good: that is a death, whoever sent the signal."""
+    """A rule of ours ended it, for its session is no good: that is a death, whatever sent the signal."""
     unseen_since: Instant | None = None
     """Since when nothing of it is seen, where nothing proves that it is gone."""
     name: Literal["stopping"] = "stopping"

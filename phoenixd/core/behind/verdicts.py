@@ -1,7 +1,7 @@
 """What becomes of each agent where the journal is older than the world (promises 3 and 9).
 
 What lives is adopted. Where the journal has nothing newer, an agent's wish decides. Nothing that was stopped on purpose
-starts, nothing is ended but what an operator had asked to end, and who has no wish that can be believed waits.
+starts, nothing is ended but what an operator had asked to end, and an agent without a wish that can be believed waits.
 """
 
 from __future__ import annotations

@@ -269,7 +269,7 @@ def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now
 def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | None, now: Moment) -> Decision:
     verdict = restart.judge_death(agent, end, now)
     if refused is not None and isinstance(verdict, restart.TryAgain):
-        # Only a person can mend it, and each further start would be refused alike.
+        # Only a person can fix it, and each further start would be refused alike.
         verdict = restart.GiveUp(f"{end.text}, and {refused}", refused=True)
     counted = productive.has_just_counted(agent, now)
     weighed = counted and productive.is_weighed(agent)

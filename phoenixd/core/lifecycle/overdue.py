@@ -26,7 +26,7 @@ from phoenixd.core.turn import call_work, due, liveness
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
 SILENT_START_LOOK = 3.0
-"""Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
+"""Seconds after a start that no hook will tell of, before its screen is looked at (F-PROC-16)."""
 
 
 def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Decision:

@@ -3,7 +3,7 @@
 A signal ends a turn, and the agent is parked: its run lives on and is asked nothing until the time that the signal
 named, or a configured wait. Then its screen is looked at where it has one that can be read, and it is told to go on,
 unless it went on by itself. Nothing of all this counts against breaker or intensity. A login that is refused and a
-bill that is not paid are for people, and waiting mends neither: `session` tells those.
+bill that is not paid are for people, and waiting cures neither: `session` tells those.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Mo
 
 
 def after_exit(limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, now: Moment) -> Limits:
-    """What a run's end leaves to be waited out, and the setbacks in a row: its parking, or its exit code's word.
+    """The limits after a run's end: what is waited out, by its parking or its exit code, and the setbacks in a row.
 
     A code of the operator's own choice says nothing of a turn; one that a CLI has for a refused turn says that it has
     one to go on with, also where its hook of a turn's end came before.
@@ -109,7 +109,7 @@ def after_exit(limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, 
 
 
 def trouble(before: Limits, after: Limits, name: str) -> tuple[Alert, ...]:
-    """What people are told of a service that fails again and again; once, at the so-manieth time."""
+    """What people are told of a service that fails again and again: once, when TROUBLE turns in a row have failed."""
     parking = after.parking
     if parking is None or parking.kind is not ParkingKind.OVERLOAD:
         return ()

@@ -23,7 +23,7 @@ ENDED: frozenset[TaskState] = frozenset({"done", "failed", "canceled"})
 BUSY: frozenset[TaskState] = frozenset({"running", "collecting"})
 
 MOST_OPEN = 100
-"""Tasks that wait and run at most; whoever asks for more is refused."""
+"""Tasks that wait and run at most; a request for one more is refused."""
 MOST_ENDED = 100
 """Ended tasks that are remembered here; reports and journal tell of the others."""
 MOST_UNTOLD = 400
@@ -35,7 +35,7 @@ WHY_LIMIT = 300
 class JobRules:
     """`[jobs]`. at_once: workers of the whole fleet. timeout: seconds that one run of a task may take.
 
-    keep: so many tasks, the newest, keep their results and what their workers left.
+    keep: how many tasks, the newest, keep their results and what their workers left.
     """
 
     at_once: int = 2

@@ -17,7 +17,7 @@ UNSEALED: dict[Sealed, str] = {
 }
 """Answers that are not taken for whole, though the process ended well."""
 MOST_SPARED = 5
-"""Runs of one task that may end by nobody's fault before that counts as well."""
+"""Runs of one task that may end through no fault of its own before that counts as well."""
 PAUSE, PAUSE_MAX = 10.0, 600.0
 LIMIT_PAUSE = 15 * 60.0
 """Seconds before the next run: after a failure, doubled each time; at least, after a limit that the run had met."""

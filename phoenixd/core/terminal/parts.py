@@ -1,4 +1,4 @@
-"""The terminal server has ended: whoever ran in it comes back at once, and people are told once (F-TMUX-2).
+"""The terminal server has ended: the agents in it come back at once, and people are told once (F-TMUX-2).
 
 Every shim of a pane ends its run, and says that its terminal was lost. Such an end says nothing about the agent. One
 that had just begun waits all the same, because what ended it may be there still; not where the server itself is known

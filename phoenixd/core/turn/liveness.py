@@ -147,7 +147,7 @@ def is_idle_prompt(event: Hook) -> bool:
 
 
 def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
-    """A limit is over: the time that it took was nobody's silence."""
+    """A limit is over: the time that it took does not count as silence."""
     return replace(
         activity,
         waited=activity.waited + over.waited,
@@ -161,7 +161,7 @@ def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
 
 
 def answered(activity: Activity, now: Moment) -> Activity:
-    """The person has answered: the time that it took was nobody's silence, and no time of a tool that asked first."""
+    """The person has answered: the time that it took was no silence, and no time of a tool that asked first."""
     waiting = activity.waiting
     if waiting is None:
         return activity
