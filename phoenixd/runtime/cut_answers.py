@@ -72,7 +72,7 @@ class CutAnswers:
         self._seen: dict[str, tuple[AnswerCut, Instant]] = {}
         """Answers of agents that nothing follows so far, and since when that is seen."""
         self._due: dict[str, Instant] = {}
-        """Those of which it is time, and when that hook was heard."""
+        """The agents whose answer is looked at next, and when that hook was heard."""
         self._arrived = anyio.Event()
         self._looks = SideBySide("a look at the end of its turn", self._look_at)
 

@@ -52,11 +52,11 @@ class Deaths:
         self._watch(hello.shim, died)
 
     def let_go(self, agent: str) -> None:
-        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
+        """Its shim is told to leave. Its death then says nothing of a run that begins meanwhile under another shim."""
         self._shim_of.pop(agent, None)
 
     def leaves(self, agent: str) -> None:
-        """Its shim has ended its run and goes by itself: whoever starts the next one has to wait until it is gone."""
+        """Its shim has ended its run and goes by itself: the next start has to wait until it is gone."""
         shim = self._shim_of.pop(agent, None)
         if shim is not None:
             self._leaving[agent] = shim

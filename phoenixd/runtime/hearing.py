@@ -231,5 +231,5 @@ class Hearing:
         return self._deaths.leaving(agent)
 
     def let_go(self, agent: str) -> None:
-        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
+        """Its shim is told to leave. Its death then says nothing of a run that begins meanwhile under another shim."""
         self._deaths.let_go(agent)

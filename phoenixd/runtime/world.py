@@ -32,8 +32,8 @@ log = structlog.get_logger()
 class Faced:
     """newest: the highest epoch that was met. behind: whether the journal is older than the world.
 
-    lives: a run of ours does, so that this is not another boot than theirs, whatever boot an old journal remembers.
-    runs: the ids of those that journal and world knew of: what else runs was begun by this daemon.
+    lives: a run of ours lives, so this is still the boot of our runs, whatever boot an old journal remembers. runs: the
+    ids of the runs that journal and world knew of; this daemon began any other.
     """
 
     newest: int
