@@ -336,7 +336,7 @@ class Shim:
             self._run.reap()
 
     def _keep_reachable(self) -> None:
-        """Whoever took the directory away, or a socket in it, has not taken the shim: make again what is missing."""
+        """The shim outlives the loss of its directory or of a socket in it: make again what is missing."""
         try:
             self._place.regain()
         except OSError as error:  # Another shim holds it, or nothing can be made there; the next look tries again.
@@ -360,7 +360,7 @@ class Shim:
         """Write a file; the error's number where that failed, else 0."""
         try:
             write()
-        except OSError as error:  # A full disk is the operator's to mend; the event below still tells the daemon.
+        except OSError as error:  # The operator has to free a full disk; the event below still tells the daemon.
             self._complain(f"{name} could not be written: {error.strerror}")
             return error.errno or errno.EIO
         return 0
