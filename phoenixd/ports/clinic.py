@@ -1,4 +1,4 @@
-"""Whoever is shown a failure that no rule knows."""
+"""The reader of a failure that no rule knows."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """Who owns a state directory and a runtime directory. It is settled before anything else is touched.
 
 A directory is owned by a lock on its inode, as long as the owner lives. Beyond that a runtime directory belongs to one
-state directory, by a random id that stands in both: the shims below it take orders from nobody else. Whoever loses
-changes nothing at all, not a file, not a time stamp.
+state directory, by a random id that stands in both: the shims below it take orders from nobody else. The loser changes
+nothing at all, not a file, not a time stamp.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ class Ownership:
         self._again = lock
 
     def say_ending(self) -> None:
-        """Say to whoever waits for the directories that they will be free soon; raises OSError."""
+        """Tell the daemons that wait for the directories that they will be free soon; raises OSError."""
         for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
             lock.say_ending()
 
@@ -290,7 +290,7 @@ def _refusal_of_left(state: Path, mine: Owner | None, left: dict[str, str]) -> B
 
 
 def _listener(socket_path: Path) -> int | None:
-    """The pid of whoever listens there, as the kernel says; None where nobody does."""
+    """The pid of the process that listens there, as the kernel says; None where there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as probe:
         try:
             probe.connect(os.fspath(socket_path))

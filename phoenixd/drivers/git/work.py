@@ -38,7 +38,7 @@ LOOKS = 3
 class WorkPrints:
     """Implements ports.Work.
 
-    own: directories of the daemon's, which are nobody's work. tokens: how many an agent's session holds; None unknown.
+    own: the daemon's own directories, which are no agent's work. tokens: how many a session holds; None unknown.
     agents: everybody, to tell who works in the same place.
     """
 

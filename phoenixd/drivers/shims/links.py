@@ -293,7 +293,7 @@ class SeqpacketShims(Orders):
                 is_told = True
                 self._sink(ShimMessage(peer.agent, "link_lost", {"reason": f"{reason}; {failure}"}))
         peer.is_reopening = False
-        # Another shim that was started meanwhile may have yet to be told its run: whoever started it compares both.
+        # Another shim that was started meanwhile may have yet to be told its run: its starter compares both.
         if is_up and peer.greeting is not None and lost in (None, peer.shim):
             self._sink(peer.greeting)
 

@@ -75,7 +75,7 @@ class Orders:
         self._send(agent, {"op": "disarm", "incarnation": incarnation, "id": id})
 
     def note_use(self, agent: str, id: str, uses: int) -> None:
-        """Tell the shim that so many uses are journaled; one that misses it says them again."""
+        """Tell the shim how many uses are journaled; one that misses it says them again."""
         try:
             self._send(agent, {"op": "armed_noted", "id": id, "uses": uses})
         except ShimFailed as failure:

@@ -27,7 +27,7 @@ SLICE = 1 << 20
 AT_ONCE = 8 << 20
 """The same, of all transcripts together."""
 LEFT_OUT = 256 << 20
-"""Bytes of news of which only the end is read: nobody reads that, and who writes it may want it to be read."""
+"""Bytes of news beyond which only their end is read: no person reads more, and an agent may want us to read it."""
 MOST_RAW = 20_000
 """Lines of a file that are looked at for one answer."""
 LEARNT_FROM = 256 << 10
