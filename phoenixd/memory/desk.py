@@ -105,7 +105,7 @@ class Desk:
     _found_clean: tuple[StateDocument, tuple[str, ...]] | None = None
     """The state that holds none of these secrets, for it was looked through."""
     _flagged: tuple[StateDocument, date, tuple[OpenLoop, ...]] | None = None
-    """The loops of a state, of which the stale ones are marked as of a day."""
+    """The loops of a state as of a day, with the stale ones marked."""
     _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
@@ -334,7 +334,7 @@ class Desk:
 
     def fold(self, now: float) -> bool:
         """Bring `last_active` up to date in state.json; whether more is due without any event, and all documents with
-        it: another hand's edit, a new day, a prompt of which no hook told, a brief whose `Last active` is old."""
+        it: another hand's edit, a new day, a prompt that no hook told of, a brief whose `Last active` is old."""
         shelf = self.shelf
         if self.agent is None or shelf.state is None:
             return False

@@ -263,7 +263,7 @@ class Handover:
         self.files.put_files(agent.spec.cwd, records)
         spared = frozenset((handoff.previous_session, handoff.session))
         sessions = self._told_over(handoff, agent, spared)
-        # Of so many handoffs there is one session more.
+        # There is one session more than there are handoffs.
         gone = superfluous(sessions, agent.spec.handoff.keep + 1, spared)
         if gone:
             self.files.remove_files(agent.spec.cwd, gone)

@@ -55,7 +55,7 @@ class PhaseLimits:
         self._looks = SideBySide("a look at the length of its plans", self._look_at)
 
     async def look(self) -> None:
-        """Judge each orchestrator's project of which a file changed."""
+        """Judge each orchestrator's project that has a changed file."""
         leaders = (one for one in self._agents() if one.spec.kind is Kind.ORCHESTRATOR and one.run is not None)
         self._leaders = {one.name: one for one in leaders}
         self._known = {name: self._known[name] for name in self._leaders if name in self._known}

@@ -54,7 +54,7 @@ log = structlog.get_logger("phoenixd.documents")
 
 
 class Publication:
-    """Writes at the desks; whoever writes holds the desk's lock."""
+    """Writes at the desks, and holds a desk's lock meanwhile."""
 
     def __init__(
         self, directories: Directories, settings: ConfigurationTable, clock: Clock, files: Files, git: GitLook
@@ -102,7 +102,7 @@ class Publication:
             self.desks.desk_of(agent).left = tuple(map(_occurrence, entries))
 
     async def _make_directory(self, desk: Desk) -> None:
-        """Have the directory of a desk be there; whoever writes into it sees to its rights."""
+        """Have the directory of a desk be there; those who write into it see to its rights."""
         # The kernel is asked for its name in this thread anyway, to watch it.
         if not os.path.isdir(desk.shelf.directory):
             await self.threads.run(lambda: desk.aside.ensure_private_dir(desk.shelf.directory))

@@ -56,7 +56,7 @@ def words(content: bytes, name: str, clean: Callable[[str], str]) -> str:
 
 
 def content_hash(text: str) -> str:
-    """By which a text is known, whoever shares it."""
+    """What a text is known by, whichever project shares it."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 
@@ -116,7 +116,7 @@ def of_source(files: Mapping[str, bytes], project: str) -> tuple[str, ...]:
 
 
 def is_known(content: bytes, files: Mapping[str, bytes]) -> bool:
-    """Whether the same text is shared already, whoever shared it."""
+    """Whether any project shares the same text already."""
     own = provenance(content)
     present = (provenance(one) for one in files.values())
     return own is not None and any(one is not None and one.sha256 == own.sha256 for one in present)

@@ -133,7 +133,7 @@ def _groups(plan: Plan, blocks: list[Block], titles: int, rules: PhaseRules) -> 
 
 
 def _packed(blocks: list[Block], first: int, others: int) -> list[list[Block]]:
-    """Blocks in their order in groups of at most so many lines; one that is larger has a group of its own."""
+    """Blocks in their order, in groups of `first` lines at most, then of `others`; a larger block has its own group."""
     groups: list[list[Block]] = []
     used = 0
     for block in blocks:
