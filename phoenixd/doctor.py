@@ -172,7 +172,7 @@ class Doctor:
             summary = "the journal was damaged, and put in order again"
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
         if is_tmux_hung:
-            pass  # Told with what mends it.
+            pass  # Told with its remedy.
         elif tmux:
             findings.append(Finding("ok", f"tmux {tmux} answers"))
         elif shutil.which("tmux") is None:
@@ -199,7 +199,7 @@ class Doctor:
         return findings
 
     async def _strangers(self) -> list[Finding]:
-        """Panes in our tmux server that are no agent's: they are nobody's to supervise, and end with the server."""
+        """Panes in our tmux server that are no agent's: the daemon leaves them alone, and they end with the server."""
         if not self.tmux():
             return []
         try:

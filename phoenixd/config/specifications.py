@@ -193,7 +193,7 @@ def _resonance(table: ResonanceTable) -> ResonanceRules:
 def _login(table: AgentTable) -> str | None:
     """Who shares an agent's limits where no account is named: those who use the same CLI with the same login.
 
-    None for a command, of which nothing is known. Keys are told apart without being shown.
+    None for a command, whose login is unknown. Keys are told apart without being shown.
     """
     if table.harness == "command":
         return None

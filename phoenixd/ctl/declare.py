@@ -137,7 +137,7 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | None:
-    """The declaration with who writes the brief: as it was said, else as a person answers, else nobody's model.
+    """The declaration with who writes the brief: as it was said, else as a person answers, else no model.
 
     Asked only of a person at a terminal, and of a CLI that can write: nobody pays for what he has not said yes to.
     """

@@ -222,7 +222,7 @@ def is_silent(places: list[bytes]) -> bool:
     except (TimeoutError, BlockingIOError):
         return True
     except OSError:
-        pass  # It has gone: whoever waits for its answer learns that as well.
+        pass  # It has gone: the call that waits for its answer learns that as well.
     return False
 
 

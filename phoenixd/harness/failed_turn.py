@@ -63,7 +63,7 @@ def broke_off(facts: SessionFacts) -> bool:
 
 
 def meaning(failed: ApiFailed, *, resets: bool, broke: bool = False) -> tuple[str, Failure, Named]:
-    """The hook's word for a failure of which a transcript tells, its class, and what it names beside that.
+    """The hook's word for a failure that a transcript tells of, its class, and what it names beside that.
 
     broke: its stream broke off. Where nothing says why, that is a service, or the way to it, that failed (F-PROC-26).
     """

@@ -139,7 +139,7 @@ class DaemonService:
         self.sights.changed = self._seen
 
     def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
-        """A turn is over: tell those who attend, and whoever waits for the fleet or for journal rows."""
+        """A turn is over: tell those who attend, and those who wait for the fleet or for journal rows."""
         for attendant in self._attendants:
             attendant.turned(entries, changed)
         self.ring(max((stored.seq for stored in entries), default=0))
@@ -257,7 +257,7 @@ class DaemonService:
         return False
 
     def ring(self, newest: int) -> None:
-        """A turn was saved: wake whoever waits for the fleet or for journal rows."""
+        """A turn was saved: wake those who wait for the fleet or for journal rows."""
         self._newest = max(self._newest, newest)
         for attendant in self._attendants:
             attendant.saved(self._newest)

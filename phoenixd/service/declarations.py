@@ -45,8 +45,8 @@ START_PATIENCE = 8.0
 class Declarations:
     """Adds, removes, brings back and applies declared agents; one order at a time.
 
-    Agents' places may hang. Each order looks at them before it waits for its turn, so that whoever has the turn meets
-    none that is not known to hang, and nobody waits for an order about another agent's dead mount.
+    Agents' places may hang. Each order looks at them before it waits for its turn, so that it meets only known hangs
+    when its turn has come, and nobody waits for an order about another agent's dead mount.
     """
 
     supervisor: Supervisor
@@ -90,7 +90,7 @@ class Declarations:
         )
         with anyio.move_on_after(START_PATIENCE):
             problems = await self.starts.start_problems(holder)
-        # A directory that is missing is told by whoever typed its name.
+        # A missing directory is told where its name was typed.
         known = declared if await anyio.to_thread.run_sync(TERRAIN.is_directory, holder.spec.cwd) else ()
         return (*(one.message for one in known if one.agent == name and one.severity == "warning"), *problems)
 
