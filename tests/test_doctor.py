@@ -64,7 +64,7 @@ def test_a_login_is_found_by_its_file_which_is_not_opened(tmp_path: Path, harnes
 
     path = tmp_path / login
     path.parent.mkdir()
-    path.mkdir()  # a directory: whoever opened it would fail
+    path.mkdir()  # a directory: to open it would fail
     assert told(harness, tmp_path, **changes) == []
 
 

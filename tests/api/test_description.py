@@ -1,4 +1,4 @@
-"""The description of the API is made aside: whoever asks for it first holds up nobody who is answered meanwhile."""
+"""The description of the API is made aside: the first request for it holds up no other request."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ STOP = (
 
 @contextlib.contextmanager
 def free_descriptors(count: int) -> Iterator[None]:
-    """No more than this many can be opened: the kernel's limit is on the number, of which the lowest free is given."""
+    """No more than this many can be opened: the kernel limits the number itself, and the lowest free one is given."""
     lowest_free = os.dup(0)
     os.close(lowest_free)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -243,7 +243,7 @@ async def test_promise_10_a_look_that_fails_is_answered_and_leaves_no_connection
         raise fault
 
     monkeypatch.setattr(daemon, "shim_pids", fail)
-    # Refused before anything was asked: whoever says nothing is told as well.
+    # Refused before anything was asked: a client that says nothing is told as well.
     found = parse(await live.raw(b""))
     assert found.status == answer
     await eventually(lambda: not live.server.server_state.connections, what="nothing stays open")

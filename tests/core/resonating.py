@@ -82,7 +82,7 @@ class ResonanceStory(Story):
         return refusal
 
     def carry_out(self, seen: int) -> None:
-        """What was ordered of the papers since so many decisions."""
+        """What was ordered of the papers since the decision number `seen`."""
         for action in [one for decision in self.decisions[seen:] for one in decision.actions]:
             if isinstance(action, PlantCodes):
                 self.plant(action)

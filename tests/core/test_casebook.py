@@ -278,7 +278,7 @@ def test_a_case_without_any_treatment_closes_with_a_stop(story: Story) -> None:
 
 
 def full_book(story: Story, **of_oldest: Any) -> None:
-    """As many Cases as the book holds, of which the oldest is as said, and the others are over."""
+    """As many Cases as the book holds: the oldest is as said, and the others are over."""
     others = [
         Case(f"c{number}", f"agent x{number}", "k", None, "crash", "r", 0.3, "claude", story.wall, story.wall,
              seen=story.at, closed=story.wall, outcome="moot")
@@ -670,7 +670,7 @@ def test_evidence_of_an_older_incarnation_opens_no_case_and_judges_no_treatment(
     assert isinstance(story.state, Running)
 
 
-# Commands, of which no hook tells (design section 3).
+# Commands, which no hook tells of (design section 3).
 
 
 def comes_back(**changes: Any) -> Story:

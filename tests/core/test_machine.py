@@ -432,7 +432,7 @@ class FleetMachine(RuleBasedStateMachine):
 
     @invariant()
     def ticks_come_to_rest(self) -> None:
-        """At one instant there are only so many ticks to act on: an alarm in the past is never permanent."""
+        """At one instant there are only a few ticks to act on: an alarm in the past is never permanent."""
         fleet, now = self.fleet, Moment(self.at, self.wall, 0.5, "rest")
         for _ in range(20):
             due: Instant | None = next_deadline(fleet, now)

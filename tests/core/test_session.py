@@ -111,7 +111,7 @@ def test_f_res_5_a_new_session_id_is_the_one_to_resume() -> None:
 
 
 def test_f_res_5_of_two_sessions_that_began_in_one_run_the_one_that_takes_a_prompt_is_resumed() -> None:
-    """A Left arrow starts two more in the CLI's own daemon, of which one is a spare; a new renderer starts one."""
+    """A Left arrow starts two more in the CLI's own daemon, one of them a spare; a new renderer starts one."""
     story = Story(claude()).works()
     own = story.run.session_id
     story.hook("stop")
@@ -441,7 +441,7 @@ def test_a_death_closes_the_question() -> None:
     assert story.agent.item is None
 
 
-# The turn ended with an error (F-PROC-26): what only a person can mend is asked of one.
+# The turn ended with an error (F-PROC-26): what only a person can fix is asked of one.
 
 
 @pytest.mark.parametrize(
@@ -533,7 +533,7 @@ def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
         ("invalid_request", True, 0, "stopped"),
         ("invalid_request", False, 130, "stopped"),
         (None, False, 0, "stopped"),
-        # Only a person can mend these, and each further start would be refused alike.
+        # Only a person can fix these, and each further start would be refused alike.
         ("authentication_failed", False, 0, "quarantined"),
         ("billing_error", False, 0, "quarantined"),
         ("rate_limit", False, 0, "parked"),

@@ -506,7 +506,7 @@ def test_the_ends_that_nobody_could_be_told_of_are_bounded_and_the_oldest_go_fir
 
 
 def ended_tasks(count: int, **changes: Any) -> Tasks:
-    """So many tasks of a plan have ended, one after the other; nobody is told of them."""
+    """`count` tasks of a plan have ended, one after the other; nobody is told of them."""
     tasks = Tasks()
     for number in range(1, count + 1):
         outcome = Outcome("done", words="w" * 999, judged=JudgedReport("report.md", contradicted=number % 2))

@@ -1,4 +1,4 @@
-"""The tmux server ends: whoever ran in it comes back at once, uncounted, and people are told once (F-TMUX-2)."""
+"""The tmux server ends: the agents in it come back at once, uncounted, and people are told once (F-TMUX-2)."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_f_tmux_3_a_session_that_somebody_killed_is_no_end_of_the_server(cause: 
 
 
 def test_what_falls_after_it_came_back_waits_as_ever() -> None:
-    """Whoever ends an agent's terminal over and over is not the server that ended before."""
+    """Something that ends an agent's terminal over and over is not the server that ended before."""
     story = young(2)
     story.tell(TerminalEnded())
     for name in TEN[:2]:

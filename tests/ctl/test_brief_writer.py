@@ -1,4 +1,4 @@
-"""Who writes the brief is asked once, of a person at a terminal; without a yes it is nobody's model."""
+"""Who writes the brief is asked once, of a person at a terminal; without a yes no model does."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def is_as_it_was(stage: Stage, pids: dict[str, int], off: str, incarnation: int)
 
 
 def confirm(stage: Stage) -> None:
-    """The commands of the page, the last of which ends the matter."""
+    """The commands of the page; the last one ends the matter."""
     commands = re.findall(r"^phoenixctl (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands[-1] == "recover --yes"
     for command in commands:

@@ -49,7 +49,7 @@ def descriptors(pid: int) -> list[int]:
 
 @contextmanager
 def free_descriptors(pid: int, count: int) -> Iterator[None]:
-    """Leave a process so many: the limit is on the number, of which the lowest free ones are given."""
+    """Leave a process `count`: the kernel limits the number itself, and the lowest free ones are given."""
     before = resource.prlimit(pid, resource.RLIMIT_NOFILE)
     taken = set(descriptors(pid))
     limit = next(limit for limit in range(4096) if len(set(range(limit)) - taken) == count)

@@ -86,7 +86,7 @@ class House:
         self.used = Used(f"r-{tokens}", tokens, 0, 0, 0, "opus", 1.7e9, window)
 
     async def look(self, looks: int) -> None:
-        """Let time pass until there were so many looks."""
+        """Let time pass until there were this many looks."""
 
         def has_looked() -> bool:
             if self.looks < looks:

@@ -60,7 +60,7 @@ Life = Callable[[Agent], Awaitable[None]]
 
 
 def screening(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:
-    """Turns that the service refused, of which no hook told."""
+    """Turns that the service refused, and that no hook told of."""
     facts = SimpleNamespace(error=SimpleNamespace(at=1.0), newest_kind="error", cut_at_end=None)
 
     async def read(*_: object) -> object:

@@ -141,7 +141,7 @@ async def test_a_pane_that_is_closed_before_its_shim_listens_fails_the_start_at_
 
 
 class Clock(FastClock):
-    """Whoever sleeps lets others have their turn."""
+    """Each sleep also lets others have their turn."""
 
     async def sleep_until(self, at: float) -> None:
         await super().sleep_until(at)

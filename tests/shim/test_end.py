@@ -132,7 +132,7 @@ def test_f_proc_2_no_marker_for_an_exit_zero_that_the_lost_terminal_forced(open_
     ],
 )
 def test_the_end_of_the_pane_is_the_end_of_the_tree(open_pane: Callable[..., Pane], way: str, cause: str) -> None:
-    """tmux's death leaves whoever ignores SIGHUP alive, and a second incarnation beside it: not here."""
+    """tmux's death leaves a process that ignores SIGHUP alive, and a second incarnation beside it: not here."""
     pane = open_pane()
     daemon = pane.daemon()
     leftover = f'(exec setsid sh -c "{IGNORES_HANG_UPS}" & echo $! > leftover); '
@@ -226,7 +226,7 @@ while True: is_locked(sys.argv[1])"""
 def test_a_shim_gets_its_directory_however_often_somebody_looks_whether_one_lives(
     open_pane: Callable[..., Pane], short_tmp: Path
 ) -> None:
-    """Whoever looks holds the lock for an instant, and an agent's start is not to fail by that."""
+    """A process that looks holds the lock for an instant, and an agent's start is not to fail by that."""
     room = short_tmp / "a"
     (room / "run").mkdir(parents=True)
     lookers = [

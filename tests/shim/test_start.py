@@ -35,8 +35,8 @@ open(sys.argv[1] + ".new", "w").write(json.dumps(report))
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 signal.pause()
 """
-# Signals 32 and 33 are the C library's own: whoever starts a program by posix_spawn leaves them ignored in it, and no
-# call of the library, so none of Python's, can change that.
+# Signals 32 and 33 are the C library's own: posix_spawn leaves them ignored in the program that it starts, and no call
+# of the library, so none of Python's, can change that.
 LIBRARY_SIGNALS = 1 << 31 | 1 << 32
 # A shell sees descriptors without opening one: ls has its own for the directory it reads.
 SHOW_DESCRIPTORS = 'ls /proc/$$/fd > "$1.new"; mv "$1.new" "$1"; exec sleep 1000'

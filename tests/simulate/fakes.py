@@ -109,7 +109,7 @@ class SimulatedLauncher:
         return None
 
     async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
-        """No order: a program that was made and never begun would be one more of which the host knows."""
+        """No order: a program that was made and never begun would be one more that the host knows of."""
 
     def tidy(self, agent: str, incarnation: int) -> None:
         """A simulated run leaves nothing behind it but processes."""

@@ -38,7 +38,7 @@ RESUME, FRESH, PARK, GIVE_UP, LEAVE = (
 )  # fmt: skip
 """The words of the cases."""
 CALL, ENOUGH, PROVED = 20.0, 4 * 3600.0, 3600.0
-"""Seconds of a call; until when a wait is over at the latest; that a run lives of which nothing else is told."""
+"""Seconds of a call; until when a wait is over at the latest; until a run counts as living with nothing else told."""
 LATEST = 2700.0
 """Seconds after which phoenixd has ended a run by a rule of its own."""
 OF_DETAIL = {

@@ -70,7 +70,7 @@ class Loop:
     def opens_after(
         self, script: str, most: int = 8, meanwhile: Between = lambda number: None, first: int = 1
     ) -> int | None:
-        """After how many iterations the breaker is open; None where it is not after so many. first: $n of the first."""
+        """After how many iterations the breaker is open; None where it stays closed. first: $n of the first."""
         for number in range(first, first + most):
 
             def both(number: int = number) -> None:

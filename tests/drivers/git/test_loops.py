@@ -19,7 +19,7 @@ from tests.drivers.git.repositories import git
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed"),
-    pytest.mark.slow,  # Hundreds of gits, which are the same whoever asks them.
+    pytest.mark.slow,  # Hundreds of gits, which are the same for every user.
 ]
 
 NOTES = BreakerRules(notes=("PROGRESS.md", "*.log2"), notes_stop=4, warn=1, stop=3)

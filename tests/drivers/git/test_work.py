@@ -413,7 +413,7 @@ def test_x8b_a_fault_of_the_disk_is_an_unknown_look_that_names_it(
 
 
 def test_promise_7_the_name_of_a_worktree_is_no_option_of_a_command(repository: Path, tmp_path: Path) -> None:
-    """git has an option by which it writes a file, and a worktree is named by whoever makes it."""
+    """git has an option by which it writes a file, and an agent names the worktree that it makes."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     git(repository, "config", "core.logAllRefUpdates", "false")

@@ -195,7 +195,7 @@ async def test_a_run_that_is_cancelled_leaves_nothing(tmp_path: Path, writer: Co
 
 
 def test_a_job_ends_with_the_daemon_that_started_it(tmp_path: Path) -> None:
-    """kill -9 of whoever started the runner: the kernel tells the runner, which ends its tree."""
+    """kill -9 of the process that started the runner: the kernel tells the runner, which ends its tree."""
     path = tmp_path / "pid"
     command = program(tmp_path, DETACHED.format(path=str(path), then="time.sleep(1000)"))
     daemon = os.fork()

@@ -1,4 +1,4 @@
-"""Twenty agents, and everything at once that asks too much: whoever stops an agent gets through, and none is lost."""
+"""Twenty agents, and everything at once that asks too much: an operator's stop gets through, and no agent is lost."""
 
 from __future__ import annotations
 
