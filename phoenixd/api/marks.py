@@ -20,8 +20,8 @@ READ_LIMIT = 1 << 20
 MOST_UNMARKED = 256
 _UNMARKED: OrderedDict[tuple[int, int, str], None] = OrderedDict()
 """Ancestors of callers that bore no mark, by pid, start and directory. To read an environment costs more than all else
-that is read of a process, and above each call of an operator stand the same few. Who bears a mark of ours has borne it
-since its start: it can take the mark out, but was never read without it before."""
+that is read of a process, and above each call of an operator stand the same few. A process with a mark of ours has
+borne it since its start: it can take the mark out, but was never read without it before."""
 
 
 def agent_by_mark(pid: int, agents_dir: str, above: Mapping[int, Stat]) -> str | None:

@@ -38,7 +38,7 @@ REFUSALS: dict[Kind, tuple[str, str]] = {
 
 @dataclass(slots=True)
 class Places:
-    """Who lasts: counts by kind."""
+    """The connections that are open: counts by kind."""
 
     taken: Counter[Kind] = field(default_factory=Counter)
 

@@ -38,7 +38,7 @@ def bind(path: Path, group: int | None = None) -> socket.socket:
 
     The caller holds the state directory's lock, so a daemon that still answers here belongs to another state directory.
     """
-    # Who listens and lets nobody in would keep the event loop for ever.
+    # A process that listens and lets nobody in would keep the event loop for ever.
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)) as probe:
         try:
             probe.connect(os.fspath(path))

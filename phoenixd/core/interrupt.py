@@ -31,7 +31,7 @@ def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decisio
     if isinstance(agent.state, Stopping) or agent.spec.kind is not Kind.LOOP or not restart.is_interrupted(end):
         return decision
     if isinstance(waiting, Parked) or (agent.spec.turn_of is not None and isinstance(waiting, Stopped)):
-        # Who is parked waits long enough as it is.
+        # A parked agent waits long enough as it is.
         return replace(decision, actions=(*decision.actions, SeeAttendance(agent.name, end.incarnation)))
     if not isinstance(waiting, BackingOff):
         return decision

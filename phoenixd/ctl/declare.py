@@ -72,7 +72,7 @@ def run(command: Command) -> int:
         if answer is None:
             return absence.explain(calls.places(command))
         if is_added and answer.exit == 0:
-            # Who sits down at its terminal next has to know what the dialog there is about.
+            # The next person at its terminal has to know what the dialog there is about.
             for warning in json.loads(answer.body)["warnings"]:
                 print(f"warning: {warning}", file=sys.stderr)
         if answer.exit != 0:

@@ -309,7 +309,7 @@ class Publication:
                             await self.publish(desk.agent, ())
 
     async def _fold(self, desks: Sequence[Desk]) -> list[Desk]:
-        """Fold in one thread; those whose documents are due. Who writes at a desk just now folds as well."""
+        """Fold in one thread; those whose documents are due. A writing that goes on at a desk folds it as well."""
         held: list[Desk] = []
         try:
             for desk in desks:

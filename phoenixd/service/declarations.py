@@ -211,7 +211,7 @@ class Declarations:
             return replace(planned, changes=tuple(changes))
 
     async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
-        """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
+        """Give these orders in one turn. A new agent that lives already is adopted: a start would end that run."""
         seen = [replace(one, world=await self.left_alone(one.spec.name)) for one in added]
         answers = await self.supervisor.ask_all([*others, *seen])
         for one in seen:

@@ -157,7 +157,7 @@ class HookEndpoint:
                 continue
             self._connections.by_fd[accepted.fileno()] = connection
             self._reactor.watch(accepted.fileno(), READABLE, functools.partial(self._serve, connection), HOOKS_FIRST)
-            # Who shows the token in the same breath never has to give way.
+            # A client that shows the token in the same breath never has to give way.
             self._serve(connection, READABLE)
 
     def _serve(self, connection: Connection, mask: int) -> None:

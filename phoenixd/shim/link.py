@@ -61,7 +61,7 @@ class Link:
         reactor.at("alone", time.monotonic() + LOOK_EVERY, self._be_alone)
 
     def reopen(self) -> None:
-        """Listen again where the socket is no longer found; raises OSError. Who is on the line stays."""
+        """Listen again where the socket is no longer found; raises OSError. The daemon on the line stays there."""
         self._doorstep.reopen()
 
     def greet(self, hello: dict[str, Any], again: Iterable[bytes] = (), abilities: Iterable[str] = ()) -> None:

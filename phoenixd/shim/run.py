@@ -195,7 +195,7 @@ class Run:
         """Whether the tree is proven empty, so that the next run need not wait until all of /proc was read.
 
         Called when the shim has no child: what descends from a subreaper cannot leave it, but for a program that enters
-        another pid namespace, and that stays in the leaf. Who had the run ended waits for all of it.
+        another pid namespace, and that stays in the leaf. A daemon that had the run ended waits for all of it.
         """
         is_proven = self._ends_by_itself and self.failure is None and self.tree.is_leaf_empty()
         return is_proven and self._observer.can_sweep_later()

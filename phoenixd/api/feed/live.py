@@ -25,8 +25,8 @@ from phoenixd.ports.journal import Entry, StoredEntry
 LEAST_GATHER = 0.005
 EACH_GATHER = 0.002
 MOST_GATHER = 0.25
-"""Seconds for which news gather: some for each other follower before they are told, so that many cost no more than
-few; and between two tellings. Who follows alone is told at once of what comes after a quiet moment."""
+"""Seconds for which news gather: some for each other follower before they are told, so that many cost no more than few;
+and between two tellings. A follower that is alone is told at once of what comes after a quiet moment."""
 
 AUDITS = 8
 """Looks in which every agent is looked at once, also where nothing was heard: papers grow, and hooks do not come."""

@@ -186,7 +186,7 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
         return screen.judge_waiting(agent, state, event, now)
     if is_dialog and state.activity.waiting is None:
         if event.verdict == MENU and event.attended:
-            # Who sits there sees it himself; if it stays when he has gone, the next look tells.
+            # The person who sits there sees it. If it stays when they have gone, the next look tells.
             return Decision(agent)
         return screen.judge_dialog(agent, state, event.verdict, now)
     if event.verdict == "idle" and state.activity.turn_open and not state.run.prompt_seen:

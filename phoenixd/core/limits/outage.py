@@ -215,6 +215,6 @@ def _wait(agent: Agent, tries: int, now: Moment) -> float:
 
 
 def _order(agent: Agent) -> tuple[bool, float, str]:
-    """Who has something to do tries first, of those the one that has waited longest."""
+    """Agents with something to do try first; of those, the one that has waited longest."""
     idle = agent.session is None or not agent.session.turn_open
     return (idle, agent.since_wall, agent.name)

@@ -185,7 +185,7 @@ class Tasks:
             untold = [one for one in known.open if one.has_ended]
             if len(untold) <= MOST_ENDED:
                 return known
-            # Who asked is down, or never idle: it finds the oldest ones by `task status`.
+            # The asker is down, or never idle: it finds the oldest ones by `task status`.
             return known.taking(replace(untold[0], told="nobody", message="", tell_at=None))
         left = tuple(one for one in self.open if one.id != task.id)
         ended, of_plans = (*self.ended, task), self.untold

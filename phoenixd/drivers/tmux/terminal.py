@@ -72,7 +72,7 @@ class TmuxTerminal(Keyboard):
         return self.server.listens() and bool(await self._ask("display-message", "-p", "yes"))
 
     async def revive(self) -> bool:
-        """Start the server where that is ours to do, and connect; whether it answers now. Who asks meanwhile shares it.
+        """Start the server where that is ours to do, and connect; whether it answers now. Callers meanwhile share it.
 
         One that lives and whose socket somebody took away is no reason to start another: it makes its socket anew.
         """
