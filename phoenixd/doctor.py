@@ -22,8 +22,8 @@ from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
+from phoenixd.core.rules import WriterKind
 from phoenixd.core.seat.finding import as_shown, of, shown
-from phoenixd.core.spec import WriterKind
 from phoenixd.doctor_agents import (
     cli_findings,
     hearing_findings,

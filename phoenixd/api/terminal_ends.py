@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
-from phoenixd.core.spec import RestartRules
+from phoenixd.core.rules import RestartRules
 from phoenixd.core.terminal.state import LATEST
 from phoenixd.ports.journal import Entry
 

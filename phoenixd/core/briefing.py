@@ -14,7 +14,8 @@ from typing import assert_never
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Starting, Stopping
 from phoenixd.core.limits.waits import account_of
-from phoenixd.core.spec import BriefRules, Kind, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import Kind
 
 DAY = 86400.0
 

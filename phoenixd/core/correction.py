@@ -13,7 +13,8 @@ from phoenixd.core.agent.state import Desired, Quarantined
 from phoenixd.core.change import replace
 from phoenixd.core.productive import is_exhausted
 from phoenixd.core.restart import NOT_FOUND
-from phoenixd.core.spec import AgentSpec, RestartPolicy
+from phoenixd.core.rules import RestartPolicy
+from phoenixd.core.spec import AgentSpec
 
 LAUNCH_KEYS = (
     "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",

@@ -11,7 +11,8 @@ from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words, measured
-from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
+from phoenixd.core.rules import RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, Kind
 
 INTERRUPTED = 130
 CLEAN_CODES = (0, INTERRUPTED)

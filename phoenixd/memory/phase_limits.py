@@ -9,8 +9,9 @@ from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.rules import PhaseRules
 from phoenixd.core.seat.state import project_of
-from phoenixd.core.spec import Kind, PhaseRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.project.limits import MOST_BYTES, MOST_FILES, too_long
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.times import timestamp

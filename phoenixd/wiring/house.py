@@ -15,8 +15,8 @@ from anyio.abc import TaskGroup
 from phoenixd.config.tables.daemon import AlertsTable
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.rules import WriterKind
 from phoenixd.core.seat.finding import is_other
-from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks import concerned
 from phoenixd.core.tasks.state import is_of
 from phoenixd.documents.project.outcomes import of_workers

@@ -32,7 +32,8 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.iteration import Turn, Underway
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import AgentSpec, Kind, LoopRules, Member
+from phoenixd.core.rules import LoopRules, Member
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Tasks
 from tests.core.lost_journals import play_many

@@ -13,7 +13,8 @@ from phoenixd.core.events.fleet import EpochBegun, LimitsDeclared, Tick
 from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import Treating, TreatmentDropped
-from phoenixd.core.spec import FleetLimits, Kind, LivenessRules
+from phoenixd.core.rules import LivenessRules
+from phoenixd.core.spec import FleetLimits, Kind
 from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.core.treatment import acting, casebook, gather

@@ -28,7 +28,8 @@ from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.core.rules import LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.core.step import step
 from phoenixd.documents.hooks import hook_of
 from tests.core.outside import TERMINAL, Luck, Outside

@@ -14,7 +14,8 @@ from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
+from phoenixd.core.rules import LimitRules, LoopRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec

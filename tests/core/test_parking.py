@@ -27,7 +27,8 @@ from phoenixd.core.limits import accounts, parking, waits
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import LimitRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude, spec

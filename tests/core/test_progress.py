@@ -18,7 +18,8 @@ from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.facts import RunProductive
 from phoenixd.core.iteration import Closing, Opening, Underway
 from phoenixd.core.progress import close
-from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
+from phoenixd.core.rules import HOUR, BreakerRules, LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.work import Place, Survey
 from tests.core.story import EPOCH, Story, claude, spec
 

@@ -16,7 +16,8 @@ from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentVanished, ShimLost, StartFailed
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.moment import measured
-from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules, ResumeRules
+from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules, ResumeRules
+from phoenixd.core.spec import Kind
 from tests.core.story import Story, claude, spec
 
 STAYS, AGAIN, GIVES_UP = Stopped, BackingOff | Starting, Quarantined

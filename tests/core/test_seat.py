@@ -34,11 +34,12 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.inbox import inbox
 from phoenixd.core.projection import project, row_of
+from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.seat import finding, names, succession
 from phoenixd.core.seat.lost import found_again, generations
 from phoenixd.core.seat.orders import NAME_TOO_LONG
 from phoenixd.core.seat.state import HeldRestart, Seat
-from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.starts import release
 from phoenixd.documents.codec import decode, encode
 from phoenixd.ports.journal import Saved

@@ -11,7 +11,8 @@ from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, St
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.limits.state import ParkingKind
-from phoenixd.core.spec import Kind, LoopRules
+from phoenixd.core.rules import LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.core.turn.calls import MAX_LEASES
 from phoenixd.core.waiting import MAX_TEXT

@@ -23,7 +23,8 @@ from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.facts import RunEnded, TaskFailed
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
+from phoenixd.core.rules import RestartPolicy
+from phoenixd.core.spec import FleetLimits, Kind
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
 from phoenixd.core.tasks.state import MOST_ENDED, MOST_OPEN, MOST_UNTOLD, JobRules, JudgedReport, Outcome, Task, Tasks

@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, 
 from phoenixd.core.events.orders import AgentWithdrawn
 from phoenixd.core.events.runs import AgentExited, RunMissing, ShimLost, TreeGone
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import RestartRules, StopRules
+from phoenixd.core.rules import RestartRules, StopRules
 from phoenixd.core.unproven import wait, weighed
 from tests.core.story import Story, spec
 

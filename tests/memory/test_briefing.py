@@ -15,7 +15,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.briefing import DAY, LAG
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.deeds import TaskRow, TasksListed

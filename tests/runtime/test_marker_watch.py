@@ -15,7 +15,7 @@ from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.spec import ResonanceRules
+from phoenixd.core.rules import ResonanceRules
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.documents.resonance.heard import Passed
 from phoenixd.planting import Marker, Planting, anchor_text

@@ -10,7 +10,8 @@ from phoenixd.core.agent.state import Desired, Parked, Quarantined, Running, Sto
 from phoenixd.core.decision import Decision
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.spec import MINUTE, AgentSpec
+from phoenixd.core.rules import MINUTE
+from phoenixd.core.spec import AgentSpec
 
 WINDOW = 30 * MINUTE
 """Seconds within which the ends of several agents are one thing."""

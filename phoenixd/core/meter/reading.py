@@ -12,7 +12,7 @@ from typing import Literal
 
 from phoenixd.core.meter import trend
 from phoenixd.core.moment import Instant
-from phoenixd.core.spec import ContextRules
+from phoenixd.core.rules import ContextRules
 
 Verdict = Literal["OK", "WARNING", "HANDOFF"]
 Source = Literal["status line", "model", "rollout", "configuration"]

@@ -20,7 +20,8 @@ from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance.state import STEPS, Resonance, Restoration, Step
-from phoenixd.core.spec import HOUR, Kind
+from phoenixd.core.rules import HOUR
+from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import end_run, quarantine
 from phoenixd.planting import opening_text
 

@@ -21,7 +21,7 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import Mark
 from phoenixd.core.restart import ended_well
 from phoenixd.core.roster import PASSING, Marks, Roster
-from phoenixd.core.spec import Member
+from phoenixd.core.rules import Member
 from phoenixd.core.transitions import RECOVER
 
 SLACK = 10.0

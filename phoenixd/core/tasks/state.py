@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from phoenixd.core.moment import Instant
-from phoenixd.core.spec import MINUTE, AgentSpec
+from phoenixd.core.rules import MINUTE
+from phoenixd.core.spec import AgentSpec
 
 TaskState = Literal["waiting", "running", "collecting", "done", "failed", "canceled"]
 Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"]

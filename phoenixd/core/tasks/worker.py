@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.spec import (
-    AgentSpec,
+from phoenixd.core.rules import (
     BreakerRules,
     BriefRules,
     CleanupRules,
-    Kind,
     LoopRules,
     RestartPolicy,
     RestartRules,
     ResumeRules,
 )
+from phoenixd.core.spec import AgentSpec, Kind
 
 
 def worker_of(base: AgentSpec, name: str, task: str, prompt: str) -> AgentSpec:

@@ -23,7 +23,8 @@ from phoenixd.core.hooks import (
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import View, WaitOver
 from phoenixd.core.question.call import DIALOGS
-from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
+from phoenixd.core.rules import LivenessRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.turn import call_work, calls, claims, due
 
 TurnEvent = Hook | EvidenceSeen | CallWorkSeen | KeysRead

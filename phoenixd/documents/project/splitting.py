@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project.layout import phase_name
 from phoenixd.documents.project.markdown import Heading
 from phoenixd.documents.project.models import PhaseProgress

@@ -12,7 +12,7 @@ import structlog
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger

@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Choice, writer_name
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.answer import AnswerRefused, read_answer
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.seal import Seal, Verdict, in_words, judge_json, mint

@@ -15,7 +15,8 @@ from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.restart import HUNG, OVERTIME
-from phoenixd.core.spec import AgentSpec, Kind, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.treatment.case import Noticed
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.documents.hooks import hook_event

@@ -15,7 +15,8 @@ from phoenixd.core.breaker import Breaker, Closed, Judgement, Open, Signals
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.moment import Moment
 from phoenixd.core.progress import findings
-from phoenixd.core.spec import AgentSpec, BreakerRules, Kind
+from phoenixd.core.rules import BreakerRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.drivers.git.work import WorkPrints, neighbours_of
 from tests.agents import an_agent
 from tests.drivers.git.repositories import IDENTITY, git, make_repository

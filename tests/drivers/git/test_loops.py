@@ -12,7 +12,8 @@ from phoenixd.core import breaker as breakers
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Stopped
-from phoenixd.core.spec import AgentSpec, BreakerRules, Kind
+from phoenixd.core.rules import BreakerRules
+from phoenixd.core.spec import AgentSpec, Kind
 from tests.agents import an_agent
 from tests.drivers.git.loops import Loop, Town, sh
 from tests.drivers.git.repositories import git

@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
+from phoenixd.core.rules import BreakerRules, LoopRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.git import work_files as git_work_files
 from phoenixd.drivers.git.plumbing import PlumbingFailed
 from phoenixd.drivers.git.reflog import appended

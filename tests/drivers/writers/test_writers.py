@@ -17,7 +17,8 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
-from phoenixd.core.spec import AgentSpec, BriefRules, HandoffRules, WriterKind
+from phoenixd.core.rules import BriefRules, HandoffRules, WriterKind
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.state import StateDocument

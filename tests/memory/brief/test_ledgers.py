@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.kept_ledger import KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
