@@ -13,6 +13,7 @@ from typing import Any
 import anyio
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.core.moment import Instant
@@ -137,7 +138,15 @@ class CutAnswers:
         self._seen.pop(name, None)
         if found is not None:
             self._tell(found)
-        return found is not None or facts.newest_kind not in (None, "prompt")
+        return found is not None or self._is_written(agent.activity, facts)
+
+    def _is_written(self, activity: Activity, facts: SessionFacts) -> bool:
+        """Whether the newest that the transcript has is of the turn that is over."""
+        if facts.newest_kind in (None, "prompt"):
+            return False
+        now = self._clock.now()
+        began = now.wall - (now.at - activity.turn_since) if activity.turn_since is not None else 0.0
+        return facts.newest_at is None or facts.newest_at >= began
 
     def _is_settled(self, name: str, found: AnswerCut) -> bool:
         if name in self._failed:
