@@ -1,25 +1,67 @@
-"""What a person asked for without a turn that ended with it: the last prompt, and those that still wait."""
+"""What a person asked for without a turn that ended with it: prompts that nothing answered, and those that still wait.
+
+A request is over once its own turn ended well, or one that went on with it. That a turn ended well with another prompt
+shows neither that the request was done nor that it was not: it stays, and is unconfirmed from then on.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
+from phoenixd.documents.banner import tasks_told
 from phoenixd.documents.ledger_rows import Words, digest
-from phoenixd.documents.state import OpenLoop
+from phoenixd.documents.loop_origin import extra, kind_of
+from phoenixd.documents.state import OpenLoop, is_unconfirmed
+from phoenixd.documents.times import read_time, timestamp
+from phoenixd.documents.transcript import Ending
+from phoenixd.memory.brief.loops import said
 from phoenixd.memory.brief.loops.alike import normal
 from phoenixd.memory.brief.loops.seen import Found, Seen, quoted, source_in
 
 KIND = "request"
-LATER_LIMIT, MOST_LATER = 120, 2
+LATER_LIMIT, MOST_LATER = 120, 4
 WAITED = "Asked while a turn was going on, and not read"
+ASKED = "asked"
+"""The key of a loop that says when its newest words were said."""
+
+_QUOTE, _CUT = re.compile(r'"[^"]*"'), " … "
+
+
+@dataclass(frozen=True, slots=True)
+class _Turn:
+    """A prompt, and what was said in the middle of its turn.
+
+    ended None: it did not, or not yet. is_unclear: nothing tells whether it did.
+    """
+
+    words: tuple[Words, ...]
+    ended: Ending | None
+    is_unclear: bool = False
+
+    @property
+    def prompt(self) -> Words:
+        return self.words[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Request:
+    """doubted: since when (wall) another prompt's turn has ended well after it."""
+
+    words: tuple[Words, ...]
+    ended: Ending | None
+    doubted: float | None = None
 
 
 def found(seen: Seen) -> Iterator[Found]:
-    turn = list(_unfinished(seen))
-    if turn:
+    for one in _unanswered(seen):
+        first, *rest = one.words
         # What was said in the middle of a turn belongs to it.
-        then = "".join(f", and then {quoted(words.text, LATER_LIMIT)}" for words in turn[1:][-MOST_LATER:])
-        yield _found(turn[0].text, turn[-1].at, "Asked, and its turn did not end", then)
+        then = "".join(f", and then {quoted(words.text, LATER_LIMIT)}" for words in rest[:MOST_LATER])
+        then += f", and {len(rest) - MOST_LATER} more" if len(rest) > MOST_LATER else ""
+        made = _found(first.text, one.words[-1].at, "Asked, and its turn did not end", then)
+        yield replace(made, doubted=one.doubted)
     for waiting in seen.ledger.waiting:
         if not waiting.by_cli and not seen.around.typed(waiting):
             yield _found(waiting.text, waiting.at, WAITED)
@@ -31,34 +73,92 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
     if mine in is_open or any(one.text == loop.text for one in is_open.values()):
         return None
     if mine:
+        # What was said long ago is kept no more: of a request that was in doubt then nothing new is known.
+        if is_unconfirmed(loop) and not any(mine == _source(words.text) for words in seen.ledger.speech.person):
+            return None
         if _is_over(seen):
             return "a turn of the same session ended well after it"
         return "the session went on with another request" if is_open else None
-    if any(words.turn == "done" and quoted(words.text) in loop.text for words in seen.ledger.speech.person):
+    if _was_asked_again(loop, seen):
         return "it was asked again, and that turn ended well"
     # What no session has read yet is no part of what it went on with.
     is_read = not loop.text.startswith(WAITED)
-    return "the session that was told to go on with it ended its turn well" if is_read and _went_on(seen) else None
+    return (
+        "the session that was told to go on with it ended its turn well" if is_read and _went_on(loop, seen) else None
+    )
 
 
-def _unfinished(seen: Seen) -> Iterator[Words]:
-    """The person's words of the turn that did not end: its prompt, and what was said in the middle of it.
+def doubted(loop: OpenLoop, seen: Seen) -> float | None:
+    """When a later session spoke last of a request of an earlier one, in a turn that ended (wall); None: it did not."""
+    if source_in(loop, seen.session):
+        return None
+    at = said.spoken_of(loop, seen, " ".join(_quotes(loop)))
+    return at if at is not None and _is_later(at, loop) else None
 
-    A run that is told to go on goes on with the prompt before.
-    """
-    if seen.turn_open is False and _is_over(seen):
-        return
-    if seen.turn_open is None and not _ended_badly(seen):
-        return
-    spoken = [words for words in seen.ledger.speech.person if not seen.around.typed(words)]
-    newest: list[Words] = []
-    for words in reversed(spoken):
+
+def _unanswered(seen: Seen) -> list[_Request]:
+    """The requests of the session that no turn answered, oldest first."""
+    standing: list[_Request] = []
+    for turn in _turns(seen):
+        is_ours, goes_on = seen.around.typed(turn.prompt), bool(seen.around.goes_on(turn.prompt))
+        own = tuple(words for words in turn.words if not seen.around.typed(words))
+        if turn.is_unclear:
+            continue
+        if turn.ended == "done":
+            standing = list(_after(standing, turn, is_ours=is_ours, goes_on=goes_on))
+        elif is_ours and goes_on and own and standing:
+            standing[-1] = replace(standing[-1], words=(*standing[-1].words, *own))
+        elif own:
+            standing = [*_not_stopped(standing), _Request(own, turn.ended)]
+    return standing
+
+
+def _after(standing: list[_Request], turn: _Turn, *, is_ours: bool, goes_on: bool) -> Iterator[_Request]:
+    """What is unanswered yet once a turn has ended well."""
+    said_now = {words.text for words in turn.words}
+    for one in standing if is_ours else _not_stopped(standing):
+        if goes_on and one.doubted is None:
+            continue
+        if is_ours or one.doubted is not None:
+            yield one
+        elif not {words.text for words in one.words} <= said_now:
+            yield replace(one, doubted=turn.prompt.at or 0.0)
+
+
+def _not_stopped(standing: list[_Request]) -> list[_Request]:
+    """Without those whose turn the person stopped: who asks something else then has seen to it."""
+    return [one for one in standing if one.ended != "interrupted"]
+
+
+def _turns(seen: Seen) -> list[_Turn]:
+    person = seen.ledger.speech.person
+    parts: list[list[Words]] = []
+    done: set[str] = set()
+    for words in person:
+        if words.turn is None and words.text in done and words is not person[-1]:
+            # One CLI writes a conversation once more, without its ends, after something was denied.
+            continue
         if words.turn == "done":
-            break
-        newest.append(words)
-        if not words.queued:
-            break
-    yield from reversed(newest)
+            done.add(words.text)
+        if parts and _is_of_the_turn(words, parts[-1], seen):
+            parts[-1].append(words)
+        else:
+            parts.append([words])
+    turns = [_Turn(tuple(one), one[-1].turn) for one in parts]
+    if turns and turns[-1].ended is None and seen.turn_open is not True:
+        is_over = _is_over(seen)
+        turns[-1] = replace(turns[-1], ended="done" if is_over else None, is_unclear=not is_over)
+    return turns
+
+
+def _is_of_the_turn(words: Words, turn: list[Words], seen: Seen) -> bool:
+    """Whether something was said in the middle of a turn."""
+    if words.queued:
+        return words.turn == turn[-1].turn
+    if not seen.ledger.writes_no_ends or turn[-1].turn is not None:
+        return False
+    # No end stands between the two, and no word of ours that a process began anew.
+    return not seen.around.typed(turn[0]) and not seen.around.typed(words)
 
 
 def _is_over(seen: Seen) -> bool:
@@ -69,20 +169,78 @@ def _is_over(seen: Seen) -> bool:
     return seen.turn_open is False
 
 
-def _ended_badly(seen: Seen) -> bool:
-    ending = seen.ledger.ending
-    return ending is not None and ending.how != "done"
+def _was_asked_again(loop: OpenLoop, seen: Seen) -> bool:
+    """Whether all words of it were said again since, in turns that ended well."""
+    again: set[str] = set()
+    for turn in _turns(seen):
+        if turn.ended == "done" and _is_later(turn.prompt.at, loop):
+            again |= {quoted(words.text) for words in turn.words}
+            again |= {quoted(words.text, LATER_LIMIT) for words in turn.words[1:]}
+    quotes = _quotes(loop)
+    return bool(quotes) and all(one in again for one in quotes)
 
 
-def _went_on(seen: Seen) -> bool:
-    """Whether the session was told to go on with what was left, and not only its goal, and ended that turn well."""
-    ours = [words for words in seen.ledger.speech.person if seen.around.typed(words)]
+def _went_on(loop: OpenLoop, seen: Seen) -> bool:
+    """Whether this session was told to go on with a request of an earlier one, and ended that turn well.
+
+    A prompt to go on may name the task in hand. One that names none goes on with what the session is at; before
+    anything was asked of it, that is what was asked last of the sessions before.
+    """
+    is_at: tuple[str, ...] | None = None
+    for turn in _turns(seen):
+        words = seen.around.goes_on(turn.prompt)
+        if not words:
+            if not seen.around.typed(turn.prompt) or _is_goal(turn.prompt, seen):
+                is_at = ()
+            continue
+        is_at = tasks_told(words) or is_at
+        if turn.ended != "done" or not _is_later(turn.prompt.at, loop):
+            continue
+        if _is_asked_last(loop, seen) if is_at is None else _is_one_of(loop, is_at):
+            return True
+    return False
+
+
+def _is_goal(words: Words, seen: Seen) -> bool:
     goal = normal(seen.goal)
-    return any(
-        words.turn == "done" and normal(words.text) != goal and seen.around.goal.isdisjoint(words.begins[:1])
-        for words in ours
-    )
+    return (goal != "" and normal(words.text).startswith(goal)) or not seen.around.goal.isdisjoint(words.names)
+
+
+def _is_asked_last(loop: OpenLoop, seen: Seen) -> bool:
+    """Whether no other request was left later. What an older version left has no time."""
+    left = (one for one in seen.known if kind_of(one) == KIND and not one.text.startswith(WAITED))
+    return all(extra(one, ASKED) <= extra(loop, ASKED) for one in left if not source_in(one, seen.session))
+
+
+def _is_one_of(loop: OpenLoop, tasks: tuple[str, ...]) -> bool:
+    """Whether one of these tasks is the request; of a long one each may have another part."""
+    for quote in _quotes(loop):
+        whole, (head, cut, _) = normal(quote), quote.partition(_CUT)
+        for task in tasks:
+            named = normal(task)
+            if whole == named or (cut and len(quote) >= LATER_LIMIT and named.startswith(normal(head))):
+                return True
+            if named and task.endswith("…") and whole.startswith(named):
+                return True
+    return False
+
+
+def _is_later(at: float | None, loop: OpenLoop) -> bool:
+    """Whether something came after the request was made, as far as times are known: an earlier session may be read
+    after a later one."""
+    asked = read_time(extra(loop, ASKED))
+    return at is None or asked is None or at > asked
+
+
+def _quotes(loop: OpenLoop) -> list[str]:
+    """The words that a loop quotes, each with its quotation marks: none stand within."""
+    return _QUOTE.findall(loop.text)
+
+
+def _source(text: str) -> str:
+    return f"prompt {digest(text)[:8]}"
 
 
 def _found(text: str, at: float | None, how: str, then: str = "") -> Found:
-    return Found(KIND, f"prompt {digest(text)[:8]}", f"{how}: {quoted(text)}{then}", at)
+    extras = {ASKED: timestamp(at)} if at is not None else {}
+    return Found(KIND, _source(text), f"{how}: {quoted(text)}{then}", at, extras=extras)
