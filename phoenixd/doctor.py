@@ -18,6 +18,7 @@ from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH
+from phoenixd.core.condition import seen_pid
 from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
@@ -272,9 +273,10 @@ class Doctor:
         if agent.run is not None and (moved := await self._aside(lambda: self.moved_from(look.agent.name))):
             findings.append(moved_finding(name, *moved))
         findings += marker_findings(agent)
-        if agent.run is not None and (pid := agent.run.pid) is not None:
+        if (pid := seen_pid(agent)) is not None:
             held = await self._aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
-            findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
+            if held is not None:
+                findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
         if asks_tmux and (small := size_finding(name, await self.size_of(look.agent.name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):

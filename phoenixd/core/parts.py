@@ -36,6 +36,8 @@ class View:
     began: Instant = 0.0
     up_since: Instant = 0.0
     deaf_since: Instant | None = None
+    is_guessed: bool = False
+    """Nothing has told yet whether a turn of its run is open."""
 
     def is_foreign(self, event: Hook) -> bool:
         """Whether a hook of the main thread names another session than the run's."""

@@ -46,6 +46,8 @@ WORKS = (
     PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, TurnKept, CallKept, PermissionAsked, Compacted,
 )  # fmt: skip
 """The hooks of a main thread that did something."""
+SETTLES = (PromptSubmitted, ToolStarted, TurnEnded, TurnFailed)
+"""Those after which it is known whether its turn is open, whatever was known before."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -93,6 +95,8 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
     run, notes = _hear_run(counted, event, agent.spec, known_as)
     run = background.hear(run, event)
+    if run.guessed and not event.sub and (isinstance(event, SETTLES) or liveness.is_idle_prompt(event)):
+        run = replace(run, guessed=False)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
     has_ended_a_turn = agent.dead_ends and known is not None and known.achieved == "turn"
     heard = replace(agent, dead_ends=0) if has_ended_a_turn else agent

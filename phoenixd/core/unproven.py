@@ -48,7 +48,8 @@ def wait(agent: Agent, state: Stopping, event: TreeGone, now: Moment) -> Decisio
     over = since + agent.spec.stop.unproven
     if now.at < over:
         again = replace(state, unseen_since=since, deadline=min(now.at + LOOK_EVERY, over))
-        why = f"{_lacks(event)}: nothing of the run is seen, and nothing proves it gone"
+        counts = f"after {in_words(agent.spec.stop.unproven)} of that it counts as ended"
+        why = f"{_lacks(event)}: nothing of the run is seen, and {counts}"
         first = state.unseen_since is None or event.killed
         return Decision(replace(agent, state=again, reason=why), reason=why if first else "")
     if not event.unread or event.untold or _starts_nothing(agent, state):

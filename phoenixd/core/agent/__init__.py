@@ -123,6 +123,7 @@ class Agent:
             began=run.began,
             up_since=run.exec_at if run.exec_at is not None else run.began,
             deaf_since=run.deaf.since if run.deaf is not None else None,
+            is_guessed=run.guessed,
         )
 
     @property

@@ -94,6 +94,8 @@ class Run:
     """The protocol that its shim's link speaks; 0: not told."""
     giving: tuple[Giving, ...] = ()
     """The operators' answers that are on their way to it."""
+    guessed: bool = False
+    """It was found alive without a journal that knew it, and nothing has told yet whether a turn of it is open."""
     unwatched: bool = False
     """For a while nobody watched it, and time stood still for the supervisor: by its own it lived longer."""
 

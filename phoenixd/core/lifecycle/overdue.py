@@ -182,6 +182,11 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     if event.verdict in ("idle", "working") and not state.run.drawn:
         state = replace(state, run=replace(state.run, drawn=True))
         agent = replace(agent, state=state)
+    if state.run.guessed and (is_dialog or event.verdict in ("idle", "working")):
+        state = replace(state, run=replace(state.run, guessed=False))
+        agent = replace(agent, state=state)
+        if not is_dialog and state.activity.waiting is None:
+            return screen.first_seen(agent, state, event.verdict, now)
     if liveness.stands_on_screen(state.activity.waiting):
         return screen.judge_waiting(agent, state, event, now)
     if is_dialog and state.activity.waiting is None:

@@ -154,7 +154,7 @@ def _routine(activity: Activity, seen: View) -> Instant | None:
         if looked is None or looked < seen.deaf_since:
             return seen.deaf_since + FIRST
         return looked + min(EVERY_DEAF, max(FIRST, looked - seen.deaf_since))
-    if not seen.prompt_seen:
+    if not seen.prompt_seen or seen.is_guessed:
         return _doubling(activity, seen)
     if activity.turn_open:
         # Its silence is looked at anyhow, more often than this.

@@ -21,12 +21,15 @@ from anyio import to_thread
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.directories import make_private, sync_directory
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
+from phoenixd.documents.heartbeat import SIZE_LIMIT, heartbeat_record
 from phoenixd.documents.numbers import whole
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.ports.journal import RunFiles
 
-EPOCH, WISH = "epoch", "wish.json"
+EPOCH, WISH, HEARTBEAT = "epoch", "wish.json", "heartbeat.json"
+SUB = "of a subagent"
+"""In the place of a hook that says nothing of the main thread's turn."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 MAX_RECORD = 256 * 1024
 WRITERS = 16
@@ -65,7 +68,10 @@ class EpochFiles:
         run, ended = _record(place / "run.json"), _record(place / "exit.json")
         last = _seen(run) if run is not None else None
         numbers = [last.incarnation if last is not None else 0, whole((ended or {}).get("incarnation"))]
-        return RunFiles(parse_wish(content) if content is not None else None, last, max(numbers))
+        has_ended = last is not None and ended is not None and ended.get("run_id") == last.run_id
+        return RunFiles(
+            parse_wish(content) if content is not None else None, last, max(numbers), has_ended, _heard(place)
+        )
 
     async def keep_epoch(self, number: int) -> None:
         """Make the epoch durable; raises OSError."""
@@ -133,6 +139,15 @@ def _record(path: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def _heard(place: Path) -> tuple[str, str]:
+    """The newest hook of a main thread that the shim wrote down, behind the id of its run; empty for none."""
+    content = _read(place / HEARTBEAT, SIZE_LIMIT)
+    record = heartbeat_record(content) if content is not None else None
+    if record is None or not isinstance(record.get("run_id"), str) or not isinstance(record.get("event"), str):
+        return "", ""
+    return record["run_id"][:64], SUB if record.get("agent_id") else record["event"][:64]
 
 
 def _seen(record: dict[str, Any]) -> SeenRun | None:
