@@ -1,4 +1,4 @@
-"""Places of which something was heard are looked at a moment later, and once more where that may have been too early."""
+"""Places where something was heard are looked at a moment later, and again where that may have been too early."""
 
 from __future__ import annotations
 

@@ -528,7 +528,7 @@ def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
 @pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.LOOP])
 @pytest.mark.parametrize("cause", ["terminal_lost", "shim_terminated"])
 def test_f_proc_27_a_lost_terminal_says_nothing_of_the_session_whose_last_turn_failed(kind: Kind, cause: str) -> None:
-    """Its program ended with 0 because of that, and not by itself. What a clinic makes of the turn is another matter."""
+    """Its program ended with 0 because of that, not by itself. What a clinic makes of the turn is another matter."""
     watches = ClinicRules(AuthorityRules(fresh="observe"))
     story = Story(claude(kind=kind, prompt="goal", loop=LoopRules(session="resume"), clinic=watches)).works()
     story.hook("stop-failure", error="invalid_request")
