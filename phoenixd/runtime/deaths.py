@@ -51,9 +51,9 @@ class Deaths:
 
         self._watch(hello.shim, died)
 
-    def let_go(self, agent: str) -> None:
-        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
-        self._shim_of.pop(agent, None)
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        """The shim that an agent had, which goes: that it dies is no news about a run that begins under another one."""
+        return self._shim_of.pop(agent, None)
 
     def leaves(self, agent: str) -> None:
         """Its shim has ended its run and goes by itself: whoever starts the next one has to wait until it is gone."""

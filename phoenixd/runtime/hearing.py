@@ -230,6 +230,6 @@ class Hearing:
         """The shim of an agent that has said by the end of its run that it goes, and is not gone yet."""
         return self._deaths.leaving(agent)
 
-    def let_go(self, agent: str) -> None:
-        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
-        self._deaths.let_go(agent)
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        """The shim that an agent had, which goes: that it dies is no news about a run that begins under another one."""
+        return self._deaths.let_go(agent)
