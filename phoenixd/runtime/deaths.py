@@ -51,9 +51,9 @@ class Deaths:
 
         self._watch(hello.shim, died)
 
-    def let_go(self, agent: str) -> None:
-        """Its shim is told to leave. Its death then says nothing of a run that begins meanwhile under another shim."""
-        self._shim_of.pop(agent, None)
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        """The shim that is told to leave. Its death then says nothing of a run that begins meanwhile under another one."""
+        return self._shim_of.pop(agent, None)
 
     def leaves(self, agent: str) -> None:
         """Its shim has ended its run and goes by itself: the next start has to wait until it is gone."""

@@ -28,7 +28,7 @@ from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
 from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths
 from phoenixd.runtime.exits import ended_at, exit_event
-from phoenixd.runtime.failed_starts import start_failed
+from phoenixd.runtime.failed_starts import is_leaving, start_failed
 from phoenixd.runtime.told_hooks import ToldHooks
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
@@ -103,6 +103,8 @@ class Hearing:
                 link = self._protocols.get(agent, 0)
                 self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time, link), None)
             case "start_failed":
+                if is_leaving(body):
+                    self._deaths.leaves(agent)
                 self._tell(start_failed(agent, body, self._find(agent)), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
@@ -230,6 +232,6 @@ class Hearing:
         """The shim of an agent that has said by the end of its run that it goes, and is not gone yet."""
         return self._deaths.leaving(agent)
 
-    def let_go(self, agent: str) -> None:
-        """Its shim is told to leave. Its death then says nothing of a run that begins meanwhile under another shim."""
-        self._deaths.let_go(agent)
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        """The shim that is told to leave. Its death then says nothing of a run that begins meanwhile under another one."""
+        return self._deaths.let_go(agent)

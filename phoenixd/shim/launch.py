@@ -115,7 +115,7 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     if stage == b"fence":
         return StartFailure(NOT_EXECUTABLE, name, f"fence: {_shown(where)}: {why}; not started without it")
     if stage != b"exec":
-        return StartFailure(NOT_TRIED, name, f"{stage.decode()}: {why}")
+        return StartFailure(NOT_TRIED, name, f"{stage.decode()}: {why}", stage.decode())
     if code == errno.E2BIG:
         return StartFailure(NOT_EXECUTABLE, name, f"{program}: {_what_is_too_long(order)}")
     if code in (errno.ENOENT, errno.ENOTDIR):

@@ -103,6 +103,11 @@ class Shim:
         else:
             self._run.kill(cause)
 
+    @property
+    def _is_leaving(self) -> bool:
+        """Whether it goes as soon as no run is left, also where it has yet to be told that its terminal has gone."""
+        return self._leaving is not None or (self._terminal is not None and self._terminal.is_lost())
+
     def fence(self) -> None:
         """For a shim that cannot go on: end the run, and return when nothing of it is left."""
         self.leave("shim_terminated")
@@ -267,6 +272,7 @@ class Shim:
                 "message": failure.message,
                 "stage": failure.stage,
                 "way": failure.way,
+                "leaving": self._is_leaving,
             },
         )
         self._settle()
@@ -372,7 +378,8 @@ class Shim:
         self._tell("exited", runfiles.told(record, self._unswept.runs))
 
     def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:
-        self._tell("start_failed", {**identity, "code": 0, "errno": errno_name, "message": message})
+        told = {"code": 0, "errno": errno_name, "message": message, "leaving": self._is_leaving}
+        self._tell("start_failed", {**identity, **told})
 
     def _complain(self, message: str) -> None:
         self._link.complain(message)

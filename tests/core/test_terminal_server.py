@@ -321,3 +321,17 @@ def test_f_tmux_2_a_start_that_is_told_after_the_end_and_falls_with_it_is_waited
     assert all(isinstance(agent.state, Running) for agent in story.fleet.agents.values())
     assert story.fleet.agents[late].incarnation == 3
     assert told(story)[-1] == ALL_BACK[1]
+
+
+def test_who_is_due_when_the_server_ends_a_second_time_is_not_told_that_it_ends_over_and_over() -> None:
+    """More are due than may start at once, and those that wait for their turn fall with nothing."""
+    story = young()
+    for _ in range(2):
+        story.tell(TerminalEnded())
+        for name in TEN:
+            if isinstance(story.fleet.agents[name].state, Running):
+                falls(story, name)
+        story.tell(TerminalSeen(True))
+        assert len(starting(story)) < len(TEN)
+        story.pass_over(0.2)
+    assert [one.reason for one in story.decisions if "over and over" in one.reason] == []

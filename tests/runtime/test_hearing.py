@@ -217,6 +217,15 @@ async def test_a_start_that_failed_for_want_of_room_is_told_by_the_number_of_the
     assert told == [(0, "disk full"), (0, "disk full"), (1, "other")]
 
 
+async def test_f_tmux_2_a_shim_that_says_of_a_failed_start_that_it_goes_is_waited_for_by_the_next_one(ear: Ear) -> None:
+    """The next start was ordered of it while it went, and its death was taken for the loss of that run."""
+    for leaving in (None, False, "true", True):
+        ear.hearing.watch_shim(ear.hello())
+        body = {"incarnation": 1, "code": 0, "errno": "EINTR", "message": "no words count", "leaving": leaving}
+        ear.hearing.hear(ShimMessage("a", "start_failed", body))
+        assert ear.hearing.leaving("a") == (ear.shim if leaving is True else None)
+
+
 async def test_f_res_8_a_directory_that_is_missing_is_told_by_what_the_shims_child_was_at(ear: Ear) -> None:
     for stage, name in (
         ("cwd", "ENOENT"),

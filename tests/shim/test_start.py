@@ -268,7 +268,7 @@ def test_an_order_file_that_is_not_one_neither_blocks_nor_starts_anything(daemon
 def test_a_second_start_while_one_lives_is_refused_as_busy_and_changes_nothing(daemon: Daemon) -> None:
     started = daemon.start(["sleep", "1000"])
     failure = daemon.start_failure(["true"])
-    assert (failure["code"], failure["errno"]) == (0, "busy")
+    assert (failure["code"], failure["errno"], failure["leaving"]) == (0, "busy", False)
     assert daemon.hello()["run"]["pid"] == started["pid"]
 
 

@@ -188,7 +188,8 @@ def _is_hasty(agent: Agent, end: ServerEnd) -> bool:
     """Whether it is to start at once into a server that ends over and over."""
     state = agent.state
     fell = agent.incarnation == end.fallen[agent.name]
-    return isinstance(state, BackingOff) and state.hung_up and fell and state.until < end.at + end.pause
+    is_early = isinstance(state, BackingOff) and state.hung_up and state.until < end.at + end.pause
+    return end.is_storm and fell and is_early
 
 
 def _held_back(agent: Agent, end: ServerEnd, now: Moment) -> Decision:
