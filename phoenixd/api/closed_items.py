@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from phoenixd.api.history import event_key
+from phoenixd.api.event_names import event_key
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Ordered
 from phoenixd.core.seat.names import seat_name

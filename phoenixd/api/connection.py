@@ -18,11 +18,12 @@ from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from phoenixd.api import short_way
 from phoenixd.api.application import Api
-from phoenixd.api.lineage import NO_DESCRIPTORS, Lack, is_scarce
+from phoenixd.api.lineage import NO_DESCRIPTORS, Lack
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.places import AGENTS, EACH_AGENT, OPERATORS
 from phoenixd.api.plain_http import PlainHttp
 from phoenixd.api.problems import Problem
+from phoenixd.api.proc import is_scarce
 from phoenixd.api.responses import EXIT_HEADER, PROBLEM_TYPE, unexpected
 from phoenixd.api.rights import no_descriptors
 

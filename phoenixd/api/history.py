@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from phoenixd.api.by_hand import ByHand
+from phoenixd.api.event_names import event_key
 from phoenixd.api.spells import Spells
 from phoenixd.api.terminal_ends import TerminalEnds
 from phoenixd.core import condition
@@ -39,22 +40,6 @@ NO_ORDER = frozenset({"breakercorrupt"})
 QUARANTINED, STOPPED = "quarantined", "stopped"
 DOWN = frozenset({QUARANTINED, STOPPED})
 """States that an agent leaves on somebody's order alone."""
-
-
-def event_key(name: str) -> str:
-    """An event's name without case and punctuation, so that AgentExited and agent-exited are the same."""
-    return name.replace("_", "").replace("-", "").lower()
-
-
-def event_words(entry: Entry) -> str:
-    """An event's name for people: "agent exited"; a hook is called by its kind."""
-    kind = entry.detail.get("kind")
-    if event_key(entry.event) == "hookseen" and isinstance(kind, str):
-        return f"hook {kind}"
-    if event_key(entry.event) in ("alertraised", "alertover"):
-        return f"{entry.event.replace('_', ' ')}: {kind}"
-    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in entry.event)
-    return spaced.replace("_", " ").replace("-", " ").strip()
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from phoenixd.api.known import KNOWN
-from phoenixd.api.lineage import Stat, read_bytes, stat_of
+from phoenixd.api.proc import Stat, read_bytes, stat_of
 
 NAME = re.compile(rb"[a-z0-9][a-z0-9_-]{0,31}")
 DEPTH = 256

@@ -21,15 +21,11 @@ from phoenixd.api.lineage import (
     OUTSIDE,
     Lack,
     Lineage,
-    Scarce,
-    Stat,
-    is_ending,
-    is_scarce,
     lineage,
-    read,
     remember_parent,
 )
 from phoenixd.api.marks import agent_by_mark
+from phoenixd.api.proc import Scarce, Stat, is_ending, is_scarce, read
 
 SO_PEERGROUPS = 59
 SO_PEERPIDFD = 77

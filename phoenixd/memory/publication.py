@@ -26,6 +26,7 @@ from phoenixd.documents.state import OpenLoop, flag_stale, is_unconfirmed, witho
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory import incident_files
 from phoenixd.memory.bulkhead import bulkhead
 from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.desks import Desks
@@ -162,7 +163,7 @@ class Publication:
 
         def write() -> tuple[int, str]:
             self.desks.learn(agent)
-            return desk.keep_incident(agent, action.incident, action.readings, screen)
+            return incident_files.keep(desk.shelf, desk.clean, agent, action.incident, action.readings, screen)
 
         return await self.threads.run(write)
 

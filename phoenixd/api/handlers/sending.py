@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 
 from phoenixd.api import exits, idempotency
+from phoenixd.api.event_names import event_key
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.commands import order
-from phoenixd.api.history import event_key
 from phoenixd.api.times import ago
 from phoenixd.core.events.orders import SendRequested
 from phoenixd.core.handoff import letters

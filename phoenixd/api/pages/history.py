@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
-from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
+from phoenixd.api.event_names import event_words
+from phoenixd.api.history import Digest, Stretch, Unwatched
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.agent_lines import reason
 from phoenixd.api.pages.context import context
