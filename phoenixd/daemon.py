@@ -34,8 +34,7 @@ from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.jobs.kept import newest_task
 from phoenixd.leaving import leave_what_hangs
 from phoenixd.runtime.ending import LAST_COMMITS, finish
-from phoenixd.runtime.last_life import last_life, remember_end
-from phoenixd.runtime.last_rows import newest_rows
+from phoenixd.runtime.last_life import last_life, newest_rows, remember_end
 from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.supervisor import Supervisor

@@ -7,10 +7,9 @@ from dataclasses import replace
 
 from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.standing import InboxItem, text_hash
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import finding
-from phoenixd.core.transitions import text_hash
 
 
 def inbox(fleet: Fleet) -> tuple[InboxItem, ...]:

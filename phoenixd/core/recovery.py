@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core import alerts
-from phoenixd.core.behind import declared, epochs, plan, tasks
+from phoenixd.core.behind import epochs, plan, tasks
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
@@ -54,7 +54,7 @@ def count_epoch(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 
 def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
     """Bring every agent up to what the world knows of it, before anything is killed or started."""
-    fleet, event = before, replace(event, specs=declared.specs(before.tasks, event))
+    fleet, event = before, replace(event, specs=tasks.declared(before.tasks, event))
     known = replace(
         fleet, epoch=max(fleet.epoch, event.world.newest), next_item=fleet.next_item + plan.ITEM_GAP,
         tasks=replace(fleet.tasks, next=fleet.tasks.next + plan.ITEM_GAP),
@@ -65,7 +65,7 @@ def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment
 
 def tell_plan(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
     """Raise the one alert of what was found of all agents, once it is known who holds which seat."""
-    event = replace(event, specs=declared.specs(before.tasks, event))
+    event = replace(event, specs=tasks.declared(before.tasks, event))
     left = plan.left_alone(before.agents, event, now)
     alert = plan.alert(event.why, found.fleet.agents.values(), left, found.fleet.tasks)
     return warn(found, Decision(None, (alert,), alert.text), now)

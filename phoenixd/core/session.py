@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from phoenixd.core import background, cut, doubt, productive, prompts, screen
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import Agent
@@ -98,34 +100,25 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if run.guessed and not event.sub and (isinstance(event, SETTLES) or liveness.is_idle_prompt(event)):
         run = replace(run, guessed=False)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
-    has_ended_a_turn = agent.dead_ends and known is not None and known.achieved == "turn"
-    heard = replace(agent, dead_ends=0) if has_ended_a_turn else agent
+    dead_ends = 0 if known is not None and known.achieved == "turn" else agent.dead_ends
+    heard = replace(agent, hooks_seen=True, session=known, dead_ends=dead_ends)
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
-        if state.code is not None:
-            # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
-            activity = replace(activity, turn_open=before.turn_open)
-        # It is being ended: what it says counts for its session, but asks nobody any more.
-        left = replace(state, run=run, activity=activity)
-        return Decision(replace(heard, hooks_seen=True, session=known, state=left), reason="; ".join(notes))
-    opened: tuple[Action, ...] = ()
+        return _hear_last_words(heard, state, run, before, notes)
+    actions: tuple[Action, ...] = ()
     if isinstance(state, Running) and activity.doubted is not None and is_of_a_call(event):
         # Who hears of its dialog now is told of no second question.
         again = doubt.open_again(heard, state, activity.doubted, now)
         assert again.agent is not None
         assert isinstance(again.agent.state, Running)
-        heard, activity, opened, notes = again.agent, again.agent.state.activity, again.actions, (*notes, again.reason)
+        heard, activity, actions, notes = again.agent, again.agent.state.activity, again.actions, (*notes, again.reason)
     facts: tuple[RunProductive, ...] = ()
     if isinstance(event, PromptSubmitted) and not event.sub:
         heard, run, said = prompts.hear_prompt(cut.begun(heard, event.text), run, event, before.turn_open, seen)
-        run = replace(run, prompt_bytes=event.size)
-        notes = (*notes, said)
-    elif (merit := _merit(agent, run, event, now)) is not run.merit:
-        is_proven = bool(merit.proof and not run.merit.proof)
-        run = replace(run, merit=merit)
-        if is_proven:
-            facts, heard = (RunProductive(run.incarnation),), productive.made_good(heard)
+        run, notes = replace(run, prompt_bytes=event.size), (*notes, said)
+    else:
+        heard, run, facts = _hear_work(heard, run, event, now)
     waiting, asked = waits_for(activity, event, now)
     activity = with_question(activity, asked)
     if asked is None and is_another(before.waiting, waiting):
@@ -133,21 +126,16 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     if waiting is not activity.waiting:
         activity = replace(activity, waiting=waiting)
     if isinstance(event, TurnEnded):
-        notes = (*notes, "the turn ended")
         heard = background.made_good(heard, event)
-    if facts and run.merit.after_death:
-        notes = (*notes, f"productive: {productive.PROOFS[run.merit.proof]}")
-    if isinstance(event, TurnFailed):
-        notes = (*notes, f"the turn ended with an error: {event.error or 'unknown'}")
-    if before.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
-        notes = (*notes, "idle")
     heard = hear_item(heard, before.waiting, waiting, now)
-    actions: tuple[Action, ...] = (*opened, *((Alert(agent.name, asked.kind, asked.text),) if asked else ()))
-    if isinstance(event, TurnEnded) and not event.sub and agent.spec.stops_either_way:
-        actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
+    if asked:
+        actions = (*actions, Alert(agent.name, asked.kind, asked.text))
     if is_beside and isinstance(state, Running):
         actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
         activity = replace(activity, looked_at=now.at)
+    elif isinstance(event, TurnEnded) and not event.sub and agent.spec.stops_either_way:
+        actions = (*actions, LookAtScreen(agent.name, state.run.incarnation))
+    notes = (*notes, *_of_the_turn(event, before, activity, run.merit if facts else None))
     limit = next((one for one in seen.signals if isinstance(one, WaitBegan | WaitOver)), None)
     if limit is not None:
         notes, actions = (*notes, limit.note), (*actions, *seen.decision.actions)
@@ -156,29 +144,50 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     elif (before.waiting or before.doubted) and waiting is None and activity.doubted is None:
         notes = (*notes, f"no longer waits: {event.kind}")
     if isinstance(state, Starting) and state.run.pid is not None:
-        reason = "; ".join(("ready: its first hook came", *notes))
-        ready = enter(replace(heard, hooks_seen=True, session=known), Running(run, activity), reason, now)
+        ready = enter(heard, Running(run, activity), "; ".join(("ready: its first hook came", *notes)), now)
         return replace(ready, actions=actions, readings=seen.decision.readings, facts=facts)
-    if isinstance(state, Starting):
-        early = replace(state, run=run, activity=activity)
-        told = replace(heard, hooks_seen=True, session=known, state=early)
-        return Decision(told, actions, "; ".join(notes), facts=facts)
     changed = replace(state, run=run, activity=activity)
-    if limit is not None:
-        moved = enter(replace(heard, hooks_seen=True, session=known), changed, "; ".join(notes), now)
+    if limit is not None and isinstance(state, Running):
+        moved = enter(heard, changed, "; ".join(notes), now)
         return replace(moved, actions=actions, readings=seen.decision.readings)
     # The first good turn of a run that made up for nothing is no news.
-    is_news = run.merit.after_death or bool(actions) or heard.items is not agent.items
+    is_news = isinstance(state, Starting) or run.merit.after_death or actions or heard.items is not agent.items
     weight: Weight | None = "detail" if facts and not is_news else None
-    told = replace(heard, hooks_seen=True, session=known, state=changed)
-    return Decision(told, actions, "; ".join(notes), facts=facts, weight=weight)
+    return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
 
 
-def _merit(agent: Agent, run: Run, event: Hook, now: Moment) -> Merit:
+def _hear_last_words(heard: Agent, state: Stopping, run: Run, before: Activity, notes: tuple[str, ...]) -> Decision:
+    """The run is being ended: what it says counts for its session, but asks nobody any more."""
+    activity = state.activity
+    if state.code is not None:
+        # A hung call that our SIGTERM ends lets the model say a last word; what it was at is not done for that.
+        activity = replace(activity, turn_open=before.turn_open)
+    return Decision(replace(heard, state=replace(state, run=run, activity=activity)), reason="; ".join(notes))
+
+
+def _of_the_turn(event: Hook, before: Activity, activity: Activity, proven: Merit | None) -> Iterator[str]:
+    """What a hook says of its turn, in words. proven: what the run has to show, where the hook proved it."""
+    if isinstance(event, TurnEnded):
+        yield "the turn ended"
+    if proven is not None and proven.after_death:
+        yield f"productive: {productive.PROOFS[proven.proof]}"
+    if isinstance(event, TurnFailed):
+        yield f"the turn ended with an error: {event.error or 'unknown'}"
+    if before.turn_open and not activity.turn_open and liveness.is_idle_prompt(event):
+        yield "idle"
+
+
+def _hear_work(heard: Agent, run: Run, event: Hook, now: Moment) -> tuple[Agent, Run, tuple[RunProductive, ...]]:
     """What the run has to show; a call that it makes to answer a check is no work."""
-    if isinstance(event, ToolStarted | ToolEnded | ToolFailed) and exchange.going_on(agent) is not None:
-        return run.merit
-    return productive.hear(run.merit, event, agent.spec, now)
+    if isinstance(event, ToolStarted | ToolEnded | ToolFailed) and exchange.going_on(heard) is not None:
+        return heard, run, ()
+    merit = productive.hear(run.merit, event, heard.spec, now)
+    if merit is run.merit:
+        return heard, run, ()
+    shown = replace(run, merit=merit)
+    if run.merit.proof or not merit.proof:
+        return heard, shown, ()
+    return productive.made_good(heard), shown, (RunProductive(run.incarnation),)
 
 
 def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) -> Decision:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from hashlib import sha256
 from typing import Literal
 
 from phoenixd.core.actions import Alert, Fence, Kill, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
-from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.standing import InboxItem, text_hash
 from phoenixd.core.agent.state import (
     Afterwards,
     BackingOff,
@@ -188,8 +187,3 @@ def close_items(agent: Agent, *kinds: str) -> Agent:
 def put_item(agent: Agent, item: InboxItem) -> Agent:
     """Put a newer version of an item in its place."""
     return replace(agent, items=tuple(item if one.id == item.id else one for one in agent.items))
-
-
-def text_hash(text: str) -> str:
-    """By which an answer names the question that it answers."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()

@@ -74,7 +74,6 @@ class CommandBegan:
 
     call: str
     text: str
-    in_background: bool
     at: float | None
 
 

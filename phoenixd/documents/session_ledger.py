@@ -277,7 +277,7 @@ class SessionLedger:
             return
         job.is_over, job.how, job.code, job.ended = True, fact.how, fact.code, fact.at
         if job.is_command and fact.how is not None:
-            begun, failed = CommandBegan(job.call, job.what, True, job.began), fact.how == "failed"
+            begun, failed = CommandBegan(job.call, job.what, job.began), fact.how == "failed"
             stopped = fact.how == "stopped"
             self._ran(begun, fact.at, fact.code, None if stopped else failed, interrupted=stopped)
 

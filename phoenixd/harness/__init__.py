@@ -18,6 +18,7 @@ from phoenixd.harness.arguments import program_names, runs_program
 from phoenixd.harness.armed import ArmedBody
 from phoenixd.harness.claude import armed as claude_armed
 from phoenixd.harness.claude import launch as claude
+from phoenixd.harness.claude import screens as claude_screens
 from phoenixd.harness.claude import status_line as claude_status_line
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.harness.claude.headless import ClaudeHeadless
@@ -33,7 +34,7 @@ from phoenixd.harness.shape import is_session_id as is_session_id
 from phoenixd.harness.trust import Read, claude_asks
 
 
-class ClaudeCode:
+class ClaudeCode(Harness):
     """Claude Code."""
 
     default_argv = ("claude",)
@@ -49,7 +50,6 @@ class ClaudeCode:
         "ANTHROPIC_BASE_URL",
         "CLAUDE_CODE_OAUTH_TOKEN",
     )
-    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return claude.check_argv(spec.argv)
@@ -95,9 +95,6 @@ class ClaudeCode:
 
     def variables(self) -> dict[str, str]:
         return dict(claude.VARIABLES)
-
-    def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
-        return {}
 
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
         if not is_session_id(session_id):
@@ -146,13 +143,10 @@ class ClaudeCode:
     dismissible = ("renderer", "auto-mode")
 
     def screen_says(self, screen: str) -> str:
-        return claude.screen_says(screen)
+        return claude_screens.screen_says(screen)
 
     def input_line(self, screen: str) -> str | None:
-        return claude.input_line(screen)
-
-    def holds(self, screen: str, text: str) -> bool:
-        return False
+        return claude_screens.input_line(screen)
 
     def prompt(self, text: str) -> Prompt:
         return claude.typed_prompt(text)
@@ -170,7 +164,7 @@ class ClaudeCode:
         return claude_transcript
 
 
-class AnyCommand:
+class AnyCommand(Harness):
     """Any program, by the open contract."""
 
     default_argv = ()
@@ -196,26 +190,8 @@ class AnyCommand:
         compose = command.resume_argv if mode == "resume" else command.fresh_argv
         return compose(_line(spec), session_id, prompt, places.brief)
 
-    def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
-        return None
-
-    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
-        return {}
-
-    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
-        return None
-
-    def window_of(self, model: str) -> int | None:
-        return None
-
     def armed(self, on: On, text: str) -> ArmedBody:
         return command.armed(on, text)
-
-    def variables(self) -> dict[str, str]:
-        return {}
-
-    def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
-        return {}
 
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
         if spec.transcript is None or not is_session_id(session_id):
@@ -230,33 +206,10 @@ class AnyCommand:
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         return session_id in argv and runs_program(argv, program_names(spec))
 
-    def session_files(self, environment: Mapping[str, str]) -> str | None:
-        return None
-
-    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
-        return None
-
-    def trust_file(self, environment: Mapping[str, str]) -> str | None:
-        return None
-
-    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
-        return dict(existing)
-
-    def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
-        return None
-
-    def needed_login(self, environment: Mapping[str, str]) -> Login | None:
-        return None
-
-    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
-        return None
-
     tells_failures = True
 
     def told_length(self, text: str) -> int:
         return utf16_units(text)
-
-    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return "unknown"
@@ -264,18 +217,8 @@ class AnyCommand:
     def input_line(self, screen: str) -> str | None:
         return None
 
-    def holds(self, screen: str, text: str) -> bool:
-        return False
-
     def prompt(self, text: str) -> Prompt:
         return Prompt(text, is_seen=False)
-
-    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
-        return None
-
-    permission_told = None
-    headless = None
-    transcript_form = None
 
 
 HARNESSES: Mapping[str, Harness] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running, Starting
-from phoenixd.core.hooks import Failure, Named, TurnFailed
+from phoenixd.core.hooks import OF_A_SERVICE, Failure, Named, TurnFailed
 from phoenixd.core.traits import traits_of
 from phoenixd.documents.failure_names import named_in
 from phoenixd.documents.failures import failure_of
@@ -12,9 +12,29 @@ from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed
 from phoenixd.harness import HARNESSES, Harness
-from phoenixd.harness.failures import failure_word
 
 MAX_WORDS = 4096
+
+_WORDS = {
+    "usage_limit_exceeded": "rate_limit",
+    "rate_limit_exceeded": "rate_limit",
+    "RESOURCE_EXHAUSTED": "rate_limit",
+    "server_overloaded": "server_error",
+    "internal_server_error": "server_error",
+    "response_stream_disconnected": "server_error",
+    "response_stream_connection_failed": "server_error",
+    "UNAVAILABLE": "server_error",
+    "INTERNAL": "server_error",
+    "unauthorized": "authentication_failed",
+    "UNAUTHENTICATED": "authentication_failed",
+    "PERMISSION_DENIED": "authentication_failed",
+    "context_window_exceeded": "invalid_request",
+    "bad_request": "invalid_request",
+    "invalid_prompt": "invalid_request",
+    "INVALID_ARGUMENT": "invalid_request",
+}
+"""The words of Claude Code's StopFailure hook, by what a transcript calls a failure: Codex in lower case, the Gemini
+API in upper case."""
 
 REFUSED_UNTOLD: frozenset[Failure] = frozenset({"full", "request"})
 """What a CLI refuses by itself, without asking the API, and tells by no hook."""
@@ -72,3 +92,18 @@ def meaning(failed: ApiFailed, *, resets: bool, broke: bool = False) -> tuple[st
     named = named_in(failure, failed.kind, failed.text, status=failed.status, codes=failed.codes)
     is_outage = broke and failure == "other" and named == ""
     return word, "overload" if is_outage else failure, named
+
+
+def failure_word(failed: ApiFailed) -> str:
+    """The hook's word for a failure that only a transcript tells of; the status decides where there is one."""
+    status = failed.status
+    if status in (401, 403):
+        return "authentication_failed"
+    if status == 402:
+        return "billing_error"
+    if status == 429:
+        return "rate_limit"
+    if status is not None and (status >= 500 or status in OF_A_SERVICE):
+        return "server_error"
+    # A kind that is new to us goes through as it is: a person is told of it, and nothing asks again and again.
+    return _WORDS.get(failed.kind, failed.kind if status is None else "invalid_request")

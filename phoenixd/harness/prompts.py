@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Sequence
 from dataclasses import dataclass
+
+FIRST_WORDS = 30
+"""Characters of a prompt by which it is known again on a screen."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,3 +24,13 @@ class Prompt:
     problem: str = ""
     is_command: bool = False
     is_seen: bool = True
+
+
+def is_held(prompt: str, lines: Sequence[str], end: int, head: re.Pattern[str], mark: re.Pattern[str]) -> bool:
+    """Whether a prompt stands, as far as its first words tell, between the last line that `head` matches and `end`.
+
+    mark: what stands before each of them.
+    """
+    heads = [number for number, line in enumerate(lines) if head.match(line)]
+    first = prompt.strip().split("\n")[0][:FIRST_WORDS].rstrip()
+    return bool(heads) and any(mark.sub("", line, count=1).startswith(first) for line in lines[heads[-1] + 1 : end])

@@ -52,7 +52,7 @@ class ProcessInSession:
 
 
 class Harness(Protocol):
-    """One agent CLI."""
+    """One agent CLI. What is answered here is the answer of a CLI that has nothing of the kind."""
 
     @property
     def default_argv(self) -> tuple[str, ...]:
@@ -87,7 +87,7 @@ class Harness(Protocol):
     def reads_brief_at_once(self) -> bool:
         """Whether the program may read brief.md (by PHOENIX_BRIEF or an argument) as soon as it runs: then that stands
         before the order goes out. A CLI is told its brief by the hook of its session's start, which waits for it."""
-        ...
+        return False
 
     def command_line(
         self,
@@ -102,21 +102,21 @@ class Harness(Protocol):
 
     def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
         """The content of the settings file; None for a harness without one."""
-        ...
+        return None
 
     def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
         """What the settings hold besides, so that the CLI's status line tells the window; nothing where the operator
         wants none, or where the screen of that version cannot be read with it."""
-        ...
+        return {}
 
     def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         """The command of the operator's own status line, which ours takes the place of; None for none. `cwd` is without
         symbolic links."""
-        ...
+        return None
 
     def window_of(self, model: str) -> int | None:
         """The tokens that a model's context holds, where its name alone says it."""
-        ...
+        return None
 
     def armed(self, on: On, text: str) -> ArmedBody | None:
         """An answer that stands ready for one of its hooks, as the CLI takes it; None where it takes none."""
@@ -124,12 +124,12 @@ class Harness(Protocol):
 
     def variables(self) -> dict[str, str]:
         """What the CLI must find in its environment; the operator's own values win."""
-        ...
+        return {}
 
     def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
         """Path and content of what has to lie in the CLI's own directory for its hooks to come. It is ours alone, and
         does nothing in sessions that are not."""
-        ...
+        return {}
 
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
         """Path or glob of the session's transcript; `cwd` without symbolic links. None where there is none to know."""
@@ -150,33 +150,33 @@ class Harness(Protocol):
 
     def session_files(self, environment: Mapping[str, str]) -> str | None:
         """A glob for the files in which the CLI's processes say in which session they are; None without any."""
-        ...
+        return None
 
     def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
         """What such a file says; None where it says nothing."""
-        ...
+        return None
 
     def trust_file(self, environment: Mapping[str, str]) -> str | None:
         """The CLI's own file that remembers which directories are trusted; None where it is told by an argument."""
-        ...
+        return None
 
     def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
         """That file's content with `cwd` trusted; raises ValueError for a content of another shape."""
-        ...
+        return dict(existing)
 
     def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         """What the CLI will ask a person before it works in `cwd`, and which file holds no answer; None for nothing.
 
         `cwd` is without symbolic links; nothing but files is looked at."""
-        ...
+        return None
 
     def needed_login(self, environment: Mapping[str, str]) -> Login | None:
         """The login that the CLI needs as a file; None where the environment has a key."""
-        ...
+        return None
 
     def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
         """Seconds after which the CLI itself ends a call of a tool that declares no timeout; None where it does not."""
-        ...
+        return None
 
     @property
     def tells_failures(self) -> bool:
@@ -192,7 +192,7 @@ class Harness(Protocol):
     @property
     def dismissible(self) -> tuple[str, ...]:
         """Dialogs, by what `screen_says` calls them, to which Escape says no and ends nothing else."""
-        ...
+        return ()
 
     def input_line(self, screen: str) -> str | None:
         """What stands in the input line, unsent; None where no input line is to be seen."""
@@ -200,7 +200,7 @@ class Harness(Protocol):
 
     def holds(self, screen: str, text: str) -> bool:
         """Whether the screen shows that the CLI holds this text until it has time for it."""
-        ...
+        return False
 
     def prompt(self, text: str) -> Prompt:
         """What the CLI makes of a text that is typed into it."""
@@ -208,19 +208,19 @@ class Harness(Protocol):
 
     def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
         """The prompt that this transcript record says was put off until the CLI has time for it."""
-        ...
+        return None
 
     @property
     def permission_told(self) -> Callable[[Mapping[str, Any]], PermissionTold | None] | None:
         """What a transcript record tells of a permission; None for a CLI that writes nothing of the kind."""
-        ...
+        return None
 
     @property
     def headless(self) -> Headless | None:
         """The CLI as the writer of its agent's brief; None for one that cannot be asked so."""
-        ...
+        return None
 
     @property
     def transcript_form(self) -> TranscriptForm | None:
         """How transcripts are read; None where what they hold is not known."""
-        ...
+        return None

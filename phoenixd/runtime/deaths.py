@@ -52,7 +52,7 @@ class Deaths:
         self._watch(hello.shim, died)
 
     def let_go(self, agent: str) -> ProcessIdentity | None:
-        """The shim that is told to leave. Its death then says nothing of a run that begins meanwhile under another one."""
+        """The shim that is told to leave. Its death then says nothing of a run that begins under another one."""
         return self._shim_of.pop(agent, None)
 
     def leaves(self, agent: str) -> None:

@@ -233,5 +233,5 @@ class Hearing:
         return self._deaths.leaving(agent)
 
     def let_go(self, agent: str) -> ProcessIdentity | None:
-        """The shim that is told to leave. Its death then says nothing of a run that begins meanwhile under another one."""
+        """The shim that is told to leave. Its death then says nothing of a run that begins under another one."""
         return self._deaths.let_go(agent)

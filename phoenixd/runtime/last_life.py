@@ -1,4 +1,7 @@
-"""Since when nobody watched: a daemon that is told to end says so in the journal, behind its last row."""
+"""What a daemon left: since when nobody watched, and the newest rows, which its agents' documents may not tell of yet.
+
+A daemon that is told to end says so in the journal, behind its last row.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +11,11 @@ from dataclasses import dataclass
 import structlog
 
 from phoenixd.errors import JournalFailed
-from phoenixd.ports.journal import Journal
+from phoenixd.ports.journal import Entry, Journal
 
 END_KEY = "daemon_end"
+LAST_ROWS = 1000
+"""This many: documents follow a decision by half a second, and in a flood by more, or until their disks take it."""
 
 log = structlog.get_logger()
 
@@ -47,3 +52,12 @@ async def last_life(journal: Journal) -> LastLife | None:
     if end.get("row") == newest[-1].seq:
         return LastLife(end["wall"], end["why"])
     return LastLife(newest[-1].entry.wall)
+
+
+async def newest_rows(journal: Journal) -> list[Entry]:
+    """The rows, the oldest first; none where the journal cannot be read now: no agent waits for that."""
+    try:
+        return [row.entry for row in await journal.read(newest=True, limit=LAST_ROWS)]
+    except JournalFailed as failure:
+        log.warning("last_rows_unknown", reason=failure.message)
+        return []

@@ -7,7 +7,7 @@ from functools import partial
 from typing import Protocol
 
 import anyio
-from anyio.lowlevel import cancel_shielded_checkpoint, checkpoint
+from anyio.lowlevel import checkpoint
 
 from phoenixd.core.actions import Action
 from phoenixd.core.agent import Agent
@@ -16,8 +16,7 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import SavingHalted, SavingResumed, Tick
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.step import as_heard, step
+from phoenixd.core.moment import Moment
 from phoenixd.documents.redact import CleanOf, redact
 from phoenixd.ports import Clock
 from phoenixd.ports.journal import Entry, Journal, StoredEntry
@@ -25,16 +24,9 @@ from phoenixd.runtime.alarm import Alarm
 from phoenixd.runtime.arrivals import Arrivals, Waiting
 from phoenixd.runtime.cleaning import cleaned
 from phoenixd.runtime.commits import Commits, Remember
+from phoenixd.runtime.stepping import Stepping
 from phoenixd.runtime.turn import Turn
 
-TURN_LIMIT = 1000
-"""Events that are taken into one commit at most."""
-TURN_SPAN = 0.01
-"""Seconds for which a turn steps at most: of a hundred deaths at once the first ones are acted upon meanwhile, and an
-order that comes now waits no longer than that. Requests that belong together are never parted."""
-STEP_SPAN = 0.0005
-"""Seconds for which it steps before all else in the loop has its turn: on its way an order passes through the loop a
-dozen times. An order that is there by then ends the turn."""
 LONGEST_PAUSE = 15.0
 """Seconds between two turns at most: an idle loop proves so that it turns."""
 
@@ -68,19 +60,19 @@ class Supervisor:
         clean: applied to the words of others in every event that is told.
         remember: called with each batch after its commit and before its first action.
         """
-        self.fleet = fleet
         self._clock, self._clean, self._on_turn = clock, clean, on_turn
         self._listeners = list(listeners)
         self.arrivals = Arrivals(clock, lambda: self._knows_otherwise)
+        self._stepping = Stepping(fleet, clock, self.arrivals)
         self.commits = Commits(fleet, clock, journal, self.tell, self.arrivals.wake, on_degraded)
         self.commits.dispatch, self.commits.remember, self.commits.on_saved = dispatch, remember, on_saved
         self.saver = self.commits.saver
         self.alarm = Alarm(clock, lambda: self.tell(Tick()), longest_pause)
-        self._ordered_last = False
-        """The turn before was one of those that go first."""
-        self._put_off: Turn | None = None
-        """A turn of a flood that stood back before its commit: the next one goes on with it."""
         self._turned_last = anyio.Event()
+
+    @property
+    def fleet(self) -> Fleet:
+        return self._stepping.fleet
 
     @property
     def degraded(self) -> str | None:
@@ -116,11 +108,6 @@ class Supervisor:
 
     def everybody(self) -> tuple[Agent, ...]:
         return tuple(self.fleet.agents.values())
-
-    def listen(self, listener: Listener) -> Callable[[], None]:
-        """Tell `listener` of every saved turn from now on; returns the way to leave."""
-        self._listeners.append(listener)
-        return lambda: self._listeners.remove(listener)
 
     def tell(self, event: Event, saved: Callable[[], None] | None = None) -> None:
         """Queue an event; `saved` is called once it is durable, be that much later, and never before."""
@@ -176,9 +163,8 @@ class Supervisor:
                 while not self.arrivals.over.is_set() and self._has_more:
                     await self.arrivals.gather()
                     await self.turn()
-            if self._put_off is not None:
-                turn, self._put_off = self._put_off, None
-                await self._carry_out(turn, self._clock.now())
+            if self._stepping.put_off is not None:
+                await self._carry_out(self._stepping.put_off, self._clock.now())
             self._turned_last.set()
 
     async def finish(self, patience: float) -> tuple[Entry, ...]:
@@ -194,8 +180,12 @@ class Supervisor:
 
         A flood that stands back for an operator is stepped no further, and saved together with the order.
         """
-        turn, now = await self._step_all()
-        if self._put_off is None:
+        news: Event | None = None
+        if self._knows_otherwise:
+            # Before all that waits: a start that is decided on now could not be ordered.
+            news = SavingHalted(self.halted) if self.halted else SavingResumed()
+        turn, now = await self._stepping.turn(news, self._clean)
+        if self._stepping.put_off is None:
             await self._carry_out(turn, now)
 
     async def _carry_out(self, turn: Turn, now: Moment) -> None:
@@ -217,56 +207,9 @@ class Supervisor:
 
     @property
     def _has_more(self) -> bool:
-        return self.arrivals.waits or self._knows_otherwise or self._put_off is not None
+        return self.arrivals.waits or self._knows_otherwise or self._stepping.put_off is not None
 
     @property
     def _knows_otherwise(self) -> bool:
         """Whether the fleet has yet to hear that decisions cannot be saved now, or can be again."""
         return self.commits.halted != (self.fleet.halted[0] if self.fleet.halted is not None else "")
-
-    async def _step_all(self) -> tuple[Turn, Moment]:
-        is_gone_on_with = self._put_off is not None
-        turn, self._put_off = self._put_off or Turn(), None
-        first, queue = self.arrivals.first, self.arrivals.queue
-        now = self._clock.now()
-        if self._knows_otherwise:
-            # Before all that waits: a start that is decided on now could not be ordered.
-            first.appendleft(Waiting(SavingHalted(self.halted) if self.halted else SavingResumed()))
-        began: Instant | None = None
-        paused: Instant = now.at
-        # What goes first has a turn and a commit of its own: its answer waits for nothing that stood behind it. But the
-        # turn after it is for what waits: orders that are given without a pause would keep deaths and deadlines out.
-        waits = first or queue
-        if self._ordered_last and queue and first and first[0].done is not None:
-            waits = queue
-        is_flood = self.arrivals.is_flood
-        may_end, self._ordered_last, signs = not self._ordered_last, waits is first, 0
-        for _ in range(min(len(waits), TURN_LIMIT)):
-            now = self._clock.now()
-            if began is None:
-                began = paused = now.at
-            elif waits is queue and waits[0].done is None:
-                if now.at - began > TURN_SPAN:
-                    break
-                if now.at - paused > STEP_SPAN:
-                    await cancel_shielded_checkpoint()
-                    if is_flood and self.arrivals.stands_back:
-                        # Once, so that looks without a pause put off no commit for ever.
-                        self._put_off = None if is_gone_on_with else turn
-                        break
-                    if first:
-                        break
-                    paused = now.at
-            waiting = waits.popleft()
-            signs += waiting.is_of_a_flood
-            heard = as_heard(self.fleet, waiting.event)
-            result = step(self.fleet, heard, now)
-            turn.take(waiting, heard, result, self.fleet.epoch, now, self._clean)
-            self.fleet = result.fleet
-            if waiting.done is not None and may_end and waits and waits[0].done is None:
-                # Nor does its commit wait for what stands behind it, unless the turn before was one for an order.
-                self._ordered_last = True
-                break
-        if waits is queue:
-            self.arrivals.stepped(signs)
-        return turn, now

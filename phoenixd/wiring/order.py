@@ -31,8 +31,10 @@ from phoenixd.runtime.tellings import Tellings
 from phoenixd.wiring.closing import Ending
 from phoenixd.wiring.face import make_service
 from phoenixd.wiring.ground import find_world, lay_ground
-from phoenixd.wiring.house import build_house, lend_hands, open_outside, routes
+from phoenixd.wiring.hands import lend_hands
+from phoenixd.wiring.house import build_house
 from phoenixd.wiring.looks import periodic_looks
+from phoenixd.wiring.outside import open_outside, routes
 from phoenixd.wiring.parts import Daemon
 
 

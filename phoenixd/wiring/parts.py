@@ -24,7 +24,6 @@ from phoenixd.memory.handover import Handover
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.sharing import SharedMemory
 from phoenixd.ports import Outside
-from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
@@ -87,7 +86,6 @@ class Hands:
     """What acts for the supervisor, and hears what came of it."""
 
     messenger: Messenger
-    answerer: Answerer
     hearing: Hearing
     strays: Strays
     performer: Performer

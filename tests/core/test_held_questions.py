@@ -9,12 +9,11 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Alert, AnswerHold, AttendHold, ReleaseHold, Terminate
-from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.agent.standing import InboxItem, StandingAlert, text_hash
 from phoenixd.core.alerts import next_command
 from phoenixd.core.answers import answer
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
-from phoenixd.core.transitions import text_hash
 from phoenixd.core.waiting import MAX_TEXT
 from phoenixd.documents.hooks import hook_event
 from tests.core.story import EPOCH, Story, claude, spec

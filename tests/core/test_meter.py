@@ -18,9 +18,9 @@ from phoenixd.core.projection import row
 from phoenixd.core.rules import ContextRules
 from phoenixd.core.spec import Kind
 from phoenixd.core.step import step
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 WINDOW = 200_000
 

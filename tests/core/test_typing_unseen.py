@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+from phoenixd.core.agent.standing import text_hash
 from phoenixd.core.moment import Moment
-from phoenixd.core.typing.delivery import GIVE_UP, Delivery, TakingBack, Unseen, begin, digest
+from phoenixd.core.typing.delivery import GIVE_UP, Delivery, TakingBack, Unseen, begin
 from phoenixd.core.typing.machine import hear
 from phoenixd.core.typing.orders import Done, Look, PressEnter
 from phoenixd.core.typing.outcomes import LOOK_INTERVAL, Outcome
@@ -90,7 +91,7 @@ def test_what_a_hook_names_in_other_words_has_arrived_once_it_is_read_and_enter_
     assert unread.order == Look(AT + 5.0 + LOOK_INTERVAL, screen=False, unread=True)
     late = hear(unread.delivery, replace(SHOWS, unread=6), Moment(AT + GIVE_UP, 1e9))
     assert isinstance(late.delivery.step, TakingBack), "what it did not read is taken back"
-    by_name = hear(delivery, PromptSubmitted(digest("go on")), Moment(AT + 0.2, 1e9))
+    by_name = hear(delivery, PromptSubmitted(text_hash("go on")), Moment(AT + 0.2, 1e9))
     assert verdict(by_name) == ("delivered", "the agent took the prompt")
 
 

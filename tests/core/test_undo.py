@@ -1,4 +1,4 @@
-"""What an operator did can be taken back for 7 days: the same session, also after another life of the daemon."""
+"""Which acts are taken back, into which state, and what hinders that or is told of it."""
 
 from __future__ import annotations
 
@@ -6,197 +6,19 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff, Quarantined, Running, Starting, Stopped, Stopping
-from phoenixd.core.behind.world import World
-from phoenixd.core.decision import Decision
-from phoenixd.core.events.fleet import JournalBehind
+from phoenixd.core.agent.state import Quarantined, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, StartRequested, StopRequested, UndoRequested
-from phoenixd.core.fleet import Fleet, Step, put
-from phoenixd.core.moment import Moment
-from phoenixd.core.projection import row
+from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat import state as seats
 from phoenixd.core.spec import Kind
 from phoenixd.core.undo import hindrance
-from phoenixd.core.undo.age import kept, lasting
-from phoenixd.core.undo.state import KEPT, MOST, Undoable, newest
+from phoenixd.core.undo.age import kept
+from phoenixd.core.undo.state import Undoable, newest
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.codec import decode, encode
 from tests.core.story import Story, claude, spec
-
-DAY = 86400.0
-
-
-def gone(story: Story) -> Story:
-    """Bring the run that is being ended to its end."""
-    story.exited(None, 15)
-    if story.fleet.agents and story.agent.run is not None:
-        story.tree_gone()
-    return story
-
-
-def undo(story: Story, act: str = "1") -> None:
-    assert story.tell(UndoRequested("a", act, "ada")) is None
-
-
-@pytest.mark.parametrize("days", [0, 6.9])
-def test_a_stop_is_taken_back_into_the_same_session(days: float) -> None:
-    story = Story(claude()).works()
-    session = story.run.session_id
-    story.stop(act="1")
-    gone(story)
-    assert isinstance(story.state, Stopped)
-    story.pass_over(days * DAY)
-
-    undo(story)
-
-    assert isinstance(story.state, Starting)
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-    assert any("ada, who took the stop back" in reason for reason in story.reasons)
-    assert story.fleet.undoable == ()
-
-
-def test_a_fresh_start_is_taken_back_however_far_the_new_session_is() -> None:
-    story = Story(claude()).works()
-    session = story.run.session_id
-    story.restart(fresh=True, act="1")
-    gone(story).respawned()
-    story.works()
-    assert story.run.session_id != session
-    story.pass_over(2 * DAY)
-
-    undo(story)
-    assert isinstance(story.state, Stopping)
-    story.hook("stop")
-    gone(story).respawned()
-
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-    assert story.agent.returns_to is None
-    assert story.agent.session is not None
-    assert story.agent.session.session_id == session
-
-
-def test_a_removed_agent_comes_back_into_its_session() -> None:
-    story = Story(claude()).works()
-    session, incarnation = story.run.session_id, story.run.incarnation
-    story.tell(AgentWithdrawn("a", "ada", "1"))
-    gone(story)
-    assert not story.fleet.agents
-    (act,) = story.fleet.undoable
-
-    # Another life of the daemon: what the journal keeps is all that is left.
-    story.fleet = Fleet(retired=story.fleet.retired, undoable=(decode(Undoable, encode(act)),))
-    story.tell(AgentDeclared(claude()))
-    undo(story)
-
-    assert isinstance(story.state, Starting)
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-    assert story.run.incarnation > incarnation
-
-
-@pytest.mark.parametrize(("over", "prompt"), [(False, PromptKind.CONTINUE), (True, PromptKind.NONE)])
-def test_an_agent_that_was_down_when_it_was_removed_stays_down_and_keeps_its_session(
-    over: bool, prompt: PromptKind
-) -> None:
-    story = Story(claude()).works()
-    session = story.run.session_id
-    if over:
-        story.hook("stop")
-    story.stop()
-    gone(story)
-    story.tell(AgentWithdrawn("a", "ada", "1"))
-    story.tell(AgentDeclared(claude()))
-
-    undo(story)
-    assert isinstance(story.state, Stopped)
-    shown = row(story.agent, story.now)
-    assert (shown.session_id, "goes back to its session" in shown.reason) == (session, True)
-    story.start()
-
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-    assert story.spawn.prompt is prompt
-
-
-def test_a_session_survives_any_number_of_removals_that_are_taken_back() -> None:
-    story = Story(claude()).works()
-    session = story.run.session_id
-    story.stop()
-    gone(story)
-    for number in range(3):
-        act = str(number)
-        story.tell(AgentWithdrawn("a", "ada", act))
-        (kept_act,) = story.fleet.undoable
-        story.tell(AgentDeclared(claude()))
-        undo(story, act)
-
-        shown = row(story.agent, story.now)
-        assert (shown.session_id, "goes back to its session" in shown.reason) == (session, True)
-        assert f"in its session {session[:8]}" in told(story.agent, kept_act, story.now)
-        assert story.fleet.undoable == ()
-    story.start()
-
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-
-
-def test_a_fresh_start_in_place_of_a_session_that_was_given_back_is_taken_back_into_it() -> None:
-    story = Story(claude()).works()
-    session = story.run.session_id
-    story.stop()
-    gone(story)
-    story.tell(AgentWithdrawn("a", "ada", "1"))
-    story.tell(AgentDeclared(claude()))
-    undo(story)
-    story.start(fresh=True, act="2")
-    story.works()
-    story.stop()
-    gone(story)
-
-    undo(story, "2")
-    story.start()
-
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
-
-
-def test_of_two_sessions_that_are_taken_back_in_turn_none_is_lost_while_it_is_down() -> None:
-    story = Story(claude()).works()
-    first = story.run.session_id
-    story.restart(fresh=True, act="1")
-    gone(story).respawned()
-    story.works()
-    second = story.run.session_id
-    story.stop()
-    gone(story)
-    for act, session in (("1", first), ("1-back", second), ("1", first)):
-        undo(story, act)
-        assert story.agent.returns_to is not None
-        assert story.agent.returns_to.session_id == session
-
-
-def test_a_removal_of_one_that_had_no_session_promises_none() -> None:
-    story = Story(claude())
-    story.tell(AgentWithdrawn("a", "ada", "1"))
-    story.tell(AgentDeclared(claude()))
-    undo(story)
-    assert "session" not in row(story.agent, story.now).reason
-    assert not any("goes back to its session" in reason for reason in story.reasons)
-
-
-def test_a_fresh_start_of_one_that_was_down_is_taken_back_without_a_run() -> None:
-    story = Story(claude()).works()
-    session = story.run.session_id
-    story.stop()
-    gone(story)
-    story.start(fresh=True, act="1")
-    story.works()
-    story.stop()
-    gone(story)
-
-    undo(story)
-    assert isinstance(story.state, Stopped)
-    story.start()
-
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
+from tests.core.undoing import gone, undo
 
 
 def test_what_was_given_up_is_not_brought_back_to_life() -> None:
@@ -221,38 +43,6 @@ def test_an_agent_that_runs_again_is_left_alone() -> None:
     undo(story)
 
     assert replace(story.agent, reason="") == replace(before, reason="")
-
-
-def test_a_stop_that_is_taken_back_at_once_leaves_no_turn_behind() -> None:
-    """It comes back to work: its open turn is known by the end of its run, and not by its beginning."""
-    story = Story(claude()).works()
-    story.stop(act="1")
-
-    undo(story)
-    gone(story).respawned()
-
-    assert (story.run.mode, story.run.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
-
-
-@pytest.mark.parametrize("how", ["stopping", "waiting for its turn to start"])
-def test_a_fresh_start_that_is_under_way_is_taken_back_once_it_runs(how: str) -> None:
-    """Else the old session would come back days later, by some other start."""
-    story = Story(claude()).works()
-    session = story.run.session_id
-    story.restart(fresh=True, act="1")
-    if how != "stopping":
-        story.fleet = replace(story.fleet, limits=replace(story.fleet.limits, max_starting=0))
-        gone(story)
-        assert isinstance(story.state, BackingOff)
-
-    refused = story.tell(UndoRequested("a", "1", "ada"))
-
-    assert refused is not None
-    assert "between two runs" in refused.message
-    assert story.agent.returns_to is None
-    assert [one.act for one in story.fleet.undoable] == ["1"]
-    assert story.agent.session is not None
-    assert story.agent.session.session_id == session
 
 
 def test_promise_3_what_somebody_stopped_since_stays_stopped() -> None:
@@ -341,33 +131,6 @@ def test_a_quarantine_is_not_lifted_by_taking_back_an_older_stop() -> None:
     assert refused.remedy == "phoenixctl start a"
     assert isinstance(story.state, Quarantined)
     assert [one.act for one in story.fleet.undoable] == ["1"]
-
-
-@pytest.mark.parametrize("verb", ["stop", "fresh"])
-def test_a_session_of_another_cli_is_not_gone_back_to(verb: str) -> None:
-    """It says why and what to type, and is taken back once the harness is what it was."""
-    story = Story(claude()).works()
-    session = story.run.session_id
-    if verb == "stop":
-        story.stop(act="1")
-        gone(story)
-    else:
-        story.restart(fresh=True, act="1")
-        gone(story).respawned()
-        story.works()
-    story.tell(AgentDeclared(replace(claude(), harness="codex", argv=("codex",))))
-
-    refused = story.tell(UndoRequested("a", "1", "ada"))
-
-    assert refused is not None
-    assert "it was of the harness claude, and so is its session; since then it is codex" in refused.message
-    assert refused.remedy == ("phoenixctl start a" if verb == "stop" else "phoenixctl explain a")
-    assert story.agent.returns_to is None
-    if verb == "fresh":
-        return
-    story.tell(AgentDeclared(claude()))
-    undo(story)
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, session)
 
 
 def test_a_stop_that_ended_a_quarantine_is_taken_back_into_that_quarantine() -> None:
@@ -492,24 +255,6 @@ def test_another_agent_of_a_removed_ones_name_is_left_alone() -> None:
     assert (story.run.session_id, story.agent.returns_to) == (session, None)
 
 
-def test_a_session_that_is_left_by_taking_back_can_be_had_again() -> None:
-    story = Story(claude()).works()
-    story.restart(fresh=True, act="1")
-    gone(story).respawned()
-    story.works()
-    newer = story.run.session_id
-
-    undo(story)
-    gone(story).respawned()
-    story.works()
-    (back,) = story.fleet.undoable
-    undo(story, back.act)
-    gone(story).respawned()
-
-    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, newer)
-    assert [one.act for one in story.fleet.undoable] == ["1"]
-
-
 def test_a_stop_that_is_reversed_already_leaves_no_act_that_nobody_did() -> None:
     """It was in a newer session since; nothing was left, and a fresh start that nobody ordered stood there."""
     story = Story(claude()).works()
@@ -522,54 +267,6 @@ def test_a_stop_that_is_reversed_already_leaves_no_act_that_nobody_did() -> None
 
     undo(story, "1")
 
-    assert story.fleet.undoable == ()
-
-
-def test_an_act_on_an_agent_that_is_gone_by_now_is_refused_by_its_name() -> None:
-    story = Story(spec()).runs()
-    story.stop(act="1")
-    refused = story.tell(UndoRequested("gone", "1"))
-    assert refused is not None
-    assert (refused.code, refused.message) == ("not_found", "there is no agent gone")
-    assert [one.act for one in story.fleet.undoable] == ["1"]
-
-
-def test_what_was_taken_back_or_is_too_old_is_refused() -> None:
-    story = Story(claude()).works()
-    story.stop(act="1")
-    gone(story)
-    undo(story)
-    again = story.tell(UndoRequested("a", "1"))
-    assert again is not None
-    assert again.code == "conflict"
-
-    story = Story(claude()).works()
-    story.stop(act="1")
-    gone(story)
-    story.pass_over(KEPT + 1)
-    late = story.tell(UndoRequested("a", "1"))
-    assert late is not None
-    assert "7 days have passed" in late.message
-    assert isinstance(story.state, Stopped)
-
-
-@pytest.mark.parametrize("act", ["", "1"])
-def test_only_what_changes_something_and_came_from_a_face_is_kept(act: str) -> None:
-    story = Story(claude())
-    story.start(fresh=True, act=act)
-    assert story.fleet.undoable == ()
-    story.works()
-    story.restart(act=act)
-    assert story.fleet.undoable == ()
-    gone(story).respawned()
-    story.tell(StopRequested("a", act=act))
-    assert [one.verb for one in story.fleet.undoable] == ([] if not act else ["stop"])
-
-
-def test_a_refused_order_leaves_nothing_to_take_back() -> None:
-    story = Story(claude()).works()
-    refused = story.start(fresh=True, act="1")
-    assert refused is not None
     assert story.fleet.undoable == ()
 
 
@@ -633,29 +330,6 @@ def test_an_act_that_cannot_be_taken_back_just_now_is_kept() -> None:
     assert story.fleet.undoable == (act,)
 
 
-def test_the_newest_act_is_taken_back_as_a_whole_and_of_named_agents_the_newest_of_each() -> None:
-    acts = (
-        Undoable("1", "stop", "a", 10.0, "ada"),
-        Undoable("1", "stop", "b", 10.0, "ada"),
-        Undoable("2", "fresh", "a", 20.0, "ada"),
-        Undoable("2", "fresh", "c", 20.0, "ada"),
-    )
-
-    assert [one.agent for one in newest(acts)] == ["a", "c"]
-    assert [(one.agent, one.act) for one in newest(acts, frozenset("ab"))] == [("a", "2"), ("b", "1")]
-    assert [(one.agent, one.act) for one in newest(acts, frozenset("ab"), "1")] == [("a", "1"), ("b", "1")]
-    assert [one.agent for one in newest(acts, act="1")] == ["a", "b"]
-    assert newest(acts, act="3") == ()
-    assert newest(()) == ()
-
-
-def test_acts_are_bounded() -> None:
-    acts = [Undoable(str(number), "stop", "a", 1.0, "ada") for number in range(MOST + 5)]
-
-    assert len(kept(acts, Moment(2.0, 2.0))) == MOST
-    assert kept(acts, Moment(2.0, 2.0))[-1] is acts[-1]
-
-
 def test_a_running_agent_is_up_after_its_stop_was_taken_back_at_once() -> None:
     story = Story(claude()).works()
     session = story.run.session_id
@@ -668,116 +342,6 @@ def test_a_running_agent_is_up_after_its_stop_was_taken_back_at_once() -> None:
 
     assert isinstance(story.state, Running)
     assert story.run.session_id == session
-
-
-@pytest.mark.parametrize("jump", [-400 * DAY, -1.0, 0.0, 400 * DAY])
-def test_an_act_is_kept_seven_days_whatever_the_clock_is_set_to(jump: float) -> None:
-    """Forward it hides the act for as long as the clock says so, and loses none; back it keeps none for longer."""
-    story = Story(claude()).works()
-    story.stop(act="1")
-    gone(story)
-    acts, at, wall = story.fleet.undoable, story.at, story.wall
-
-    def seen(days: float, ahead: float) -> list[str]:
-        """What can be taken back then, of what is remembered then, by a clock that is so far ahead."""
-        then = Moment(at + days * DAY, wall + days * DAY + ahead)
-        return [one.act for one in kept(lasting(acts, then), then)]
-
-    assert seen(3, jump) == (["1"] if jump <= 0 else [])
-    assert lasting(acts, Moment(at + 3 * DAY, wall + 3 * DAY + jump)) == acts
-    assert seen(6.99, 0.0) == ["1"]
-    assert seen(6.99, min(jump, 0.0)) == ["1"]
-    assert seen(7, min(jump, 0.0)) == []
-
-
-def test_by_a_clock_that_was_set_back_nothing_is_taken_back_after_seven_days() -> None:
-    story = Story(claude()).works()
-    story.stop(act="1")
-    gone(story)
-    story.pass_over(KEPT)
-    story.wall -= 30 * DAY
-
-    refused = story.tell(UndoRequested("a", "1"))
-
-    assert refused is not None
-    assert "7 days have passed" in refused.message
-    assert isinstance(story.state, Stopped)
-
-
-def test_an_act_of_an_older_version_is_kept_by_the_clock_alone() -> None:
-    old = Undoable("1", "stop", "a", 10.0, "ada")
-    assert decode(Undoable, {name: value for name, value in encode(old).items() if name != "at"}) == old
-    assert lasting((old,), Moment(30 * DAY, 10.0 + KEPT - 1)) == (old,)
-    assert lasting((old,), Moment(30 * DAY, 10.0 + KEPT)) == ()
-
-
-def test_time_in_which_no_daemon_watched_counts() -> None:
-    act = Undoable("1", "stop", "a", 10.0, "ada", at=5.0)
-    assert kept((act,), Moment(6.0, 10.0 + KEPT - 1)) == (act,)
-    assert kept((act,), Moment(6.0, 10.0 + KEPT)) == ()
-
-
-def test_what_is_to_be_remembered_is_bounded_too() -> None:
-    acts = [Undoable(str(number), "stop", "a", 1.0, "ada", at=1.0) for number in range(MOST + 5)]
-    assert len(lasting(acts, Moment(2.0, 2.0))) == MOST
-
-
-def test_with_a_removed_agent_go_all_acts_on_it_but_its_removal() -> None:
-    """Else the newest act were one on an agent that is there no more, a worker say, and hid all older ones."""
-    story = Story(claude(), claude("w")).works()
-    story.stop(act="1")
-    gone(story)
-    story.tell(StartRequested("w"))
-    story.tell(StopRequested("w", act="2"))
-    assert [one.act for one in story.fleet.undoable] == ["1", "2"]
-    worker = story.fleet.agents["w"]
-    story.fleet = put(Step(story.fleet), Decision(worker, removed=True), story.now).fleet
-    assert [(one.act, one.agent) for one in story.fleet.undoable] == [("1", "a")]
-    story.tell(AgentWithdrawn("a", act="3"))
-    assert [(one.act, one.verb) for one in story.fleet.undoable] == [("3", "remove")]
-
-
-def test_with_a_generation_that_is_gone_go_no_acts_on_its_seat() -> None:
-    story = Story(spec("lead", kind=Kind.ORCHESTRATOR))
-    story.tell(StartRequested("lead"))
-    story.stop(act="1")
-    (act,) = story.fleet.undoable
-    agent, seat = story.agent, replace(story.fleet.seats["lead"], generation=2, fenced=1)
-    later = replace(agent, spec=replace(agent.spec, name="lead-g2", generation=2))
-    story.fleet = replace(story.fleet, agents={"lead": agent, "lead-g2": later}, seats={"lead": seat})
-    removed = put(Step(story.fleet), Decision(agent, removed=True), story.now)
-    assert removed.fleet.undoable == (act,)
-    removed = put(removed, Decision(later, removed=True), story.now)
-    assert removed.fleet.undoable == ()
-
-
-@pytest.mark.parametrize("act", ["", "2"])
-def test_a_fresh_start_of_an_agent_that_was_removed_gives_no_session_to_another_of_its_name(act: str) -> None:
-    story = Story(claude()).works()
-    story.restart(fresh=True, act="1")
-    gone(story).respawned()
-    story.works()
-    story.tell(AgentWithdrawn("a", "ada", act))
-    gone(story)
-    story.tell(AgentDeclared(claude()))
-    story.start()
-    story.works()
-    session = story.run.session_id
-
-    refused = story.tell(UndoRequested("a", "1", "ada"))
-
-    assert refused is not None
-    assert refused.code == "conflict"
-    assert (story.run.session_id, story.agent.returns_to) == (session, None)
-
-
-def test_after_a_journal_was_lost_nothing_of_before_can_be_taken_back() -> None:
-    """What was taken back since, and what was stopped, an old journal does not know."""
-    story = Story(claude()).works()
-    story.stop(act="1")
-    gone(story)
-    story.tell(JournalBehind("it is old", World("b", 4, 5)))
-    assert story.fleet.undoable == ()
 
 
 def test_a_mute_of_who_cannot_be_brought_back_can_be_taken_back_all_the_same() -> None:

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from phoenixd.api.operations import verbs
+from phoenixd.clis import HTTP_EVENTS
 from phoenixd.ctl import hooks
 from phoenixd.ctl.grammar import _group_help, parse, parser
-from phoenixd.harness.claude.launch import HTTP_EVENTS
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl
 

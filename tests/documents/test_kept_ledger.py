@@ -47,7 +47,7 @@ def restarted(ledger: SessionLedger) -> SessionLedger:
 
 
 def test_a_command_whose_call_holds_a_secret_comes_back_after_a_restart() -> None:
-    ledger = restarted(heard(SessionLedger(), CommandBegan(CALL, "pytest", False, 1.0)))
+    ledger = restarted(heard(SessionLedger(), CommandBegan(CALL, "pytest", 1.0)))
 
     heard(ledger, CommandEnded(CALL, 1, True, False, 2.0))
 
@@ -57,7 +57,7 @@ def test_a_command_whose_call_holds_a_secret_comes_back_after_a_restart() -> Non
 
 def test_jobs_questions_plans_and_tasks_whose_names_hold_one_are_known_again() -> None:
     ledger = heard(
-        SessionLedger(), CommandBegan(CALL, "npm run watch", True, 1.0), JobBegan(CALL, f"job-{SECRET}", 1.0),
+        SessionLedger(), CommandBegan(CALL, "npm run watch", 1.0), JobBegan(CALL, f"job-{SECRET}", 1.0),
         QuestionAsked(f"q-{SECRET}", (Question("Which?", ()),), 1.0),
         PlanProposed(f"p-{SECRET}", "1. Go on", None, 1.0),
         TasksListed(None, (TaskRow(f"t-{SECRET}", "Write it", "open"),), True, 1.0),
@@ -115,8 +115,8 @@ def test_a_file_with_more_than_hearing_keeps_is_as_none(
     change: Callable[[dict[str, Any], str, int], None], name: str, most: int
 ) -> None:
     ledger = heard(
-        SessionLedger(), CommandBegan("c", "pytest", False, 1.0), CommandEnded("c", 1, True, False, 2.0),
-        CommandBegan("d", "watch", True, 1.0), JobBegan("d", "1", 1.0), PlanProposed("p", "1. Go on", None, 1.0),
+        SessionLedger(), CommandBegan("c", "pytest", 1.0), CommandEnded("c", 1, True, False, 2.0),
+        CommandBegan("d", "watch", 1.0), JobBegan("d", "1", 1.0), PlanProposed("p", "1. Go on", None, 1.0),
         QuestionAsked("q", (Question("Which?", ()),), 1.0),
         TasksListed(None, (TaskRow("1", "Write it", "open"),), True, 1.0),
     )  # fmt: skip

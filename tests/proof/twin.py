@@ -37,7 +37,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.rules import BreakerRules, LoopRules, Member
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.step import step
-from phoenixd.runtime import supervisor
+from phoenixd.runtime import stepping
 from tests.proof import twin_limits, twin_older
 from tests.proof.twin_words import differences, digest, plain, plain_fleet, plain_step, receive, send
 from tests.simulate.simulation import Simulation
@@ -263,8 +263,8 @@ def play(twin: Twin, seed: str) -> None:
 def compare(tree: Path, events: int, seed: str, only: str | None = None, in_full: bool = False) -> Twin:
     """Play until that many events were heard; raises Differs. only: one run, by its name."""
     twin = Twin(tree, events, in_full)
-    before = vars(supervisor)["step"]
-    setattr(supervisor, "step", twin.step)  # noqa: B010 - the supervisor exports it to nobody
+    before = vars(stepping)["step"]
+    setattr(stepping, "step", twin.step)  # noqa: B010 - stepping exports it to nobody
     try:
         number = 0
         while twin.heard < events:
@@ -274,7 +274,7 @@ def compare(tree: Path, events: int, seed: str, only: str | None = None, in_full
                 break
         twin.settle()
     finally:
-        setattr(supervisor, "step", before)  # noqa: B010
+        setattr(stepping, "step", before)  # noqa: B010
         twin.close()
     return twin
 

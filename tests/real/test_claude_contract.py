@@ -19,6 +19,7 @@ from phoenixd.documents.hooks import MACHINE_PROMPT
 from phoenixd.documents.transcript import TurnEnded
 from phoenixd.harness.claude import launch as claude
 from phoenixd.harness.claude import transcript
+from phoenixd.harness.claude.screens import input_line, screen_says
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import BRIEF, Room, bash
 from tests.stub.hooks import HookCall
@@ -176,7 +177,7 @@ def test_f_res_2_a_resume_with_a_wrong_id_opens_a_picker(room: Room) -> None:
     room.session_id = "notauuid"
     program = room.resume(None)
 
-    assert claude.screen_says(program.wait_screen("Resume session")) == "resume-picker"
+    assert screen_says(program.wait_screen("Resume session")) == "resume-picker"
 
 
 @fact
@@ -232,7 +233,7 @@ def test_a_held_permission_request_is_answered_without_a_keystroke(room: Room) -
     program = room.fresh("Go.")
     asked = room.hooks.wait_for("PermissionRequest")
     assert asked.payload["tool_input"]["command"] == "touch made.txt"
-    assert claude.screen_says(program.wait_screen("Do you want")) == "permission"
+    assert screen_says(program.wait_screen("Do you want")) == "permission"
 
     allowed.set()
     room.hooks.wait_for("Stop")
@@ -265,13 +266,13 @@ def test_an_interrupted_turn_ends_without_any_hook(room: Room) -> None:
     room.scenario.add(Step(text="Half of it\nis done", fault="hang_mid_stream"))
     program = room.fresh("Go.")
     program.wait_screen("Half of it")
-    assert claude.screen_says(program.screen()) == "working"
+    assert screen_says(program.screen()) == "working"
     program.type("Escape")
 
     room.wait_record(is_interruption)
     shown = program.wait_screen(r"Interrupted.*for shortcuts")
 
-    assert claude.screen_says(shown) == "idle"
+    assert screen_says(shown) == "idle"
     assert room.hooks.events() == ["UserPromptSubmit"]
 
 
@@ -284,9 +285,9 @@ def test_a_prompt_taken_back_before_the_first_word_leaves_no_trace_but_the_scree
     room.wait_record(is_user)
     program.type("Escape")
 
-    shown = eventually_sync(lambda: program.screen() if claude.draft(program.screen()) else "", what="a draft")
+    shown = eventually_sync(lambda: program.screen() if input_line(program.screen()) else "", what="a draft")
 
-    assert (claude.screen_says(shown), claude.draft(shown)) == ("idle", "Go on then.")
+    assert (screen_says(shown), input_line(shown)) == ("idle", "Go on then.")
     assert room.hooks.events() == ["UserPromptSubmit"]
 
 
@@ -296,7 +297,7 @@ def test_an_overload_ends_the_turn_and_not_the_process(room: Room) -> None:
     program = room.fresh("Go.")
 
     assert room.hooks.wait_for("StopFailure").payload["error"] == "server_error"
-    assert claude.screen_says(program.wait_screen("API Error.*for shortcuts")) == "idle"
+    assert screen_says(program.wait_screen("API Error.*for shortcuts")) == "idle"
 
 
 @fact
@@ -334,9 +335,9 @@ def test_an_unseeded_home_asks_for_trust_and_key(room: Room) -> None:
     seed.write_text(json.dumps({"hasCompletedOnboarding": True}))
     program = room.fresh("Go.")
 
-    assert claude.screen_says(program.wait_screen("trust this folder")) == "trust"
+    assert screen_says(program.wait_screen("trust this folder")) == "trust"
     program.type("Enter")
-    assert claude.screen_says(program.wait_screen("API key")) == "api-key"
+    assert screen_says(program.wait_screen("API key")) == "api-key"
     assert room.starts() == []
 
 
@@ -345,7 +346,7 @@ def test_an_unknown_hook_blocks_the_start(room: Room) -> None:
     room.extra_settings = {"hooks": {"Bogus": [{"hooks": [{"type": "command", "command": "true"}]}]}}
     program = room.fresh("Go.")
 
-    assert claude.screen_says(program.wait_screen("Settings Warning")) == "settings"
+    assert screen_says(program.wait_screen("Settings Warning")) == "settings"
 
 
 @fact

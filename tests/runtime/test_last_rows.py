@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Entry, StoredEntry
-from phoenixd.runtime.last_rows import LAST_ROWS, newest_rows
+from phoenixd.runtime.last_life import LAST_ROWS, newest_rows
 
 
 class Shelf:

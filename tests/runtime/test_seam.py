@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping
+from collections.abc import Awaitable, Callable, Iterable, Mapping
 from itertools import combinations, product
-from typing import Any
 
 import pytest
-import structlog
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -17,24 +14,21 @@ from phoenixd.core.durability import Durability
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import AgentDeclared, RestartRequested, SendRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.moment import Moment
 from phoenixd.documents.hooks import hook_of
 from phoenixd.runtime.dues import OF_NO_DELAY, Due, Dues
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.turn import Turn
 from tests.core.story import claude, spec
 from tests.simulate.fated_journal import FATES, Fate
 from tests.simulate.seam import OutOfLine, Seam
+
+pytestmark = pytest.mark.usefixtures("quiet")
 
 ONE_BY_ONE = 0.05
 NEAR = 4
 """Commits between which one fate can still matter to the other."""
 PAUSES = {"while the one before is saved": 0.0001, "one by one": ONE_BY_ONE, "while the journal fails": 0.7}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 def begun(seam: Seam, agent: str) -> Event:
@@ -70,8 +64,7 @@ LIFE: tuple[Part, ...] = (
 """What is told and asked of two agents: each kind of order once, with a crash and hooks in between."""
 
 
-Stepped = tuple[Any, Any]
-Real = Callable[[Supervisor], Awaitable[Stepped]]
+Real = Callable[[Supervisor, Turn, Moment], Awaitable[None]]
 Plant = Callable[[pytest.MonkeyPatch, Real], None]
 
 
@@ -165,49 +158,45 @@ def test_what_ends_processes_is_not_withheld_while_the_journal_fails() -> None:
 
 
 def acts_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
-    async def step(desk: Supervisor) -> Stepped:
-        turn, now = await real(desk)
+    async def carry_out(desk: Supervisor, turn: Turn, now: Moment) -> None:
         for action in turn.actions:
             desk.commits._dues._dispatch(action)
         turn.actions.clear()
-        return turn, now
+        await real(desk, turn, now)
 
-    planted.setattr(Supervisor, "_step_all", step)
+    planted.setattr(Supervisor, "_carry_out", carry_out)
 
 
 def ends_before_the_save_where_there_was_trouble_lately(planted: pytest.MonkeyPatch, real: Real) -> None:
-    async def step(desk: Supervisor) -> Stepped:
-        turn, now = await real(desk)
+    async def carry_out(desk: Supervisor, turn: Turn, now: Moment) -> None:
         if desk.degraded is not None:
             for action in turn.actions:
                 if isinstance(action, OF_NO_DELAY):
                     desk.commits._dues._dispatch(action)
             turn.actions[:] = [action for action in turn.actions if not isinstance(action, OF_NO_DELAY)]
-        return turn, now
+        await real(desk, turn, now)
 
-    planted.setattr(Supervisor, "_step_all", step)
+    planted.setattr(Supervisor, "_carry_out", carry_out)
 
 
 def answers_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
-    async def step(desk: Supervisor) -> Stepped:
-        turn, now = await real(desk)
+    async def carry_out(desk: Supervisor, turn: Turn, now: Moment) -> None:
         for done, refusal in turn.answers:
             done(refusal)
         turn.answers.clear()
-        return turn, now
+        await real(desk, turn, now)
 
-    planted.setattr(Supervisor, "_step_all", step)
+    planted.setattr(Supervisor, "_carry_out", carry_out)
 
 
 def acknowledges_before_the_save(planted: pytest.MonkeyPatch, real: Real) -> None:
-    async def step(desk: Supervisor) -> Stepped:
-        turn, now = await real(desk)
+    async def carry_out(desk: Supervisor, turn: Turn, now: Moment) -> None:
         for acknowledge in turn.receipts:
             acknowledge()
         turn.receipts.clear()
-        return turn, now
+        await real(desk, turn, now)
 
-    planted.setattr(Supervisor, "_step_all", step)
+    planted.setattr(Supervisor, "_carry_out", carry_out)
 
 
 def answers_what_is_late(planted: pytest.MonkeyPatch, real: Real) -> None:
@@ -278,7 +267,7 @@ def live_through_some() -> None:
     ],
 )  # fmt: skip
 def test_the_line_catches(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    plant(monkeypatch, Supervisor._step_all)
+    plant(monkeypatch, Supervisor._carry_out)
 
     with pytest.raises(OutOfLine):
         live_through_some()

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 from collections.abc import Iterator
 from random import Random
 from typing import Any
 
 import pytest
-import structlog
 
 from phoenixd.core.actions import Action, Spawn, Terminate
 from phoenixd.core.decision import Refusal
@@ -27,15 +25,10 @@ from tests.simulate.host import Host
 from tests.simulate.memory_journal import MemoryJournal
 from tests.simulate.virtual_loop import VirtualLoop
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 PAUSE = 5.0
 """Seconds in which the loop proves that it turns, as under a watchdog of twice as many."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 class SlowJournal(MemoryJournal):

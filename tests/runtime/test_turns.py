@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import anyio
 import pytest
 from anyio.lowlevel import checkpoint
@@ -22,7 +24,7 @@ from phoenixd.core.hooks import ToolStarted, TurnEnded
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import JournalFailed
-from phoenixd.ports.journal import Batch
+from phoenixd.ports.journal import Batch, StoredEntry
 from phoenixd.runtime.arrivals import CROWDED, EVIDENCE_LIMIT, LONGEST_HOLD, Waiting
 from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.supervisor import Supervisor
@@ -525,8 +527,10 @@ async def test_a_row_of_which_it_is_not_known_whether_it_is_durable_has_no_numbe
         async def commit(self, batch: Batch) -> tuple[int, ...]:
             raise JournalFailed("the disk is full")
 
-    supervisor = Supervisor(Fleet(), StillClock(), Full())  # type: ignore[arg-type]
-    supervisor.listen(lambda stored, changed: heard.extend((one.seq, one.entry.event) for one in stored))
+    def listen(stored: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        heard.extend((one.seq, one.entry.event) for one in stored)
+
+    supervisor = Supervisor(Fleet(), StillClock(), Full(), listeners=[listen])  # type: ignore[arg-type]
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:
             tasks.start_soon(supervisor.saver.run)
@@ -537,16 +541,17 @@ async def test_a_row_of_which_it_is_not_known_whether_it_is_durable_has_no_numbe
     assert heard == [(0, "mute_requested")]
 
 
-async def test_who_listens_is_told_of_each_turn_until_he_leaves() -> None:
+async def test_who_listens_is_told_of_each_turn() -> None:
     heard: list[str] = []
-    supervisor = Supervisor(Fleet(), StillClock(), Told())  # type: ignore[arg-type]
-    leave = supervisor.listen(lambda stored, changed: heard.extend(agent.name for agent in changed))
+
+    def listen(stored: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
+        heard.extend(agent.name for agent in changed)
+
+    supervisor = Supervisor(Fleet(), StillClock(), Told(), listeners=[listen])  # type: ignore[arg-type]
     async with anyio.create_task_group() as tasks:
         tasks.start_soon(supervisor.saver.run)
         for name in ("a", "b"):
             supervisor.tell(AgentDeclared(AgentSpec(name, ("x",), "/")))
             await supervisor.turn()
-            leave()
-            leave = lambda: None  # noqa: E731
         tasks.cancel_scope.cancel()
-    assert heard == ["a"]
+    assert heard == ["a", "b"]

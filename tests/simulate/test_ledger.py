@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Iterator
-
 import anyio
 import pytest
-import structlog
 
 from phoenixd.api.history import Digest
 from phoenixd.core.facts import RunProductive
@@ -16,14 +12,9 @@ from tests.simulate.simulation import Simulation, fleet_of
 from tests.simulate.storm import NIGHT
 from tests.simulate.virtual_loop import VirtualLoop
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 HOURS = 8.0
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 def a_night(seed: str, agents: int, server_ends: int = 0) -> Simulation:

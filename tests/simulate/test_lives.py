@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Iterator
 
 import anyio
 import pytest
-import structlog
 
 from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
 from tests.simulate.program import Program
 from tests.simulate.simulation import Simulation, fleet_of
 from tests.simulate.virtual_loop import VirtualLoop
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 POINTS = {"saving", "saved", "acting", "acted", "answered"}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 class Life:

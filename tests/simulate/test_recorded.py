@@ -6,15 +6,13 @@ A row that is another one, or comes at another time, is shown as a difference. W
 
 from __future__ import annotations
 
-import logging
 import os
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import anyio
 import pytest
-import structlog
 
 from phoenixd.ports.journal import Entry
 from tests.simulate import test_lives, test_succession, test_tasks
@@ -22,16 +20,11 @@ from tests.simulate.host import Host
 from tests.simulate.simulation import Simulation
 from tests.simulate.virtual_loop import VirtualLoop
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 TOLD = Path(__file__).with_name("told")
 UUID = re.compile(r"\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b")
 """Identifiers hang on dice, and one throw more anywhere makes others of them all."""
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 def life(strike_at: int | None = None, reboots: bool = False) -> Host:

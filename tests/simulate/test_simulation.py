@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import anyio
 import pytest
-import structlog
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -26,6 +23,8 @@ from tests.simulate.simulation import HEAL_BOUND, Broke, Outcome, simulate
 from tests.simulate.storm import DAY, FAULTS, STORM
 from tests.simulate.virtual_loop import NothingLeft, VirtualLoop
 
+pytestmark = pytest.mark.usefixtures("quiet")
+
 ROOT = Path(__file__).resolve().parents[2]
 MISFORTUNES = {f"fault: {fault}" for fault in FAULTS} | {
     "SIGTERM ignored", "alert: permission", "alert: quarantined", "commit failed", "commit was late",
@@ -34,13 +33,6 @@ MISFORTUNES = {f"fault: {fault}" for fault in FAULTS} | {
     "terminal did not revive", "unacknowledged batch survived",
 }  # fmt: skip
 VIRTUAL = {"loop_factory": VirtualLoop}
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="module")

@@ -6,14 +6,11 @@ up, tasks are handed out, texts are sent, operators stop, start and call off; th
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 
 import anyio
 import pytest
-import structlog
 
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import HandoffRequested, SendRequested
@@ -33,7 +30,7 @@ from tests.simulate.storm import FAULTS
 from tests.simulate.succession import ORDERS, Succession, Sum, succeed
 from tests.simulate.virtual_loop import VirtualLoop
 
-pytestmark = pytest.mark.slow
+pytestmark = [pytest.mark.slow, pytest.mark.usefixtures("quiet")]
 
 HOURS = 0.2
 PEACE = 3600.0
@@ -49,13 +46,6 @@ MISFORTUNES = (
         "Escape ended a turn",
     }
 )  # fmt: skip
-
-
-@pytest.fixture(scope="module", autouse=True)
-def quiet() -> Iterator[None]:
-    structlog.configure(wrapper_class=structlog.make_filtering_bound_logger(logging.CRITICAL))
-    yield
-    structlog.reset_defaults()
 
 
 @pytest.fixture(scope="module")

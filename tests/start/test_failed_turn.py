@@ -15,8 +15,7 @@ from phoenixd.core.limits.waits import signal
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, CutShort, Prompted
 from phoenixd.harness import HARNESSES
-from phoenixd.harness.failed_turn import failed_turn
-from phoenixd.harness.failures import failure_word
+from phoenixd.harness.failed_turn import failed_turn, failure_word
 from tests.start.places import NOW, Room
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from phoenixd.api.schemas.agents import AGENTS
+from phoenixd.api import row
 from phoenixd.api.schemas.clinic import CLINIC
 from phoenixd.api.schemas.happenings import HAPPENINGS
 from phoenixd.api.schemas.papers import PAPERS
@@ -13,4 +13,4 @@ from phoenixd.api.schemas.shapes import Schema
 from phoenixd.api.schemas.tasks import TASKS
 from phoenixd.api.schemas.upkeep import UPKEEP
 
-SCHEMAS: dict[str, Schema] = AGENTS | SEATS | PLANS | HAPPENINGS | PEOPLE | PAPERS | TASKS | CLINIC | UPKEEP
+SCHEMAS: dict[str, Schema] = row.schemas() | SEATS | PLANS | HAPPENINGS | PEOPLE | PAPERS | TASKS | CLINIC | UPKEEP

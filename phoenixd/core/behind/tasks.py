@@ -11,11 +11,20 @@ from dataclasses import replace
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.behind.plan import is_waiting, settled
 from phoenixd.core.decision import Decision
+from phoenixd.core.events.fleet import JournalBehind
 from phoenixd.core.fleet import Step, put
 from phoenixd.core.moment import Moment
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.queue import DOUBTED
-from phoenixd.core.tasks.state import Task
+from phoenixd.core.tasks.state import Task, Tasks
 from phoenixd.core.tasks.steps import noted, taken
+
+
+def declared(known: Tasks, event: JournalBehind) -> tuple[AgentSpec, ...]:
+    """Who counts as declared: the configuration's agents, and workers that live though the journal knows none."""
+    living = {trace.agent for trace in event.world.traces if trace.living is not None}
+    workers = (task.spec for task in known.open if task.spec is not None and task.agent in living)
+    return (*event.specs, *workers)
 
 
 def face_the_world(found: Step, now: Moment) -> Step:

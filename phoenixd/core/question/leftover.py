@@ -9,14 +9,14 @@ from dataclasses import replace
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
-from phoenixd.core.agent.standing import InboxItem
+from phoenixd.core.agent.standing import InboxItem, text_hash
 from phoenixd.core.agent.state import Afterwards, Desired, Live, Running, Stopping
 from phoenixd.core.decision import Decision
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import QUESTION
 from phoenixd.core.question.characters import visible
 from phoenixd.core.question.reply import asked_in
-from phoenixd.core.transitions import RECOVER, put_item, refuse, text_hash
+from phoenixd.core.transitions import RECOVER, put_item, refuse
 
 ASKED = "Before your last run ended you had asked a person: "
 """How the sentence about such a question begins, by which it is known as ours."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from hashlib import sha256
 from typing import Literal
 
 from phoenixd.core.moment import Instant
@@ -222,11 +221,6 @@ class Delivery:
     def enters(self) -> int:
         """How often Enter was pressed on it."""
         return self.step.presses if isinstance(self.step, Entered | Unseen) else 0
-
-
-def digest(text: str) -> str:
-    """By which a hook names this text."""
-    return sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def begin(

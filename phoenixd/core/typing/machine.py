@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
 
+from phoenixd.core.agent.standing import text_hash
 from phoenixd.core.moment import Moment
 from phoenixd.core.typing import after, before, clearing, orphans, unseen
 from phoenixd.core.typing.delivery import (
@@ -28,7 +29,6 @@ from phoenixd.core.typing.delivery import (
     Pasting,
     TakingBack,
     Unseen,
-    digest,
 )
 from phoenixd.core.typing.orders import Look
 from phoenixd.core.typing.outcomes import TAKEN, Outcome, delivered, look_again, not_delivered, unknown
@@ -103,7 +103,7 @@ def _hear_hook(delivery: Delivery, hook: Told) -> Outcome:
         return Outcome(asked, asked.order, "a dialog opens")
     if isinstance(delivery.step, Orphaned):
         return orphans.hear_hook(delivery, delivery.step, hook)
-    if delivery.pasted_wall is None or hook.sha256 not in (None, digest(delivery.text)):
+    if delivery.pasted_wall is None or hook.sha256 not in (None, text_hash(delivery.text)):
         return _hear_other(delivery)
     if isinstance(delivery.step, Pasting | Appearing) or (isinstance(delivery.step, Unseen) and not delivery.enters):
         # A hook of an earlier text with the same words may be late: alone it is no proof before Enter was pressed.

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from phoenixd.core.agent.standing import text_hash
 from phoenixd.core.moment import Moment
 from phoenixd.core.typing.clearing import UNSENT
-from phoenixd.core.typing.delivery import Delivery, Discarding, Orphaned, digest
+from phoenixd.core.typing.delivery import Delivery, Discarding, Orphaned
 from phoenixd.core.typing.lines import which
 from phoenixd.core.typing.orders import Discard
 from phoenixd.core.typing.outcomes import RUN_OVER, SETTLES, TAKEN, Outcome, delivered, go_on, look_again, unknown
@@ -37,7 +38,7 @@ def hear_orphaned(delivery: Delivery, step: Orphaned, sight: Sight, now: Moment)
 
 def hear_hook(delivery: Delivery, step: Orphaned, hook: PromptSubmitted) -> Outcome:
     """Know the text again that a hook says was taken, as the shim kept it while no daemon listened."""
-    taken = next((text for text in step.texts if digest(text) == hook.sha256), None)
+    taken = next((text for text in step.texts if text_hash(text) == hook.sha256), None)
     if taken is None:
         return Outcome(delivery, delivery.order, "the prompt of somebody else")
     return delivered(replace(delivery, text=taken), TAKEN)

@@ -65,8 +65,7 @@ def asked(name: str, call: str, given: Table, at: float | None) -> tuple[Deed, .
     match name:
         case "Bash" | "PowerShell":
             command = cut(text(given, "command"), COMMAND_LIMIT)
-            in_background = given.get("run_in_background") is True
-            return (CommandBegan(call, command, in_background, at),) if command else ()
+            return (CommandBegan(call, command, at),) if command else ()
         case "TaskCreate":
             subject = cut(text(given, "subject"), TASK_LIMIT)
             return (TaskAsked(call, None, subject, "open", at),) if subject else ()

@@ -19,11 +19,8 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from phoenixd.clis import HTTP_EVENTS as HTTP_EVENTS
+from phoenixd.clis import HTTP_EVENTS
 from phoenixd.harness.arguments import has_value, literal, single_argument
-from phoenixd.harness.claude.screens import draft as draft
-from phoenixd.harness.claude.screens import input_line as input_line
-from phoenixd.harness.claude.screens import screen_says as screen_says
 from phoenixd.harness.login import Login
 from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.shape import PermissionTold, ProcessInSession

@@ -84,15 +84,11 @@ def screen_says(text: str, version: str = NEWEST) -> Screen:
     return "unknown"
 
 
-def draft(text: str) -> str | None:
-    """What stands in the prompt unsent, as far as the screen shows it; None where there is no prompt to be seen."""
-    lines = [line.rstrip() for line in text.splitlines()]
-    rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
-    return _typed(lines, rules) if _has_prompt(lines, rules) else None
-
-
 def input_line(text: str) -> str | None:
-    """The same, and also what stands there while the menu of commands that it could become is open below."""
+    """What stands in the prompt unsent, as far as the screen shows it; None where there is no prompt to be seen.
+
+    Also while the menu of commands that it could become is open below.
+    """
     lines = [line.rstrip() for line in text.splitlines()]
     rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
     if _has_prompt(lines, rules):

@@ -60,7 +60,7 @@ def asked(payload: Table, name: str, call: str, at: float | None) -> tuple[Deed,
     given = (parse_line(words.encode()) or {}) if words.startswith("{") else {}
     if name in _SHELLS:
         command = _command(given.get("cmd") or given.get("command") or table(payload, "action").get("command"))
-        return (CommandBegan(call, command, False, at),) if command else ()
+        return (CommandBegan(call, command, at),) if command else ()
     match name:
         case "update_plan":
             return (TasksListed(call, _rows(given), True, at),)
@@ -121,7 +121,7 @@ def _executed(item: Table, call: str, at: float | None) -> tuple[Deed, ...]:
     ended = CommandEnded(call, known, failed, known is None, at)
     how: JobEnd = "stopped" if failed is None else "failed" if failed else "done"
     job = named(text(item, "process_id"))
-    return (CommandBegan(call, command, False, at), ended, JobEnded(job, call, how, known, at))
+    return (CommandBegan(call, command, at), ended, JobEnded(job, call, how, known, at))
 
 
 def _command(given: Any) -> str | None:

@@ -34,7 +34,7 @@ from phoenixd.harness.codex.toml import inline
 from phoenixd.harness.login import Login
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
-from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
+from phoenixd.harness.shape import Harness, LaunchPlaces
 from phoenixd.harness.trust import Read, codex_asks
 
 EVENTS: Mapping[str, tuple[str, str, int]] = {
@@ -77,7 +77,7 @@ _REFUSED: Mapping[str, str] = {
 _OVERRIDES = re.compile(r"(hooks\b|features\.hooks\b)")
 
 
-class Codex:
+class Codex(Harness):
     """Codex."""
 
     default_argv = ("codex",)
@@ -88,7 +88,6 @@ class Codex:
     )  # fmt: skip
     login_variables = ("CODEX_HOME", "OPENAI_API_KEY", "OPENAI_BASE_URL")
     tested_versions = PINS["codex"]
-    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)
@@ -113,26 +112,8 @@ class Codex:
         # After "--" a prompt may begin with a dash, or be the name of a subcommand.
         return line if prompt is None else [*line, "--", single_argument(prompt)]
 
-    def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
-        return None
-
-    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
-        return {}
-
-    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
-        return None
-
-    def window_of(self, model: str) -> int | None:
-        return None
-
     def armed(self, on: On, text: str) -> ArmedBody | None:
         return codex_armed.armed(on, text)
-
-    def variables(self) -> dict[str, str]:
-        return {}
-
-    def own_files(self, environment: Mapping[str, str]) -> dict[str, str]:
-        return {}
 
     def transcript(self, spec: AgentSpec, session_id: str, environment: Mapping[str, str], cwd: str) -> str | None:
         return rollout_pattern(environment, session_id) if _UUID.fullmatch(session_id) else None
@@ -145,18 +126,6 @@ class Codex:
     def runs_session(self, spec: AgentSpec, argv: Sequence[str], session_id: str) -> bool:
         return runs_program(argv, program_names(spec, "codex")) and {"resume", session_id} <= set(argv)
 
-    def session_files(self, environment: Mapping[str, str]) -> str | None:
-        return None
-
-    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
-        return None
-
-    def trust_file(self, environment: Mapping[str, str]) -> str | None:
-        return None
-
-    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
-        return dict(existing)
-
     def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None if spec.seed_trust else codex_asks(f"{codex_home(environment)}/config.toml", cwd, read)
 
@@ -165,16 +134,11 @@ class Codex:
             return None
         return Login((f"{codex_home(environment)}/auth.json",), "codex login, as the user that the agent runs as")
 
-    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
-        return None
-
     tells_failures = False
 
     def told_length(self, text: str) -> int:
         # It counts tokens, and takes four bytes for one.
         return len(text.encode("utf-8", "replace"))
-
-    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return codex_screens.screen_says(screen)
@@ -188,10 +152,6 @@ class Codex:
     def prompt(self, text: str) -> Prompt:
         return typed_prompt(text)
 
-    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
-        return None
-
-    permission_told = None
     headless = CodexHeadless()
 
     @property

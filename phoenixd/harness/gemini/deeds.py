@@ -51,7 +51,7 @@ def asked(name: str, call: str, given: Table, at: float | None) -> tuple[Deed, .
     match name:
         case "run_shell_command":
             command = cut(text(given, "command"), COMMAND_LIMIT)
-            return (CommandBegan(call, command, given.get("is_background") is True, at),) if command else ()
+            return (CommandBegan(call, command, at),) if command else ()
         case "write_todos":
             return (TasksListed(call, _rows(given), True, at),)
         case "write_file" | "replace":

@@ -35,7 +35,7 @@ from phoenixd.harness.gemini.headless import GeminiHeadless
 from phoenixd.harness.login import Login
 from phoenixd.harness.pins import PINS
 from phoenixd.harness.prompts import Prompt
-from phoenixd.harness.shape import LaunchPlaces, ProcessInSession
+from phoenixd.harness.shape import Harness, LaunchPlaces
 from phoenixd.harness.trust import Read, gemini_asks
 
 EVENTS: Mapping[str, str] = {
@@ -80,7 +80,7 @@ _REFUSED: Mapping[str, str] = {
 _SUBCOMMANDS = frozenset({"mcp", "extensions", "extension", "skills", "skill", "hooks", "hook", "gemma"})
 
 
-class Gemini:
+class Gemini(Harness):
     """The Gemini CLI."""
 
     default_argv = ("gemini",)
@@ -90,7 +90,6 @@ class Gemini:
     )  # fmt: skip
     login_variables = ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_CLOUD_PROJECT")
     tested_versions = PINS["gemini"]
-    reads_brief_at_once = False
 
     def problems(self, spec: AgentSpec) -> list[str]:
         return check_argv(spec.argv)
@@ -119,18 +118,6 @@ class Gemini:
         flag = "--prompt" if spec.task else "--prompt-interactive"
         return line if prompt is None else [*line, single_argument(f"{flag}={prompt}")]
 
-    def settings(self, spec: AgentSpec, hook_url: str, token: str, hook_program: str) -> dict[str, Any] | None:
-        return None
-
-    def status_line(self, spec: AgentSpec, hook_program: str, version: str | None) -> dict[str, Any]:
-        return {}
-
-    def own_status_line(self, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
-        return None
-
-    def window_of(self, model: str) -> int | None:
-        return None
-
     def armed(self, on: On, text: str) -> ArmedBody | None:
         return gemini_armed.armed(on, text)
 
@@ -157,18 +144,6 @@ class Gemini:
         flags = ("--session-id", "--resume", "-r")
         return runs_program(argv, program_names(spec, "gemini")) and has_value(argv, flags, session_id)
 
-    def session_files(self, environment: Mapping[str, str]) -> str | None:
-        return None
-
-    def process_in_session(self, record: Mapping[str, Any]) -> ProcessInSession | None:
-        return None
-
-    def trust_file(self, environment: Mapping[str, str]) -> str | None:
-        return None
-
-    def trusted(self, existing: Mapping[str, Any], cwd: str, environment: Mapping[str, str]) -> dict[str, Any]:
-        return dict(existing)
-
     def asks_at_start(self, spec: AgentSpec, environment: Mapping[str, str], cwd: str, read: Read) -> str | None:
         return None if spec.seed_trust else gemini_asks(gemini_home(environment), cwd, spec.argv, read)
 
@@ -178,15 +153,10 @@ class Gemini:
         home, remedy = gemini_home(environment), "run gemini once as the agent's user, and choose how to sign in"
         return Login((f"{home}/oauth_creds.json", f"{home}/settings.json"), remedy)
 
-    def call_limit(self, spec: AgentSpec, tool: str) -> float | None:
-        return None
-
     tells_failures = False
 
     def told_length(self, text: str) -> int:
         return utf16_units(text)
-
-    dismissible = ()
 
     def screen_says(self, screen: str) -> str:
         return gemini_screens.screen_says(screen)
@@ -200,10 +170,6 @@ class Gemini:
     def prompt(self, text: str) -> Prompt:
         return typed_prompt(text)
 
-    def queued_prompt(self, record: Mapping[str, Any]) -> str | None:
-        return None
-
-    permission_told = None
     headless = GeminiHeadless()
 
     @property

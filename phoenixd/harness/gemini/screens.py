@@ -9,6 +9,8 @@ import re
 from collections.abc import Mapping, Sequence
 from types import MappingProxyType
 
+from phoenixd.harness.prompts import is_held
+
 Signs = tuple[tuple[str, str], ...]
 
 _0_61: Signs = (
@@ -28,7 +30,6 @@ _RULE = re.compile(r"─{20,}")
 _INPUT = re.compile(r" ([>*]) (.*)")
 _WORKING = re.compile(r".*\(esc to cancel, ")
 _QUEUE, _HELD = re.compile(r" *Queued \(press"), re.compile(r" *")
-_FIRST_WORDS = 30
 _PLACEHOLDER = "Type your message or @path/to/file"
 
 
@@ -64,12 +65,8 @@ def input_line(text: str) -> str | None:
 def holds(text: str, prompt: str) -> bool:
     """Whether a prompt stands, as far as its first words tell, among those that wait for the next step."""
     lines = [line.rstrip() for line in text.splitlines()]
-    heads = [number for number, line in enumerate(lines) if _QUEUE.match(line)]
     at = _input_at(lines)
-    if not heads or at is None:
-        return False
-    first = prompt.strip().split("\n")[0][:_FIRST_WORDS].rstrip()
-    return any(_HELD.sub("", line, count=1).startswith(first) for line in lines[heads[-1] + 1 : at[0]])
+    return at is not None and is_held(prompt, lines, at[0], _QUEUE, _HELD)
 
 
 def _input_at(lines: Sequence[str]) -> tuple[int, int] | None:

@@ -20,7 +20,7 @@ from phoenixd.memory.report.judgement import judge
 
 
 class World(Protocol):
-    """Where facts come from; see phoenixd.wiring.reports."""
+    """Where facts come from; see phoenixd.wiring.outside."""
 
     async def witness(self, agent: Agent, until: float) -> Witness:
         """What the transcripts of the agent's session tell up to a moment."""
@@ -56,10 +56,6 @@ class Verification:
     report: Report
     verdicts: tuple[Verdict, ...]
     gaps: tuple[str, ...] = ()
-
-    @property
-    def contradicted(self) -> tuple[Verdict, ...]:
-        return tuple(one for one in self.verdicts if one.outcome == "contradicted")
 
     @property
     def counts(self) -> tuple[int, int, int]:

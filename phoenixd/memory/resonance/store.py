@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 from phoenixd.documents.resonance import anchor as anchors
 from phoenixd.documents.resonance import ledger
@@ -37,6 +37,7 @@ AGENT, SESSION, BEFORE, REBUILT = "agent", "native_session_id", "predecessor", "
 """Keys of ours in an anchor, beside the seed's."""
 
 Source = Literal["state", "transcript"]
+Paper = TypeVar("Paper", Anchor, SessionSeed)
 
 
 @dataclass(slots=True)
@@ -83,27 +84,11 @@ class MarkerPapers:
 
     def anchor(self, name: str) -> Anchor | None:
         """The anchor of an agent; None where there is none that can be believed, which is noted."""
-        path = self._place(anchors.key(name))
-        text = self._text(path, name)
-        found = parse_anchor(text) if text is not None else None
-        if text is not None and found is None:
-            self._note((name, f"{path.name} is {'torn' if text.strip() else 'empty'}"))
-        if found is not None and found.others.get(AGENT, name) != name:
-            self._note((name, f"{path.name} is another agent's"))
-            return None
-        return found
+        return self._read(anchors.key(name), name, parse_anchor)
 
     def seed(self, name: str) -> SessionSeed | None:
         """The seed of an agent's session; None where there is none that can be believed, which is noted."""
-        path = self._place(seeds.key(name))
-        text = self._text(path, name)
-        found = parse_seed(text) if text is not None else None
-        if text is not None and found is None:
-            self._note((name, f"{path.name} is {'torn' if text.strip() else 'empty'}"))
-        if found is not None and found.others.get(AGENT, name) != name:
-            self._note((name, f"{path.name} is another agent's"))
-            return None
-        return found
+        return self._read(seeds.key(name), name, parse_seed)
 
     def keep(self, name: str, marker: Marker, session: str, now: float, source: Source = "state") -> Anchor:
         """The anchor of this marker as it stands, or made anew where that is lost."""
@@ -215,6 +200,17 @@ class MarkerPapers:
 
     def _place(self, key: str) -> Path:
         return self.directory / f"{key}.json"
+
+    def _read(self, key: str, name: str, parse: Callable[[str], Paper | None]) -> Paper | None:
+        path = self._place(key)
+        text = self._text(path, name)
+        found = parse(text) if text is not None else None
+        if text is not None and found is None:
+            self._note((name, f"{path.name} is {'torn' if text.strip() else 'empty'}"))
+        if found is not None and found.others.get(AGENT, name) != name:
+            self._note((name, f"{path.name} is another agent's"))
+            return None
+        return found
 
     def _text(self, path: Path, name: str) -> str | None:
         try:

@@ -16,7 +16,7 @@ from phoenixd.runtime.dues import Dues
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.performer import Performer
 from phoenixd.runtime.run_orders import RunOrders
-from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.stepping import Stepping
 from phoenixd.start.starter import Starter
 from tests.bench.marked.pen import Pen
 
@@ -34,8 +34,8 @@ def _starts(_performer: Performer, action: Action) -> bool:
 def put_marks(pen: Pen) -> None:
     """Put a mark at each step between the word of a death and the order."""
     pen.at_begin(Hearing, "hear", "heard", _tells_of_an_end)
-    pen.at_begin(Supervisor, "_step_all", "turn")
-    pen.at_end(Supervisor, "_step_all", "stepped")
+    pen.at_begin(Stepping, "turn", "turn")
+    pen.at_end(Stepping, "turn", "stepped")
     pen.at_begin(SqliteJournal, "commit", "asked to save")
     pen.at_end(sqlite, "batch_rows", "rows")
     pen.at_begin(Writer, "write", "thread")

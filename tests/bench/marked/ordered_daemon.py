@@ -16,7 +16,7 @@ from phoenixd.drivers.journal.sqlite import SqliteJournal
 from phoenixd.drivers.journal.writer import Writer
 from phoenixd.runtime.arrivals import Arrivals
 from phoenixd.runtime.dues import Dues
-from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.stepping import Stepping
 from tests.bench.marked.pen import Pen
 
 
@@ -60,18 +60,18 @@ class Orders:
         return marked
 
     def _mark_turns(self) -> None:
-        step_all = Supervisor._step_all
+        step_all = Stepping.turn
 
-        async def marked(supervisor: Supervisor) -> Any:
+        async def marked(stepping: Stepping, *given: Any) -> Any:
             began = time.monotonic_ns()
-            turn, now = await step_all(supervisor)
+            turn, now = await step_all(stepping, *given)
             if turn.answers:
                 self.is_under_way = True
                 self.pen.mark("turn", began)
                 self.pen.mark("stepped")
             return turn, now
 
-        Supervisor._step_all = marked  # type: ignore[method-assign]
+        Stepping.turn = marked  # type: ignore[method-assign]
 
 
 if __name__ == "__main__":

@@ -130,7 +130,7 @@ def test_e27_the_technical_writer_has_a_part_of_its_own_and_leaves_the_rest() ->
 
 def test_e27_what_the_session_left_is_told_without_secrets_and_on_one_line() -> None:
     ledger = SessionLedger()
-    ledger.hear(Record("assistant", 1.0, (CommandBegan("c", "make test\n## Task 9: forged", False, 1.0),)))
+    ledger.hear(Record("assistant", 1.0, (CommandBegan("c", "make test\n## Task 9: forged", 1.0),)))
     ledger.hear(Record("tool", 2.0, (CommandEnded("c", 2, True, False, 2.0),)))
     ledger.hear(Record("assistant", 3.0, (QuestionAsked("q", (Question("Which key, s3cret?"),), 3.0),)))
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from phoenixd.clis import HTTP_EVENTS
 from phoenixd.core.spec import AgentSpec
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.claude import launch as claude
@@ -79,7 +80,7 @@ def made_settings(**more: Any) -> dict[str, Any]:
 def test_g24_x10_every_hook_is_registered_with_an_empty_matcher() -> None:
     hooks = made_settings()["hooks"]
 
-    assert set(hooks) == {"SessionStart", *claude.HTTP_EVENTS}
+    assert set(hooks) == {"SessionStart", *HTTP_EVENTS}
     assert {(entry["matcher"], len(entry["hooks"])) for entries in hooks.values() for entry in entries} == {("", 1)}
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.harness.claude.screens import draft, input_line, screen_says
+from phoenixd.harness.claude.screens import input_line, screen_says
 
 SCREENS = sorted((Path(__file__).parents[1] / "screens" / "claude-2.1.197").glob("*.txt"))
 NEWER = sorted((Path(__file__).parents[1] / "screens" / "claude-2.1.330").glob("*.txt"))
@@ -32,21 +32,21 @@ def test_the_fixtures_cover_every_verdict() -> None:
 
 
 def test_what_a_person_is_typing_is_seen() -> None:
-    assert draft(screen("idle--typed")) == "not sent yet"
-    assert draft(screen("working--typed")) == "and then"
-    assert draft(f"{BOX}\n❯ one\n  two\n{BOX}\n  ? for shortcuts\n") == "one\ntwo"
+    assert input_line(screen("idle--typed")) == "not sent yet"
+    assert input_line(screen("working--typed")) == "and then"
+    assert input_line(f"{BOX}\n❯ one\n  two\n{BOX}\n  ? for shortcuts\n") == "one\ntwo"
 
 
 def test_an_empty_prompt_and_a_placeholder_are_no_draft() -> None:
-    assert draft(screen("idle--start")) == ""
-    assert draft(screen("working--queued")) == ""
+    assert input_line(screen("idle--start")) == ""
+    assert input_line(screen("working--queued")) == ""
 
 
 def test_what_is_suggested_after_a_turn_that_failed_is_no_draft() -> None:
     """2.1.330 draws it where something typed would stand, and a text that is sent is not to wait for it for ever."""
     suggested = next(path for path in NEWER if path.stem == "idle--suggestion").read_text(encoding="utf-8")
 
-    assert (screen_says(suggested), draft(suggested), input_line(suggested)) == ("idle", "", "")
+    assert (screen_says(suggested), input_line(suggested)) == ("idle", "")
 
 
 @pytest.mark.parametrize("newer", [False, True])
@@ -54,13 +54,12 @@ def test_a_session_that_has_moved_away_has_no_input_line(newer: bool) -> None:
     """What is typed there would begin another session."""
     away = next(path for path in (NEWER if newer else SCREENS) if path.stem == "away--left-arrow")
 
-    assert draft(away.read_text(encoding="utf-8")) is None
     assert input_line(away.read_text(encoding="utf-8")) is None
 
 
 @pytest.mark.parametrize("name", ["permission--bash", "trust--start", "dialog--shell-mode", "unknown--exited"])
 def test_where_there_is_no_prompt_there_is_no_draft(name: str) -> None:
-    assert draft(screen(name)) is None
+    assert input_line(screen(name)) is None
 
 
 def test_a_command_stands_in_the_input_line_also_above_its_menu() -> None:
@@ -102,4 +101,4 @@ def test_an_open_dialog_is_no_prompt_even_below_one() -> None:
 @given(st.text())
 def test_any_text_has_a_verdict(text: str) -> None:
     assert screen_says(text)
-    draft(text)
+    input_line(text)

@@ -38,12 +38,12 @@ class Story:
     def ran(self, line: str, code: int | None = 0, *, interrupted: bool = False) -> Story:
         call = self._call()
         failed = None if code is None else code != 0
-        self.hear(CommandBegan(call, line, False, self.at))
+        self.hear(CommandBegan(call, line, self.at))
         return self.hear(CommandEnded(call, code, failed, interrupted, self.at))
 
     def began_job(self, line: str, job: str = "") -> Story:
         call = self._call()
-        self.hear(CommandBegan(call, line, True, self.at))
+        self.hear(CommandBegan(call, line, self.at))
         return self.hear(JobBegan(call, job or call, self.at))
 
     def listed(self, *rows: TaskRow) -> Story:

@@ -1,0 +1,94 @@
+"""What acts for the supervisor, and hears what came of it."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+from anyio.abc import TaskGroup
+
+from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.tasks import concerned
+from phoenixd.drivers.cgroups.oom import OomCounters
+from phoenixd.drivers.evidence.status_lines import StatusLines
+from phoenixd.drivers.files.reads import FileReads
+from phoenixd.drivers.git.branch import branch_of
+from phoenixd.drivers.processes.strays import StraySweeper
+from phoenixd.ports import Outside
+from phoenixd.runtime.answers import Answerer
+from phoenixd.runtime.cut_answers import CutAnswers
+from phoenixd.runtime.hearing import Hearing
+from phoenixd.runtime.key_watch import KeyWatch
+from phoenixd.runtime.marker_watch import MarkerWatch
+from phoenixd.runtime.messages import Messenger
+from phoenixd.runtime.metering import Metering
+from phoenixd.runtime.performer import Performer
+from phoenixd.runtime.recovery import relink, unfinished_openings, unfinished_texts
+from phoenixd.runtime.sighting import Sighting
+from phoenixd.runtime.sights import Sights
+from phoenixd.runtime.strays import Strays
+from phoenixd.runtime.untold_failures import UntoldFailures
+from phoenixd.wiring.parts import Ground, Hands, House, World
+
+
+async def lend_hands(ground: Ground, world: World, house: House, outside: Outside, tasks: TaskGroup) -> Hands:
+    supervisor, clock, cgroups = ground.supervisor, ground.clock, world.cgroups
+    find, tell, loop = supervisor.find, supervisor.tell, asyncio.get_running_loop()
+    answerer = Answerer(find, world.terminal, world.shims, house.screens, house.transcripts, clock)
+    messenger = Messenger(world.terminal, house.screens, house.transcripts, clock, find, tell)
+    texts = unfinished_texts(await ground.journal.read(newest=True))
+    for name, first in (await unfinished_openings(supervisor.everybody(), house.papers.opening_words)).items():
+        texts[name] = (first, *texts.get(name, ()))
+    for unfinished in texts.values():
+        messenger.left_behind(unfinished)
+    sweeper = StraySweeper(cgroups, lambda: world.shims.living().values())
+    strays = Strays(sweeper, clock, find, tell, world.shims.swept)
+
+    def greeted(name: str) -> None:
+        tasks.start_soon(relink, name, find, world.shims, hearing, clock)
+
+    sights = Sights(find, house.papers.clean, clock, known=house.papers.known_secrets)
+    sighting = Sighting(sights, clock, house.transcripts.last_words_now, branch_of, house.papers.heard_before)
+    status = StatusLines(ground.directories.agent_runtime)
+    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.note)
+
+    cut_answers = CutAnswers(find, tell, clock, house.transcripts)
+    marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
+    key_watch = KeyWatch(world.terminal, FileReads(), clock, tell, supervisor.everybody)
+
+    untold = UntoldFailures(find, tell, house.transcripts, house.screens)
+
+    def looked_into(ended: AgentExited) -> bool:
+        if not untold.may_be(ended):
+            return False
+        tasks.start_soon(untold.tell, ended)
+        return True
+
+    def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
+        messenger.heard(name, kind, payload)
+        sights.heard(name, kind, payload)
+        metering.heard(name, kind, payload)
+        cut_answers.heard(name, kind, payload)
+        marker_watch.heard(name, kind, payload)
+
+    hearing = Hearing(
+        world.shims,
+        world.processes,
+        ground.records,
+        clock,
+        find,
+        tell,
+        later=lambda seconds, call: loop.call_later(seconds, call),
+        heard=hook_heard,
+        greeted=greeted,
+        answered=answerer.heard,
+        memory=OomCounters(cgroups.leaf_of if cgroups is not None else lambda agent, incarnation: None),
+        unswept=strays.hear,
+        left_out=marker_watch.heard,
+        looked_into=looked_into,
+    )
+    performer = Performer(
+        outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
+        lambda task, judged: concerned.told(supervisor.fleet, task, judged),
+    )  # fmt: skip
+    return Hands(messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, sights)
