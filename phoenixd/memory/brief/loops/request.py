@@ -6,6 +6,7 @@ shows neither that the request was done nor that it was not: it stays, and is un
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -52,6 +53,9 @@ class _Request:
     words: tuple[Words, ...]
     ended: Ending | None
     doubted: float | None = None
+
+    def in_doubt(self, turn: _Turn) -> _Request:
+        return self if self.doubted is not None else replace(self, doubted=turn.prompt.at or 0.0)
 
 
 def found(seen: Seen) -> Iterator[Found]:
@@ -100,12 +104,15 @@ def _unanswered(seen: Seen) -> list[_Request]:
     """The requests of the session that no turn answered, oldest first."""
     standing: list[_Request] = []
     for turn in _turns(seen):
-        is_ours, goes_on = seen.around.typed(turn.prompt), bool(seen.around.goes_on(turn.prompt))
+        is_ours, goes_on = seen.around.typed(turn.prompt), seen.around.goes_on(turn.prompt)
         own = tuple(words for words in turn.words if not seen.around.typed(words))
         if turn.is_unclear:
             continue
         if turn.ended == "done":
-            standing = list(_after(standing, turn, is_ours=is_ours, goes_on=goes_on))
+            if goes_on:
+                standing = list(_after_going_on(standing, turn, tasks_told(goes_on)))
+            elif not is_ours:
+                standing = list(_after(standing, turn))
         elif is_ours and goes_on and own and standing:
             standing[-1] = replace(standing[-1], words=(*standing[-1].words, *own))
         elif own:
@@ -113,16 +120,20 @@ def _unanswered(seen: Seen) -> list[_Request]:
     return standing
 
 
-def _after(standing: list[_Request], turn: _Turn, *, is_ours: bool, goes_on: bool) -> Iterator[_Request]:
-    """What is unanswered yet once a turn has ended well."""
-    said_now = {words.text for words in turn.words}
-    for one in standing if is_ours else _not_stopped(standing):
-        if goes_on and one.doubted is None:
-            continue
-        if is_ours or one.doubted is not None:
-            yield one
-        elif not {words.text for words in one.words} <= said_now:
-            yield replace(one, doubted=turn.prompt.at or 0.0)
+def _after(standing: list[_Request], turn: _Turn) -> Iterator[_Request]:
+    """What is unanswered yet once a turn of a person's has ended well."""
+    again = {words.text for words in turn.words}
+    for one in _not_stopped(standing):
+        if not {words.text for words in one.words} <= again:
+            yield one.in_doubt(turn)
+
+
+def _after_going_on(standing: list[_Request], turn: _Turn, named: tuple[str, ...]) -> Iterator[_Request]:
+    """The same of a turn that went on: with what was asked last, and with what is named as the task in hand."""
+    for place, one in enumerate(standing, 1):
+        is_it = place == len(standing) or _is_one_of([quoted(words.text) for words in one.words], named)
+        if not is_it or one.doubted is not None:
+            yield one.in_doubt(turn)
 
 
 def _not_stopped(standing: list[_Request]) -> list[_Request]:
@@ -145,6 +156,10 @@ def _turns(seen: Seen) -> list[_Turn]:
         else:
             parts.append([words])
     turns = [_Turn(tuple(one), one[-1].turn) for one in parts]
+    if seen.ledger.writes_no_ends:
+        # That a turn ended is concluded from the next prompt: not where that has the session go on with it.
+        cut = [turn.ended == "done" and seen.around.goes_on(after.prompt) for turn, after in itertools.pairwise(turns)]
+        turns = [replace(turn, ended=None) if is_cut else turn for turn, is_cut in zip(turns, [*cut, ""], strict=False)]
     if turns and turns[-1].ended is None and seen.turn_open is not True:
         is_over = _is_over(seen)
         turns[-1] = replace(turns[-1], ended="done" if is_over else None, is_unclear=not is_over)
@@ -196,7 +211,7 @@ def _went_on(loop: OpenLoop, seen: Seen) -> bool:
         is_at = tasks_told(words) or is_at
         if turn.ended != "done" or not _is_later(turn.prompt.at, loop):
             continue
-        if _is_asked_last(loop, seen) if is_at is None else _is_one_of(loop, is_at):
+        if _is_asked_last(loop, seen) if is_at is None else _is_one_of(_quotes(loop), is_at):
             return True
     return False
 
@@ -212,9 +227,9 @@ def _is_asked_last(loop: OpenLoop, seen: Seen) -> bool:
     return all(extra(one, ASKED) <= extra(loop, ASKED) for one in left if not source_in(one, seen.session))
 
 
-def _is_one_of(loop: OpenLoop, tasks: tuple[str, ...]) -> bool:
-    """Whether one of these tasks is the request; of a long one each may have another part."""
-    for quote in _quotes(loop):
+def _is_one_of(quotes: list[str], tasks: tuple[str, ...]) -> bool:
+    """Whether a request that is quoted so is one of these tasks; of a long one each may have another part."""
+    for quote in quotes:
         whole, (head, cut, _) = normal(quote), quote.partition(_CUT)
         for task in tasks:
             named = normal(task)

@@ -30,6 +30,7 @@ from tests.eval_brief.blind.session import (
     Compacted,
     Event,
     Person,
+    Question,
     Queued,
     Run,
     Session,
@@ -62,6 +63,11 @@ def adds(text: str, *, is_read: bool = True) -> Step:
 
 def ends() -> Step:
     return lambda t: TurnEnds(t, True)
+
+
+def questions(text: str) -> Step:
+    """The CLI's own question, which nobody has answered."""
+    return lambda t: Question(t, text, ("Redis", "SQLite"))
 
 
 def compacts() -> Step:

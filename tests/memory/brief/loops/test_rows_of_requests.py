@@ -7,7 +7,7 @@ import pytest
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.limits.state import ParkingKind
 from tests.eval_brief.blind.session import Cli
-from tests.memory.brief.loops.lives import CLIS, Life, adds, asks, compacts, ends, runs, says, unanswered
+from tests.memory.brief.loops.lives import CLIS, Life, adds, asks, compacts, ends, questions, runs, says, unanswered
 from tests.transcripts.samples import HERE
 
 EXPORT, HEADER, FOOTER = "fix the export of the invoices", "make the header blue", "translate the footer"
@@ -32,13 +32,14 @@ class TestNeverAnsweredByTheApi:
         assert life.read(session) == [unanswered(EXPORT), unanswered(HEADER)]
 
     @each_cli
-    def test_the_daemons_word_to_go_on_closes_both(self, cli: Cli) -> None:
+    def test_the_daemons_word_to_go_on_closes_the_one_that_was_asked_last(self, cli: Cli) -> None:
+        """Where the agent stopped is that one; whether it did the other too is said in words alone."""
         life = Life(cli)
         session = life.session().process(asks(EXPORT)).fails().process(asks(HEADER)).fails()
         life.read(session)
         session.process(asks(CONTINUE[ParkingKind.OVERLOAD]), runs("ls"), says("Both are done."), ends())
 
-        assert life.read(session) == []
+        assert life.read(session) == [f"{unanswered(EXPORT)}?"]
 
     @each_cli
     def test_another_prompt_that_was_answered_leaves_it_in_doubt(self, cli: Cli) -> None:
@@ -124,9 +125,20 @@ class TestKilled:
 
         assert life.read(session) == both
 
-    @pytest.mark.parametrize("cli", ["claude", "codex"])
+    @each_cli
+    def test_to_go_on_with_what_was_asked_last_says_nothing_of_what_was_asked_before(self, cli: Cli) -> None:
+        life = Life(cli)
+        session = life.session().process(asks(EXPORT), says("I look."), runs("ls"))
+        session.process(life.go_on(EXPORT), runs("ls")).process(asks(HEADER), runs("ls"))
+        assert life.read(session) == [unanswered(EXPORT), unanswered(HEADER)]
+
+        session.process(life.go_on(HEADER), runs("ls"), says("It is blue."), ends())
+
+        assert life.read(session) == [f"{unanswered(EXPORT)}?"]
+
+    @each_cli
     def test_right_after_the_agent_spoke(self, cli: Cli) -> None:
-        """The Gemini CLI writes nothing by which the end of a turn could be told from this."""
+        """The Gemini CLI writes no end of a turn; that the session is told to go on says that there was none."""
         life = Life(cli)
         session = life.session().process(asks(EXPORT), runs("ls"), says("I look at it now."))
         session.process(life.go_on(EXPORT))
@@ -191,6 +203,26 @@ class TestCompacted:
         session.content, session.session_id = b"".join(lines[: end + 1]), "s-1"
 
         assert len(life.read(session)) == 1
+
+
+class TestAnsweredByAQuestion:
+    @each_cli
+    def test_the_clis_own_question_keeps_it_open(self, cli: Cli) -> None:
+        life = Life(cli)
+        session = life.session().process(asks(EXPORT), runs("ls"), questions("Which store shall I take?"))
+        assert unanswered(EXPORT) in life.read(session)
+
+        session.process(life.go_on(EXPORT), runs("ls"), says("It is fixed."), ends())
+
+        assert life.read(session) == []
+
+    @each_cli
+    def test_a_question_in_words_ends_its_turn_as_any_answer(self, cli: Cli) -> None:
+        """No word decides: many a finished answer ends in an offer. The last words of the session show it."""
+        life = Life(cli)
+        session = life.session().process(asks(EXPORT), runs("ls"), says("Which store shall I take?"), ends())
+
+        assert life.read(session) == []
 
 
 class TestInTwoPrompts:
