@@ -14,7 +14,8 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, CutShort
-from phoenixd.runtime.cut_answers import GATHER, LATE, SETTLED, CutAnswers, answer_cut, failure_status
+from phoenixd.gathered import GATHER
+from phoenixd.runtime.cut_answers import LATE, SETTLED, CutAnswers, answer_cut, failure_status
 from tests.core.story import Story, claude
 from tests.runtime.test_metering import Hands
 from tests.waiting import eventually

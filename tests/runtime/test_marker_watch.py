@@ -18,8 +18,9 @@ from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import ResonanceRules
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.documents.resonance.heard import Passed
+from phoenixd.gathered import GATHER
 from phoenixd.planting import Marker, Planting, anchor_text
-from phoenixd.runtime.marker_watch import GATHER, MarkerWatch
+from phoenixd.runtime.marker_watch import MarkerWatch
 from tests.start.places import NOW, HandClock, Room
 from tests.transcripts import samples
 from tests.waiting import eventually
