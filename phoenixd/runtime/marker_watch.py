@@ -70,13 +70,18 @@ class MarkerWatch:
         if agent is None or agent.run is None or planting is None:
             return
         told = await self._looks.aside(partial(self._passing.passed_now, agent, wanted(planting)))
-        self._judge(agent, told, told)
+        # The read takes its time: others may be planted by now, and what a run wrote that was replaced judges no other.
+        now = self._find(name)
+        if now is None or now.run is None:
+            return
+        is_the_same = now.run.incarnation == agent.run.incarnation
+        # A code that was seen in a session proves nothing in its next run either.
+        self._judge(now, told if is_the_same else (), told)
 
     def _judge(self, agent: Agent, passed: tuple[Passed, ...], burning: tuple[Passed, ...]) -> None:
-        # The planting as it is now: others may have been given while the transcript was read.
         known = agent.resonance
         planting = known.planting if known is not None else None
-        if known is None or planting is None or not passed:
+        if known is None or planting is None:
             return
         now = self._clock.now().wall
         if not known.proven and (given := given_at(planting, passed)) is not None:
