@@ -257,7 +257,7 @@ def judge_session(
         return replace(session, spoiled="it asked to be recycled", turn_open=session.turn_open or has_task)
     if session.spoiled or deliberate:
         return session
-    if failed and ended.code == 0 and not ended.left:
+    if failed and ended.code == 0 and not ended.left and not is_blameless(ended):
         # It was never gone on with: whatever the turn failed for stands in that session (F-PROC-27).
         return replace(session, spoiled="its last turn failed, and it ended with exit 0")
     return replace(session, spoiled=_spoiled_by(agent, run, ended, session))

@@ -524,6 +524,24 @@ def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
     assert [one.mode for one in story.of(Spawn)][1] is mode
 
 
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.LOOP])
+@pytest.mark.parametrize("cause", ["terminal_lost", "shim_terminated"])
+def test_f_proc_27_a_lost_terminal_says_nothing_of_the_session_whose_last_turn_failed(kind: Kind, cause: str) -> None:
+    """Its program ended with 0 because of that. What a clinic makes of the turn is another matter."""
+    watches = ClinicRules(AuthorityRules(fresh="observe"))
+    story = Story(claude(kind=kind, prompt="goal", loop=LoopRules(session="resume"), clinic=watches)).works()
+    story.hook("stop-failure", error="invalid_request")
+    story.pass_over(60)
+    story.exited(0, cause=cause)
+    story.wait(1)
+
+    agent = story.agent
+    assert agent.session is not None
+    assert agent.last_exit is not None
+    assert (agent.session.spoiled, agent.last_exit.failed_turn) == (None, False)
+    assert (story.spawn.mode, story.spawn.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
+
+
 @pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.ORCHESTRATOR])
 @pytest.mark.parametrize(
     ("word", "left", "code", "state"),

@@ -188,7 +188,8 @@ def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
     parked = limits.parking
     # Where nothing tells whether a person left it, its 0 is taken for that.
     may_be_left = end.left or ordered or agent.spec.leaves_in_silence
-    failed_turn = end.code == 0 and not may_be_left and (is_owed(state.activity) or parked is not None)
+    by_itself = end.code == 0 and not may_be_left and not restart.is_blameless(end)
+    failed_turn = by_itself and (is_owed(state.activity) or parked is not None)
     why = state.why if isinstance(state, Stopping) and ordered and end.ran else ""
     until = parked.until_wall if parked is not None and parked.kind is ParkingKind.LIMIT else None
     end = replace(end, limited=parked is not None, until_wall=until, failed_turn=failed_turn, ordered=why)
