@@ -84,7 +84,8 @@ def is_looked_at(parking: Parking) -> bool:
 def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Moment) -> Heard[Limits]:
     """Park an agent that met no limit itself: it shares the account of one that did."""
     before = limits.parking
-    parking = replace(before, kind=kind, until_wall=until_wall) if before else Parking(kind, until_wall, now.at, why)
+    joined = Parking(kind, until_wall, now.at, why)
+    parking = replace(before, kind=kind, until_wall=until_wall, why=why) if before else joined
     note = f"parked, {kind.value}: {why}"
     return Heard(replace(limits, parking=parking), (WaitBegan(note),), reason=note)
 
