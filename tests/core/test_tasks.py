@@ -23,7 +23,7 @@ from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.facts import RunEnded, TaskFailed
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
+from phoenixd.core.spec import FleetLimits, Kind, LimitRules, RestartPolicy
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
 from phoenixd.core.tasks.state import MOST_ENDED, MOST_OPEN, MOST_UNTOLD, JobRules, JudgedReport, Outcome, Task, Tasks
@@ -308,6 +308,33 @@ def test_f_ph_7_a_worker_that_never_ends_is_ended_and_the_task_given_back() -> N
     works.collected("t1", Outcome("open"))
     assert works.states() == {"t1": "failed"}
     assert works.task("t1").why == "it took longer than 10 min (--timeout)"
+
+
+@pytest.mark.parametrize(
+    ("reset", "least", "most"),
+    [
+        (60.0, 90.0, 90.0), (600.0, 630.0, 630.0), (7200.0, 7230.0, 7230.0),
+        # It came before what the worker left was collected: a moment is left to it as to any other.
+        (-25.0, 10.0, 30.0),
+        # Where none is named, it is as its agent says it.
+        (None, 120.0, 180.0),
+    ],
+)  # fmt: skip
+def test_g60_a_task_whose_worker_met_a_limit_goes_on_when_that_is_over_and_no_later(
+    reset: float | None, least: float, most: float
+) -> None:
+    works = Works(boss(limits=LimitRules(wait=120.0)))
+    works.ask(tries=1)
+    works.begins("t1")
+    until = works.wall + reset if reset is not None else None
+    works.tell(hook_of("shop-t1", 1, "stop-failure", error="rate_limit", reset_wall=until))
+    met = works.at
+    works.finishes("t1", 1, Outcome("failed", "a limit"))
+
+    task = works.task("t1")
+    assert (task.state, task.spared) == ("waiting", 1)
+    assert task.due is not None
+    assert least <= task.due - met <= most
 
 
 def test_the_time_of_a_task_stands_still_while_its_worker_waits_for_a_limit_or_for_its_start() -> None:
