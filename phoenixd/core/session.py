@@ -228,13 +228,18 @@ def _hear_run(run: Run, event: Hook, spec: AgentSpec, known_as: View | None) -> 
         elif not run.session_seen:
             notes = (f"session {event.source or 'started'}",)
         return replace(run, session_seen=True, session_id=session_id), notes
-    if isinstance(event, SessionEnded) and (event.by_person or spec.ends_with_a_word) and not event.sub:
+    if isinstance(event, SessionEnded) and not event.sub and _is_left(event, spec):
         return replace(run, left=True), ("a person ended the session from inside",)
     if not run.evidence and not event.sub and isinstance(event, WORKS):
         return replace(run, evidence=True, session_seen=True), (*notes, "first evidence of this run: " + event.kind)
     if run.session_seen or isinstance(event, SessionEnded):
         return run, notes
     return replace(run, session_seen=True), notes
+
+
+def _is_left(event: SessionEnded, spec: AgentSpec) -> bool:
+    """Whether a person left the session that has ended. A worker has no input line: its session ends with its turn."""
+    return not spec.task and (event.by_person or spec.ends_with_a_word)
 
 
 def _hear_session(session: Session | None, event: Hook, run: Run, spec: AgentSpec, now: Moment) -> Session | None:

@@ -255,6 +255,26 @@ def test_e57_two_tasks_in_a_row_share_no_session_no_name_and_so_no_directory() -
     assert all(not one.spec.brief.daily and not one.spec.brief.on_change for one in workers)
 
 
+@pytest.mark.parametrize(("harness", "reason"), [("codex", "other"), ("claude", "prompt_input_exit")])
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_worker_whose_session_ends_was_left_by_nobody(harness: str, reason: str, code: int) -> None:
+    """It has no input line. Codex tells the end of each session that no signal ends, and in a terminal a person did."""
+    works = Works(boss(harness=harness))
+    works.ask(tries=1)
+    works.begins("t1")
+    works.tell(hook_of("shop-t1", 1, "prompt-submit", prompt="Do it."))
+    works.tell(hook_of("shop-t1", 1, "stop"))
+    works.tell(hook_of("shop-t1", 1, "session-end", source=reason))
+    works.ends("t1", code)
+
+    end = works.worker("t1").last_exit
+    assert end is not None
+    assert not end.left
+    told = [one for decision in works.decisions for one in decision.facts if isinstance(one, RunEnded)]
+    assert [one.by_person for one in told] == [False]
+    assert not any("a person" in one.reason for one in works.decisions)
+
+
 def test_a_command_of_which_no_transcript_is_known_is_judged_by_its_exit() -> None:
     works = Works(spec("shop", kind=Kind.ORCHESTRATOR))
     works.ask()
