@@ -278,7 +278,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
     key_watch = KeyWatch(world.terminal, FileReads(), clock, tell, supervisor.everybody)
 
-    untold = UntoldFailures(find, tell, house.transcripts, house.screens)
+    untold = UntoldFailures(find, tell, house.transcripts, house.screens, clean=house.papers.clean)
 
     def looked_into(ended: AgentExited) -> bool:
         if not untold.may_be(ended):
@@ -308,6 +308,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         unswept=strays.hear,
         left_out=marker_watch.heard,
         looked_into=looked_into,
+        explained=untold.explained,
     )
     performer = Performer(
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,

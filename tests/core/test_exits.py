@@ -13,7 +13,7 @@ from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Starting,
 from phoenixd.core.causes import EndCause
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.orders import StartRequested
-from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.events.runs import AgentExited, AgentStarted, ShimLost
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.spec import Kind
 from phoenixd.core.tasks.state import Outcome
@@ -129,8 +129,13 @@ def test_f_proc_26_who_shares_the_account_waits_with_it() -> None:
 
 
 @pytest.mark.parametrize(("code", "kind"), [(145, "login"), (147, "login"), (146, "billing"), (41, "login")])
-def test_f_proc_26_a_login_or_a_bill_told_by_the_exit_code_asks_a_person_at_once(code: int, kind: str) -> None:
+@pytest.mark.parametrize("shim_lost", [False, True])
+def test_f_proc_26_a_login_or_a_bill_told_by_the_exit_code_asks_a_person_at_once(
+    code: int, kind: str, shim_lost: bool
+) -> None:
     story = gemini()
+    if shim_lost:
+        story.tell(ShimLost("a", 1))
     story.exited(code)
 
     assert isinstance(story.state, Quarantined)
