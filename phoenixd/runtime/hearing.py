@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import structlog
@@ -59,8 +59,12 @@ class Hearing:
         unswept: Callable[[str, object], None] = lambda agent, told: None,
         left_out: HearHook = lambda agent, kind, payload: None,
         looked_into: Callable[[AgentExited], bool] = lambda ended: False,
+        explained: Callable[[AgentExited], Awaitable[AgentExited]] | None = None,
     ) -> None:
-        """looked_into: takes an end that has to be looked into first, and tells it; False where it is told as it is."""
+        """looked_into: takes an end that has to be looked into first, and tells it; False where it is told as it is.
+
+        explained: such an end that was recorded while nobody heard it, with what was found.
+        """
         self._shims = shims
         self._records = records
         self._clock = clock
@@ -72,6 +76,7 @@ class Hearing:
         self._memory = memory
         self._unswept = unswept
         self._looked_into = looked_into
+        self._explained = explained
         self._hooks = ToldHooks(shims, clock, find, tell, later, heard, left_out)
         self._deaths = Deaths(processes, find, tell, later)
         self._protocols: dict[str, int] = {}
@@ -209,6 +214,11 @@ class Hearing:
         except (TypeError, ValueError, OverflowError) as fault:
             log.warning("exit_record_malformed", agent=agent, fault=repr(fault)[:200])
             return None
+
+    async def explained_end(self, agent: str, incarnation: int, run_id: str) -> AgentExited | None:
+        """The same, with what had failed, where only the transcript of its session tells that."""
+        ended = self.recorded_end(agent, incarnation, run_id)
+        return ended if ended is None or self._explained is None else await self._explained(ended)
 
     def was_begun(self, agent: str, run_id: str) -> bool:
         """Whether a shim wrote that it had begun this run."""

@@ -168,7 +168,7 @@ class RunOrders:
         if fenced.remaining:
             self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
             return
-        ended = self._hearing.recorded_end(action.agent, action.incarnation, action.run_id)
+        ended = await self._hearing.explained_end(action.agent, action.incarnation, action.run_id)
         begun = child is not None or self._hearing.was_begun(action.agent, action.run_id)
         gone = TreeGone(action.agent, action.incarnation, fenced.killed, fenced.unproven, fenced.unread)
         self._tell(weighed(gone, ended, begun=begun))

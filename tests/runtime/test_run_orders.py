@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import pytest
 
-from phoenixd.core.actions import CleanUp, Release, Spawn
+from phoenixd.core.actions import CleanUp, Fence, Release, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.events.runs import AgentExited, StartFailed, TreeGone
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.errors import ShimGone
-from phoenixd.ports.processes import Leftover, Leftovers, ProcessIdentity
+from phoenixd.ports.processes import Fenced, Leftover, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.runtime.run_orders import SHIM_TIMEOUT, RunOrders
 from tests.core.story import Story
@@ -255,3 +256,20 @@ async def test_nothing_is_cleaned_up_for_an_agent_that_was_removed_meanwhile() -
         orders = RunOrders(outside, agents.get, told.append, cast(Any, None))
         await orders.clean(CleanUp("a", 1), "after run 1")
         assert (cleaned, len(told)) == (list(agents.values()), len(agents))
+
+
+@pytest.mark.parametrize("unproven", [False, True])
+async def test_f_proc_26_a_fence_tells_the_end_that_was_recorded_with_what_had_failed(unproven: bool) -> None:
+    ended = AgentExited("a", 1, "run-1", 1, None, failed=TurnFailed("a", 1, failure="limit"))
+
+    async def fence(*run: object) -> Fenced:
+        return Fenced(unproven=unproven)
+
+    async def explained_end(*run: object) -> AgentExited:
+        return ended
+
+    outside: Any = SimpleNamespace(processes=SimpleNamespace(fence=fence, boot_id=lambda: "boot"))
+    hearing: Any = SimpleNamespace(explained_end=explained_end, was_begun=lambda *run: True)
+    told = list[Event]()
+    await RunOrders(outside, lambda name: None, told.append, hearing).fence(Fence("a", 1, "run-1", 100, 1000))
+    assert told == [TreeGone("a", 1, unproven=True, ended=ended) if unproven else ended]

@@ -87,6 +87,11 @@ class Stopping:
     """Since when nothing of it is seen, where nothing proves that it is gone."""
     name: Literal["stopping"] = "stopping"
 
+    @property
+    def is_sought(self) -> bool:
+        """Whether nobody ordered its end: its shim is lost, and what is left of it is looked for."""
+        return self.step is StopStep.FENCE and self.then is Afterwards.JUDGE and self.code is None
+
 
 @dataclass(frozen=True, slots=True)
 class BackingOff:
@@ -143,3 +148,8 @@ State = Stopped | Starting | Running | Stopping | BackingOff | Parked | Quaranti
 
 Live = Starting | Running | Stopping
 """The states in which a run of the agent lives, or what is left of it."""
+
+
+def is_its_own(state: State) -> bool:
+    """Whether a run in this state ends by itself where it ends: no order is at it, and none was."""
+    return isinstance(state, Starting | Running) or (isinstance(state, Stopping) and state.is_sought)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.causes import Disk, EndCause, Obstacle
+from phoenixd.core.hooks import TurnFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +107,8 @@ class AgentExited:
     """Those that had no room at that moment, as the kernel counts; an older shim does not look."""
     lived: float | None = None
     """Seconds that it lived, by the shim's clock, which nobody can set; an older shim does not say."""
+    failed: TurnFailed | None = None
+    """What had ended its newest turn, where only the end of its transcript tells it, and the run was over by then."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,7 @@ from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import FAILED_TURN, enter, keep, park, quarantine
-from phoenixd.core.waiting import FOR_PEOPLE, is_owed, is_too_long, refusal
+from phoenixd.core.waiting import FOR_PEOPLE, is_owed, is_too_long, refusal, waits_for
 
 SIGKILL = 9
 
@@ -71,15 +71,19 @@ def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) 
 def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
     """Another boot: whatever ran is gone, and nobody is to blame (F-SY-5).
 
-    A recorded end counts only where it was one on purpose (P53): a failure may be the host's going down itself.
+    A recorded end counts only where it was one on purpose (P53): a failure may be the host's going down itself. What
+    had failed before it by the word of its transcript counts all the same.
     """
     run = agent.run
     if run is None:
         return Decision(agent)
+    failed = None
     if end is not None and (end.incarnation, end.run_id) == (run.incarnation, run.run_id):
         if end.code == 0 and end.cause == "exit":
             return _exited(agent, end, now)
-    return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None), now)
+        failed = end.failed
+    gone = LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None)
+    return ended(agent, gone, now, failed)
 
 
 def hear_exit(agent: Agent, event: AgentExited, seen: Seen, now: Moment) -> Decision:
@@ -102,7 +106,7 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
         event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed), left=run.left,
         oom=oom, note=note, full_disks=event.full_disks,
     )  # fmt: skip
-    return ended(agent, end, now)
+    return ended(agent, end, now, event.failed)
 
 
 def _lived(run: Run, event: AgentExited, now: Moment) -> float:
@@ -176,15 +180,19 @@ def fence_action(agent: Agent, state: Stopping) -> Fence:
     return Fence(agent.name, run.incarnation, run.run_id, run.pid, run.start_time)
 
 
-def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
-    """The run is over and its tree is gone: close its books, and decide what comes next."""
+def ended(agent: Agent, end: LastExit, now: Moment, failed: TurnFailed | None = None) -> Decision:
+    """The run is over and its tree is gone: close its books, and decide what comes next.
+
+    failed: what had ended its newest turn, where that is told with the end.
+    """
     state = agent.state
     assert isinstance(state, Live)
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
-    agent = _told_by_exit(agent, end, now)
+    failed = None if ordered else failed
+    agent = _told_by_exit(agent, end, now) if failed is None else _told_with_it(agent, failed, now)
     state = agent.state
     assert isinstance(state, Live)
-    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now)
+    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now, failed)
     parked = limits.parking
     # Where nothing tells whether a person left it, its 0 is taken for that.
     may_be_left = end.left or ordered or agent.spec.leaves_in_silence
@@ -214,7 +222,11 @@ def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
     A login or a bill is for people; a request that was refused may be for a full context. What is waited out is told
     by `parking.after_exit`.
     """
-    state, failure = agent.state, exits.failure_of(agent.spec.harness, end)
+    failure = exits.failure_of(agent.spec.harness, end)
+    if failure != "request" and failure not in FOR_PEOPLE:
+        return agent
+    agent = _as_it_ran(agent)
+    state = agent.state
     if not isinstance(state, Starting | Running):
         return agent
     text = f"its program ended with {exits.in_words(agent.spec.harness, end)}"
@@ -227,6 +239,25 @@ def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
     return dead_end.at_exit(
         agent, TurnFailed(agent.name, end.incarnation, text=text, failure=failure, status=status), now
     )
+
+
+def _told_with_it(agent: Agent, failed: TurnFailed, now: Moment) -> Agent:
+    """The same, where the end of its transcript tells what failed, and was read once the run was over."""
+    agent = _as_it_ran(agent)
+    state = agent.state
+    if not isinstance(state, Starting | Running):
+        return agent
+    waiting, _ = waits_for(state.activity, failed, now)
+    heard = replace(agent, state=replace(state, activity=replace(state.activity, waiting=waiting)))
+    return dead_end.at_exit(heard, failed, now)
+
+
+def _as_it_ran(agent: Agent) -> Agent:
+    """A run that was looked for because its shim was lost, as it was before that."""
+    state = agent.state
+    if not isinstance(state, Stopping) or not state.is_sought:
+        return agent
+    return replace(agent, state=Running(state.run, state.activity))
 
 
 def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now: Moment) -> Decision:

@@ -90,13 +90,20 @@ def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Mo
     return Heard(replace(limits, parking=parking), (WaitBegan(note),), reason=note)
 
 
-def after_exit(limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, now: Moment) -> Limits:
+def after_exit(
+    limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, now: Moment, failed: TurnFailed | None = None
+) -> Limits:
     """The limits after a run's end: what is waited out, by its parking or its exit code, and the setbacks in a row.
 
     A code of the operator's own choice says nothing of a turn; one that a CLI has for a refused turn says that it has
-    one to go on with, also where its hook of a turn's end came before.
+    one to go on with, also where its hook of a turn's end came before. failed: what is told with the end.
     """
-    if limits.parking is not None or end.cause != "exit" or end.code is None:
+    if limits.parking is not None:
+        return limits
+    if failed is not None and (met := waits.signal(failed)) is not None:
+        pause = waits.wait(spec.limits, met, failed.reset_wall, limits.setbacks, now)
+        return Limits(Parking(met, pause.until_wall, now.at, pause.why, owes=True), limits.setbacks + 1)
+    if end.cause != "exit" or end.code is None:
         return limits
     told = waits.KINDS.get(exits.failure_of(spec.harness, end))
     kind = ParkingKind.LIMIT if end.code in spec.limits.exit_codes else told
