@@ -89,6 +89,8 @@ class Spells:
     finished: list[Finished] = field(default_factory=list)
     _standing: dict[tuple[str, str], Spell] = field(default_factory=dict)
     """What goes on, by its kind and whose it is."""
+    _waits: dict[str, list[Spell]] = field(default_factory=dict)
+    """What each agent waits for: it is looked for at each row that may end a wait."""
     _given_up: dict[str, Spell] = field(default_factory=dict)
     """The newest quarantine of each agent."""
 
@@ -170,12 +172,14 @@ class Spells:
     def _park(self, kind: Kind, of: str, agent: str, until: float, wall: float) -> None:
         spell = self._standing.get((kind, of)) or self._add(Spell(kind, of, wall))
         spell.due = max(until, spell.due or 0.0)
-        spell.waiting.add(agent)
+        if agent not in spell.waiting:
+            spell.waiting.add(agent)
+            self._waits.setdefault(agent, []).append(spell)
         if agent not in spell.agents:
             spell.agents.append(agent)
 
     def _goes_on(self, agent: str, wall: float) -> None:
-        for one in [spell for spell in self._standing.values() if agent in spell.waiting]:
+        for one in self._waits.pop(agent, ()):
             one.waiting.discard(agent)
             if not one.waiting:
                 self._over(one, wall)

@@ -127,6 +127,8 @@ def start(command: Command) -> int:
     except ConfigurationError as error:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     except AlreadyRunning as owner:
+        if not owner.ending and wire.without_socket([_socket(directories)]):
+            return absence.explain([_socket(directories)])
         return refuse(exits.TIMED_OUT if owner.ending else exits.CONFLICT, owner.message, owner.remedy)
     except PhoenixdError as error:
         return refuse(exits.FAILED, error.message, error.remedy)

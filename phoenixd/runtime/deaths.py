@@ -44,6 +44,8 @@ class Deaths:
 
         def died() -> None:
             self._watched.discard(hello.shim)
+            if self._leaving.get(name) == hello.shim:
+                del self._leaving[name]  # Its name may be that of a worker, and never asked for again.
             agent = self._find(name)
             # The death of a shim that a newer one has followed is no news about the newer one's run.
             if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:

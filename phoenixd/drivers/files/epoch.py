@@ -44,7 +44,10 @@ class EpochFiles:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._written: dict[Path, int] = {}
-        self._locks: dict[Path, threading.Lock] = {}
+        self._locks: dict[Path, tuple[threading.Lock, int]] = {}
+        """What keeps writers of one file apart, and how many of them there are."""
+        self._last: set[Path] = set()
+        """Files of agents that were removed, until nobody writes there any more."""
         self._guard = threading.Lock()
         self._limit: anyio.CapacityLimiter | None = None
 
@@ -79,22 +82,43 @@ class EpochFiles:
 
     async def keep_wish(self, agent: str, wish: Wish) -> None:
         """Make an agent's wish durable; raises OSError."""
-        await self._write(self._state / "agents" / agent / WISH, wish.epoch, lambda: render_wish(wish))
+        path = self._state / "agents" / agent / WISH
+        await self._write(path, wish.epoch, lambda: render_wish(wish), is_last=wish.word == "removed")
 
-    async def _write(self, path: Path, number: int, render: Callable[[], bytes]) -> None:
+    async def _write(self, path: Path, number: int, render: Callable[[], bytes], *, is_last: bool = False) -> None:
+        """is_last: nothing more is written there, unless by what waits already: the path is forgotten once it has."""
         if self._limit is None:
             self._limit = anyio.CapacityLimiter(WRITERS)
-        # Left alone where nobody waits any longer: a disk that hangs must not hold up who ends processes.
-        await to_thread.run_sync(self._write_now, path, number, render, limiter=self._limit, abandon_on_cancel=True)
-
-    def _write_now(self, path: Path, number: int, render: Callable[[], bytes]) -> None:
         with self._guard:
-            lock = self._locks.setdefault(path, threading.Lock())
+            lock, writers = self._locks.get(path, (threading.Lock(), 0))
+            self._locks[path] = lock, writers + 1
+        try:
+            # Left alone where nobody waits any longer: a disk that hangs must not hold up who ends processes.
+            await to_thread.run_sync(
+                self._write_now, path, number, render, lock, is_last, limiter=self._limit, abandon_on_cancel=True
+            )
+        finally:
+            self._leave(path)
+
+    def _write_now(
+        self, path: Path, number: int, render: Callable[[], bytes], lock: threading.Lock, last: bool
+    ) -> None:
         with lock:
             if number < self._written.get(path, 0):
                 return
             _put(path, render())
-            self._written[path] = number
+            with self._guard:
+                self._written[path] = number
+                (self._last.add if last else self._last.discard)(path)
+
+    def _leave(self, path: Path) -> None:
+        with self._guard:
+            lock, writers = self._locks.pop(path)
+            if writers > 1:
+                self._locks[path] = lock, writers - 1
+            elif path in self._last:
+                self._last.discard(path)
+                self._written.pop(path, None)
 
 
 def _put(path: Path, content: bytes) -> None:
