@@ -283,6 +283,15 @@ class LookForFile:
 
 
 @dataclass(frozen=True, slots=True)
+class LookForDirectory:
+    """See whether the directory can be entered that an agent is to work in. incarnation: its newest."""
+
+    agent: str
+    incarnation: int
+    directory: str
+
+
+@dataclass(frozen=True, slots=True)
 class UpdatePapers:
     """Bring a project's plans, contexts and manifests up to date, by ledger and reports. agent: the seat."""
 
@@ -383,6 +392,7 @@ Action = LookForFile | (
     | InterruptTurn
     | LookAtCall
     | CleanUp
+    | LookForDirectory
     | AnswerHold
     | AttendHold
     | ReleaseHold

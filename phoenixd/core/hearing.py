@@ -23,6 +23,7 @@ from phoenixd.core import (
     declarations,
     hooks,
     interrupt,
+    kept_out,
     productive,
     progress,
     recovery,
@@ -38,7 +39,7 @@ from phoenixd.core import (
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Seen
-from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
+from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, DirectoryLooked, ReportJudged
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import (
     AnswerCut,
@@ -259,6 +260,7 @@ TABLE: dict[type[Any], Row] = {
         seats.name_session, answers.give_prepared, *RUN,
     ),
     StartFailed: ((begins.hear_failed_start,), *RUN),
+    DirectoryLooked: ((kept_out.hear,), *SHARED),
     AgentExited: (
         sequences.overhear, (ends.hear_exit,), accounts.follow, outage.follow, sequences.follow,
         following.follow, seats.do_held, moves.follow, starts.brake, *TASKS, *DUE,

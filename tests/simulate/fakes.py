@@ -230,6 +230,9 @@ class SimulatedWork:
     async def exists(self, directory: str, pattern: str) -> bool:
         return self._host.happens(0.5)
 
+    async def can_enter(self, directory: str) -> bool | None:
+        return self._host.happens(0.5)
+
 
 class SimulatedCleaner:
     """Implements ports.Cleaner: the fence has left nothing over."""

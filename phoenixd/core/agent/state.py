@@ -141,6 +141,10 @@ class Quarantined:
     counted: bool = False
     misdeclared: bool = False
     refused: bool = False
+    look_at: Instant | None = None
+    """When the directory is looked at next that stood in the way of its starts; None: no look starts it."""
+    closed_since: Instant | None = None
+    """Since when looks have found that it cannot be entered."""
     name: Literal["quarantined"] = "quarantined"
 
 

@@ -10,6 +10,7 @@ from phoenixd.core import (
     cut,
     exits,
     interrupt,
+    kept_out,
     productive,
     progress,
     requests,
@@ -330,7 +331,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.GiveUp(reason=reason, readings=readings, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
             given_up = Quarantined(reason, verdict.counted, verdict.misdeclared, verdict.refused)
-            return replace(quarantine(counted_all, given_up, now), readings=readings)
+            looked_for = kept_out.given_up(counted_all, given_up, now)
+            return replace(quarantine(counted_all, looked_for, now), readings=readings)
         case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
             kept = replace(agent, crashes=crashes)
             upcoming = restart.next_start(kept, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import deafness, doubt, opening, productive, progress, requests, restart, screen
+from phoenixd.core import deafness, doubt, kept_out, opening, productive, progress, requests, restart, screen
 from phoenixd.core.actions import Alert, LookAtScreen, RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
@@ -66,7 +66,8 @@ def _deadline(agent: Agent) -> Instant | None:
         case BackingOff(until=until):
             return until
         case Quarantined():
-            return progress.retry_at(agent)
+            due_then = progress.retry_at(agent), kept_out.due(agent)
+            return min((at for at in due_then if at is not None), default=None)
         case Stopped() | Parked():
             return None
         case _:
@@ -110,6 +111,10 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
             return raise_step(agent, agent.state, now)
+        case Quarantined() if (look_at := kept_out.due(agent)) is not None and look_at <= now.at:
+            return kept_out.look(agent, now)
+        case Quarantined() if progress.retry_at(agent) is None:
+            return Decision(agent)
         case Quarantined():
             rearmed = close_items(progress.armed(agent, "its cooldown is over"))
             return requests.queue(rearmed, "the breaker's cooldown is over", now)

@@ -490,3 +490,11 @@ def test_a_line_of_a_reflog_is_read_whoever_made_the_move(tmp_path: Path, name: 
     (move,) = appended(os.fsencode(log), "", 0.0).moves
 
     assert (move.old, move.new, move.at, move.message) == (old, new, 1795000000, b"commit: more")
+
+
+async def test_whether_an_agent_could_work_in_a_directory(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    work = WorkPrints(())
+    found = [await work.can_enter(str(place)) for place in (tmp_path, file, tmp_path / "missing", file / "below")]
+    assert found == [True, False, False, False]
