@@ -13,7 +13,8 @@ from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import DirectoryLooked
 from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import StartFailed
-from phoenixd.core.spec import AgentSpec, Kind, LoopRules, Member
+from phoenixd.core.rules import LoopRules, Member
+from phoenixd.core.spec import AgentSpec, Kind
 from tests.core.story import Story, spec
 
 CWD = "/srv/shop"

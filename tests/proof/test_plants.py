@@ -1,4 +1,4 @@
-"""Each bug that `./dev proof plants` plants can be planted: a change of its place plants it anew, in the same commit."""
+"""Each bug of `./dev proof plants` can be planted: a change of its place plants it anew, in the same commit."""
 
 from __future__ import annotations
 
