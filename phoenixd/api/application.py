@@ -41,6 +41,7 @@ from phoenixd.api.handlers import (
     streams,
     tasks,
     tokens,
+    undoing,
     waits,
 )
 from phoenixd.api.idempotency import IdempotentReplies
@@ -67,6 +68,7 @@ ROOMS = (
     commands,
     sending,
     acting,
+    undoing,
     log,
     answers,
     loops,
