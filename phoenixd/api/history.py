@@ -84,7 +84,6 @@ class Digest:
 
     since: float
     last_seq: int = 0
-    last_wall: float | None = None
     begins: float | None = None
     """When the journal began, where that was within the stretch: there was nothing before."""
     complete: bool = True
@@ -149,7 +148,6 @@ class Digest:
             if row.seq == 1:
                 self.begins = row.entry.wall
             self.last_seq = row.seq
-            self.last_wall = row.entry.wall
             self.events += 1
             self._count(row.entry)
 

@@ -23,7 +23,6 @@ STREAMS = 64
 SHORT = 16
 """Kept for requests that are answered at once, and for those that bring something to rest."""
 WAITS = OPERATORS - STREAMS - SHORT
-MOST = AGENTS + OPERATORS
 
 Kind = Literal["stream", "wait"]
 LIMITS: dict[Kind, int] = {"stream": STREAMS, "wait": WAITS}

@@ -50,8 +50,6 @@ class Caller:
     agent: str | None = None
     """Of a generation the seat's name: it may do what is about its seat."""
     remedy: str = AS_OPERATOR
-    generation: int = 0
-    """Of an orchestrator: which one asks."""
     process: str = ""
     """The very agent whose run asks."""
     fenced: str = ""
@@ -74,7 +72,6 @@ class Seated:
     """Whom a run speaks for: its agent, or the seat of which that is a generation, and why not any more."""
 
     name: str
-    generation: int = 0
     fenced: str = ""
     project: str | None = None
     """The project that it leads, where it is an orchestrator."""
@@ -118,7 +115,7 @@ class Doorkeeper:
     def _agent(self, peer: Peer, why: str, agent: str) -> Caller:
         seat = self.seated(agent)
         return Caller(
-            Role.AGENT, peer.uid, peer.pid, why, seat.name, generation=seat.generation, process=agent,
+            Role.AGENT, peer.uid, peer.pid, why, seat.name, process=agent,
             fenced=seat.fenced, project=seat.project, workspace=seat.workspace,
         )  # fmt: skip
 

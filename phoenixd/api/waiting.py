@@ -42,10 +42,6 @@ class Unfinished:
     def __init__(self) -> None:
         self._going_on: set[asyncio.Future[Reply]] = set()
 
-    @property
-    def count(self) -> int:
-        return len(self._going_on)
-
     async def within(
         self, operation: Operation, ask: Ask, prefer: str | None, handling: Coroutine[Any, Any, Reply]
     ) -> Reply:

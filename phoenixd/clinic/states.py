@@ -38,11 +38,3 @@ ENDS = (State.HEALTHY, State.ABANDONED)
 def after(state: State, turn: Turn) -> State:
     """The state that follows; KeyError where there is no such way."""
     return TRANSITIONS[state, turn]
-
-
-def mermaid() -> str:
-    """The diagram of the states, for the documentation."""
-    lines = ["```mermaid", "stateDiagram-v2", f"  [*] --> {BEGINS}"]
-    lines += [f"  {before} --> {then}: {turn}" for (before, turn), then in TRANSITIONS.items()]
-    lines += [f"  {state} --> [*]" for state in ENDS]
-    return "\n".join((*lines, "```"))

@@ -35,10 +35,6 @@ class Plan:
     removed: tuple[str, ...] = ()
     unchanged: tuple[str, ...] = ()
 
-    @property
-    def is_empty(self) -> bool:
-        return not (self.added or self.changed or self.removed)
-
 
 def plan(before: Mapping[str, AgentSpec], after: Mapping[str, AgentSpec]) -> Plan:
     """Compare by value. In which file an agent stands is no difference."""

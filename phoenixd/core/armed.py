@@ -185,7 +185,7 @@ def hear_use(agent: Agent, event: ArmedUsed, seen: Seen, now: Moment) -> Decisio
     known = of(agent, event.id)
     if known is None or event.uses <= known.uses:
         return Decision(agent)
-    used = _counted(agent, known, event.uses, event.at)
+    used = _counted(agent, known, event.uses)
     if known.uses and known.answer.on == "tool":
         # A model that tries again and again is one row, and a count.
         return Decision(used)
@@ -207,7 +207,7 @@ def meet(agent: Agent, event: AgentStarted | RunAdopted, seen: Seen, now: Moment
     for id, uses in held:
         known = of(agent, id)
         if known is not None and uses > known.uses:
-            agent = _counted(agent, known, uses, now.wall)
+            agent = _counted(agent, known, uses)
             decision = _noted(
                 replace(decision, agent=agent), f"{GIVEN[known.answer.on]} meanwhile ({known.answer.purpose})"
             )
@@ -245,8 +245,8 @@ def _rank(answer: ArmedAnswer) -> int:
     return FIRST.index(answer.purpose) if answer.purpose in FIRST else len(FIRST)
 
 
-def _counted(agent: Agent, known: Armed, uses: int, wall: float) -> Agent:
-    counted = replace(known, uses=uses, used_wall=wall)
+def _counted(agent: Agent, known: Armed, uses: int) -> Agent:
+    counted = replace(known, uses=uses)
     return replace(agent, armed=tuple(counted if one is known else one for one in agent.armed))
 
 

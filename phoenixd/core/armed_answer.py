@@ -41,7 +41,6 @@ class Armed:
     answer: ArmedAnswer
     incarnation: int
     uses: int = 0
-    used_wall: float | None = None
     over: bool = False
 
     @property

@@ -154,11 +154,6 @@ class Roster(Mapping[str, Agent]):
         blocks = (*self._blocks[:row], left, *self._blocks[row + 1 :])
         return Roster(self._marker, places, blocks, self._remarked(block[place % BLOCK], None), self._end)
 
-    def marks_anew(self) -> Ranked:
-        """The marks, from nothing but the agents and their places."""
-        cells = (_cell(self._marker, self[name], place, None) for name, place in self._places.items())
-        return Ranked.of(mark for _, declared, now in cells for mark in (*declared, *now))
-
     def _joined(self, agent: Agent) -> Roster:
         place = self._end
         cell = _cell(self._marker, agent, place, None)

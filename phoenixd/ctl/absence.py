@@ -26,7 +26,6 @@ from phoenixd.runs import advice, living_shims
 
 MARK = "@phoenixd"
 """The option of a pane by which the daemon says whose it is; see phoenixd/drivers/tmux/panes.py."""
-FORMAT = f"#{{pane_id}} #{{pane_pid}} #{{{MARK}}} #{{session_name}}"
 VARIABLES = (b"PHOENIX_SOCKET", b"PHOENIX_RUNTIME_DIR")
 """Those that name one place alone; see wire.sockets."""
 POINTER_LIMIT = 4096

@@ -35,11 +35,6 @@ class SpecMissing(Undecodable):
     """A snapshot stands without the specification that it belongs to."""
 
 
-def dump_agent(agent: Agent) -> str:
-    """Render an agent, without its environment, as one line of ASCII."""
-    return json.dumps(encode(agent), separators=(",", ":"))
-
-
 def dump_snapshot(agent: Agent, spec: int) -> str:
     """Render an agent with a number in the place of its specification, which stands elsewhere under that number."""
     data = {name: encode(getattr(agent, name)) for name in _stored_names(Agent) if name != "spec"}
@@ -61,12 +56,7 @@ def load_snapshot(text: str, number: int | None, spec: str) -> Agent:
         raise Undecodable("it names no specification")
     if data["spec"] != number:
         raise SpecMissing(f"its specification {data['spec']} is not there")
-    return _agent({**data, "spec": _parsed(spec)})
-
-
-def load_agent(text: str) -> Agent:
-    """Read an agent back, with an empty environment; raises Undecodable."""
-    return _agent(_parsed(text))
+    return decode(Agent, older.agent({**data, "spec": _parsed(spec)}))
 
 
 def _parsed(text: str) -> Any:
@@ -74,10 +64,6 @@ def _parsed(text: str) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError) as error:
         raise Undecodable(f"not JSON: {error}") from None
-
-
-def _agent(data: Any) -> Agent:
-    return decode(Agent, older.agent(data) if isinstance(data, dict) else data)
 
 
 def encode(value: Any) -> Any:

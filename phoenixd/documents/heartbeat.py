@@ -23,15 +23,8 @@ class Heartbeat:
 
     claimed: float | None
     run_id: str | None = None
-    tool: str | None = None
-    pid: int | None = None
-    event: str | None = None
     skewed: bool = False
     stamp: float | None = None
-
-    def age(self, now: float) -> float | None:
-        """Seconds since the claimed time, at least 0; None where there is none."""
-        return None if self.claimed is None else max(0.0, now - self.claimed)
 
 
 def read_heartbeat(content: bytes, now: float) -> Heartbeat | None:
@@ -41,13 +34,9 @@ def read_heartbeat(content: bytes, now: float) -> Heartbeat | None:
         return None
     claimed = _claimed(found.get("timestamp"))
     skewed = claimed is not None and claimed > now + SKEW
-    pid = found.get("pid")
     return Heartbeat(
         claimed=None if skewed else claimed,
         run_id=_word(found.get("run_id")),
-        tool=_word(found.get("tool")),
-        pid=pid if isinstance(pid, int) and not isinstance(pid, bool) else None,
-        event=_word(found.get("event")),
         skewed=skewed,
         stamp=claimed,
     )

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 
 import anyio
-import structlog
 from anyio import to_thread
 
 from phoenixd.core import alerts
@@ -32,8 +31,6 @@ BRIEF_LIMIT = 4 << 20
 FIRST_LOOK = 60.0
 LOOK_AGAIN = 3600.0
 """Seconds after which an agent is looked at again while something of it is wrong, or after it was mended."""
-
-log = structlog.get_logger("phoenixd.documents")
 
 
 class DocumentWatch:

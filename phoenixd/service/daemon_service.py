@@ -352,7 +352,7 @@ class DaemonService:
         if not known.spec.seat:
             return Seated(agent, project=leads, workspace=known.spec.cwd)
         fenced = why_fenced(fleet, known)
-        return Seated(known.spec.seat, known.spec.generation, fenced, leads, known.spec.cwd)
+        return Seated(known.spec.seat, fenced, leads, known.spec.cwd)
 
     def shim_pids(self) -> Mapping[int, str]:
         return self.above_agents()

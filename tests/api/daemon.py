@@ -333,9 +333,7 @@ class FakeDaemon:
         agent = self.state.agents.get(name)
         if agent is None or agent.spec.kind is not Kind.ORCHESTRATOR:
             return Seated(name)
-        return Seated(
-            agent.spec.seat or name, agent.spec.generation, project=project_of(agent.spec), workspace=agent.spec.cwd
-        )
+        return Seated(agent.spec.seat or name, project=project_of(agent.spec), workspace=agent.spec.cwd)
 
     def begin(self, agent: str, loop_id: str, text: str = "", added: str = "2026-11-20", item: int = 0) -> None:
         """Open a loop. item: what of the inbox it stands for."""

@@ -312,13 +312,13 @@ def test_the_lineage_is_read_through_a_name_that_looks_like_a_stat_line(runtime:
 
 def test_a_generation_speaks_for_its_seat_until_it_is_fenced() -> None:
     """E52: by token or by process tree; the answer is 6, for it is no matter of rights."""
-    seats = {"boss": Seated("boss", 1, "generation 1 of boss is fenced"), "boss-g2": Seated("boss", 2)}
+    seats = {"boss": Seated("boss", "generation 1 of boss is fenced"), "boss-g2": Seated("boss")}
     door = Doorkeeper({"old": "boss", "new": "boss-g2"}.get, GROUP, uid=500, seated=seats.__getitem__)
     own = next(one for one in OPERATIONS if one.name == "show_agent")
     peer = Peer(1, 500, frozenset({500}), None)
 
     new = door.caller(peer, "Bearer new")
-    assert (new.agent, new.generation, new.process, new.fenced) == ("boss", 2, "boss-g2", "")
+    assert (new.agent, new.process, new.fenced) == ("boss", "boss-g2", "")
     for name in ("boss", "boss-g2"):
         check(new, own, name)
     with pytest.raises(Problem) as denied:

@@ -84,6 +84,14 @@ def name_of(part: Callable[..., object]) -> str:
     return f"{part.__module__.removeprefix('phoenixd.core.')}.{part.__name__}"
 
 
+def run_states() -> str:
+    """The states of a run that the clinic goes around."""
+    lines = ["```mermaid", "stateDiagram-v2", f"  [*] --> {states.BEGINS}"]
+    lines += [f"  {before} --> {then}: {turn}" for (before, turn), then in states.TRANSITIONS.items()]
+    lines += [f"  {state} --> [*]" for state in states.ENDS]
+    return "\n".join((*lines, "```"))
+
+
 def _listed(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names).replace("` (first)``", "` (first)")
 
@@ -95,7 +103,7 @@ def _first_sentence(part: Callable[..., object]) -> str:
 STATES = "docs/reference/states.md"
 PARTS: dict[tuple[str, str], Callable[[], str]] = {
     ("docs/how-to/get-told.md", "| kind | raised when"): alerts,
-    ("docs/how-to/heal-failed-runs.md", "```mermaid\nstateDiagram-v2"): states.mermaid,
+    ("docs/how-to/heal-failed-runs.md", "```mermaid\nstateDiagram-v2"): run_states,
     (STATES, "| event | the agent's parts"): hearing_table,
     (STATES, "| part | does"): hearing_parts,
     (STATES, "| step | where the text is"): typing_steps,

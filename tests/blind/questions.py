@@ -19,11 +19,11 @@ from phoenixd.core.facts import Asked
 from phoenixd.core.question.call import ASKS
 from phoenixd.core.turn.liveness import may_be_answered
 from phoenixd.core.typing import answering
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from phoenixd.harness import HARNESSES
 from tests.blind.tables import Outcome, Table, quantity
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 SHOWS = {"dialog": "permission", "offer": "renderer"}
 """What a look reads from what the author says that the screen shows."""

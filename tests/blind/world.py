@@ -41,11 +41,11 @@ from phoenixd.core.restart import HUNG, OVERTIME
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.step import step
 from phoenixd.core.turn import liveness
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.harness import HARNESSES
 from tests.core.story import EPOCH
+from tests.journaled import dump_agent, load_agent
 
 TURN = 15.0
 ENDS = {HUNG: "hung", OVERTIME: "overtime"}

@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 
 from phoenixd.clinic import recovery
-from phoenixd.clinic.states import BEGINS, ENDS, TRANSITIONS, State, Turn, after, mermaid
+from phoenixd.clinic.states import BEGINS, ENDS, TRANSITIONS, State, Turn, after
+from tests.architecture.generated import run_states
 from tests.clinic.agents import Script, Watched, http, says
 
 
@@ -30,7 +31,7 @@ def test_there_is_no_way_past_the_clinic() -> None:
 
 
 def test_c31_the_diagram_holds_each_way_once() -> None:
-    drawn = mermaid()
+    drawn = run_states()
 
     for (before, turn), then in TRANSITIONS.items():
         assert drawn.count(f"  {before} --> {then}: {turn}\n") == 1

@@ -20,11 +20,11 @@ from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import AgentExited, RunAdopted
 from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.harness import HARNESSES
 from tests.core.story import EPOCH, Story, claude
+from tests.journaled import dump_agent, load_agent
 
 MINUTE, HOUR, YEAR = 60.0, 3600.0, 365 * 86400.0
 TURN = 15.0

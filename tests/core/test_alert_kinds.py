@@ -33,21 +33,13 @@ def test_only_of_these_another_text_is_another_alert() -> None:
     }  # fmt: skip
 
 
-def test_only_these_are_sent_to_nobody() -> None:
-    """Who did it knows, or a page that he reads anyhow asks him."""
-    assert those(is_told=False) == {"stopped", "recover"}
-
-
 def test_no_mute_holds_back_that_phoenixd_itself_cannot_do_its_work() -> None:
     assert those(is_ours=True) == {"link lost", "documents", "alerts not told"}
 
 
 def test_of_these_no_agents_state_proves_the_end() -> None:
     """A watch outside tells of it, or the fleet's own rules do: so of all that is no agent's."""
-    assert those(cure=None) == those(about="fleet") | {
-        "session in use elsewhere", "brief", "state", "phase limit", "documents",
-    }  # fmt: skip
-    assert those(about="fleet") == {
+    assert those(cure=None) == {
         "outage: ...", "degraded", "slow disk", "journal", "journal behind", "epoch", "alerts not told", "log",
-        "terminal",
+        "terminal", "session in use elsewhere", "brief", "state", "phase limit", "documents",
     }  # fmt: skip

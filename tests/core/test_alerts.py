@@ -13,9 +13,9 @@ from phoenixd.core.events.runs import ShimLost, StartFailed, TreeGone, TreeLinge
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.step import step
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 
 def over(story: Story) -> list[str]:

@@ -10,9 +10,9 @@ from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered
 from phoenixd.core.facts import AnswerJudged
 from phoenixd.core.typing.answering import DIALOG_GONE
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story
 from tests.core.test_touched_dialogs import asking, keys
+from tests.journaled import dump_agent, load_agent
 
 
 def is_open(story: Story) -> bool:

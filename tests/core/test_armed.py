@@ -16,9 +16,9 @@ from phoenixd.core.decision import Decision
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed, RunAdopted
 from phoenixd.core.projection import row
 from phoenixd.core.spec import Kind
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 LINK = armed.LINK
 

@@ -48,6 +48,7 @@ from phoenixd.documents.hooks import hook_of
 from tests.agents import an_agent
 from tests.core.handing import FACTS, HASH, WORD, HandoffStory, orchestrator
 from tests.core.story import EPOCH, Story, claude, spec
+from tests.core.test_roster import marks_anew
 
 NOW = Moment(10_000.0, EPOCH, 0.5)
 STORY = Story(claude()).works()
@@ -132,7 +133,7 @@ def test_a_roster_from_which_most_were_taken_holds_the_others_in_their_order(man
             roster = roster.without(f"a{number}")
             left.remove(f"a{number}")
     assert list(roster) == left
-    assert list(roster.marks.between((0,), (99,))) == list(roster.marks_anew().between((0,), (99,)))
+    assert list(roster.marks.between((0,), (99,))) == list(marks_anew(roster).between((0,), (99,)))
     assert list(roster.without("nobody")) == left
 
 

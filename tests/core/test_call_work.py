@@ -20,9 +20,9 @@ from phoenixd.core.spec import LivenessRules
 from phoenixd.core.treatment import gather
 from phoenixd.core.turn import call_work
 from phoenixd.core.turn.calls import MAX_COMMAND
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.incident import call_sentence
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 MINUTE = 60.0
 MIB = 1024 * 1024

@@ -15,11 +15,11 @@ from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
 from phoenixd.core.facts import AnswerFellShort
 from phoenixd.core.spec import Kind, LimitRules
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.cut_answers import cut_sentence
 from phoenixd.documents.hooks import hook_event
 from tests.core.story import Story, claude
 from tests.core.test_parking import Account
+from tests.journaled import dump_agent, load_agent
 
 
 def told(story: Story, how: Any = "output_limit", **more: Any) -> None:

@@ -17,10 +17,10 @@ from phoenixd.core.events.runs import ShimLost, TreeGone
 from phoenixd.core.handoff.holding import predecessor_lost
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.spec import ContextRules, RestartPolicy, RestartRules
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from tests.core.handing import HandoffStory, orchestrator
 from tests.core.story import Story, spec
+from tests.journaled import dump_agent, load_agent
 
 TOO_LONG = {"error": "invalid_request", "error_details": "Prompt is too long"}
 EXCEEDED = {"error": "max_output_tokens", "last_assistant_message": "API Error: model_context_window_exceeded"}

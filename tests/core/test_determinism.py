@@ -18,9 +18,9 @@ from phoenixd.core.inbox import inbox
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import project
 from phoenixd.core.step import step
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.agents import values_of
 from tests.core.story import EPOCH, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 BASE = Fleet()
 SPECS = (spec("a"), claude("b"), spec("a", cwd="/elsewhere"), claude("b", prompt=None))

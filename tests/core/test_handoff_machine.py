@@ -36,11 +36,12 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.spec import ContextRules, HandoffRules
 from phoenixd.core.step import step
-from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
+from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_event, hook_of
 from tests.core.handing import FACTS, OPENING, WORD, orchestrator
 from tests.core.outside import TERMINAL, Luck, Outside
 from tests.core.story import EPOCH
+from tests.journaled import dump_agent, load_agent
 
 SPEC = orchestrator(project="shop", handoff=HandoffRules(spacing=60.0), context=ContextRules(predict=False))
 TOO_LONG = {"error": "invalid_request", "error_details": "Prompt is too long"}

@@ -37,9 +37,9 @@ from phoenixd.core.typing.answering import (
     begin_again,
     hear,
 )
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story
 from tests.core.test_held_questions import asking
+from tests.journaled import dump_agent, load_agent
 
 # --- the machine: deaths at any point ---
 

@@ -16,11 +16,11 @@ from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import AgentVanished, Delivered, HoldAnswered, NotDelivered, RunAdopted, StartFailed
 from phoenixd.core.inbox import inbox
 from phoenixd.core.question import leftover
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.state import StateDocument
 from phoenixd.memory.brief.composition import first_words
 from tests.core.handing import HandoffStory
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 ASKED = {"questions": [{"question": "Which database?", "options": [{"label": "SQLite"}, {"label": "Postgres"}]}]}
 

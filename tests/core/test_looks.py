@@ -14,8 +14,8 @@ from phoenixd.core.dialogs import SCREEN_DIALOGS, UNREAD
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.spec import PreparedAnswer
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 CLIS = ("claude", "codex", "gemini")
 DAY = 24 * 3600.0

@@ -17,9 +17,9 @@ from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, read
 from phoenixd.core.projection import row
 from phoenixd.core.spec import ContextRules, Kind
 from phoenixd.core.step import step
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 WINDOW = 200_000
 

@@ -14,8 +14,9 @@ from phoenixd.core.inbox import inbox
 from phoenixd.core.mutes.state import Mute
 from phoenixd.core.undo.age import kept
 from phoenixd.core.undo.state import Undoable
-from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
+from phoenixd.documents.codec import decode, encode
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 MINUTE = 60.0
 

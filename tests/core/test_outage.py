@@ -15,9 +15,9 @@ from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopReque
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 MINUTE, HOUR = 60.0, 3600.0
 

@@ -28,9 +28,9 @@ from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules, RestartPolicy, RestartRules
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 HOUR = 3600.0
 RESET = EPOCH + 2 * HOUR

@@ -20,8 +20,8 @@ from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.facts import RunEnded, RunProductive
 from phoenixd.core.merit import Merit, Record
 from phoenixd.core.spec import BreakerRules, Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 DAY = 24 * 3600.0
 LONG = 600.0

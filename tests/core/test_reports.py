@@ -10,9 +10,9 @@ from phoenixd.core.events.aftermath import ReportJudged
 from phoenixd.core.events.orders import SendRequested, StartRequested
 from phoenixd.core.projection import row
 from phoenixd.core.reports import MOST_REPORTS
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.drivers.notify.notifier import describe
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 
 def judged(*contradicted: str, of: str = "task 1") -> ReportJudged:

@@ -28,12 +28,12 @@ from phoenixd.core.resonance.checklist import checks
 from phoenixd.core.resonance.checks import hear
 from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
 from phoenixd.core.step import as_heard
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from phoenixd.planting import Marker, Planting
 from phoenixd.runtime.describe import describe_event
 from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant
 from tests.core.story import Story, claude, spec
+from tests.journaled import dump_agent, load_agent
 
 
 def story(**rules: Any) -> ResonanceStory:

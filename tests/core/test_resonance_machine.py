@@ -23,9 +23,9 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.projection import project
 from phoenixd.core.resonance.due import MOST_DEFERRED
 from phoenixd.core.step import step
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.resonating import ResonanceStory, hexes_in, resonant
 from tests.core.test_roster import check
+from tests.journaled import dump_agent, load_agent
 
 INTERVAL, HOUR = 4, 3600.0
 ORDER = re.compile(r"(1(7|2(3(4(5[67]?|7)?)?)?)?)*")

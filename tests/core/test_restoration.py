@@ -19,9 +19,9 @@ from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step
 from phoenixd.core.spec import Kind, LimitRules, ResonanceRules, ResumeRules
 from phoenixd.core.treatment.outcome import TURNS
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_of
 from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant
+from tests.journaled import dump_agent, load_agent
 
 
 def forgetful(papers: str = "well", **rules: object) -> ResonanceStory:

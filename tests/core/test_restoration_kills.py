@@ -15,8 +15,8 @@ from phoenixd.core.decision import Refusal
 from phoenixd.core.events.resonance import RestorationRequested
 from phoenixd.core.events.runs import RunAdopted, RunMissing, TreeGone
 from phoenixd.core.resonance.state import STEPS, Step
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.resonating import ResonanceStory, resonant
+from tests.journaled import dump_agent, load_agent
 
 When = Literal["before its commit", "before its actions"]
 

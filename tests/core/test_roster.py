@@ -79,10 +79,16 @@ def test_after_every_step_the_marks_are_those_made_anew_from_the_agents(told: li
         assert list(before.roster.marks) == kept, "a step changes no older fleet"
 
 
+def marks_anew(roster: Roster) -> Ranked:
+    """The marks, from nothing but the agents and their places."""
+    marker, placed = roster._marker, [(roster[name], roster.place(name)) for name in roster]
+    return Ranked.of(one for at in placed for one in (*marker.declared(at[0].spec, at[1]), *marker.now(*at)))
+
+
 def check(fleet: Fleet) -> None:
     """The index of a fleet equals the one computed from its agents alone."""
     roster = fleet.roster
-    assert list(roster.marks) == list(roster.marks_anew())
+    assert list(roster.marks) == list(marks_anew(roster))
     assert list(roster.values()) == [roster[name] for name in roster]
     every = {agent.name: overdue.deadline(agent, Moment(0.0, 0.0)) for agent in roster.values()}
     marked = {mark[4]: mark[2] for mark in roster.marks if mark[0] in (DUE, SPAWN, START)}
@@ -112,7 +118,7 @@ def test_a_roster_is_a_mapping_in_the_order_of_declaration(moves: list[tuple[str
             roster = roster.without(name)
         assert roster == plain
         assert list(roster.items()) == list(plain.items())
-        assert list(roster.marks) == list(roster.marks_anew())
+        assert list(roster.marks) == list(marks_anew(roster))
     for name in ("a0", "nobody"):
         assert (roster.get(name), name in roster) == (plain.get(name), name in plain)
 
@@ -124,7 +130,7 @@ def test_a_roster_of_which_most_are_gone_is_the_same_mapping_and_takes_no_room_f
         roster = roster.without(agent.name)
 
     assert list(roster) == [agent.name for agent in agents[-5:]]
-    assert list(roster.marks) == list(roster.marks_anew())
+    assert list(roster.marks) == list(marks_anew(roster))
     again = roster.taking(declared(spec("new"), Moment(0.0, 0.0)))
     assert list(again)[-1] == "new"
     assert again.place("new") <= 2 * BLOCK + 2 * len(again)

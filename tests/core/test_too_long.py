@@ -14,10 +14,10 @@ from phoenixd.core.events.evidence import AnswerCut, UsageSeen
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.question.render import TITLE
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.documents.hooks import hook_event
 from tests.core.handing import HandoffStory, orchestrator
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 SAID = "prompt is too long: 208310 tokens > 200000 maximum"
 JSON = '413 {"type":"error","error":{"type":"invalid_request_error","message":"' + SAID + '"}}'

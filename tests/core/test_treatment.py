@@ -23,10 +23,11 @@ from phoenixd.core.treatment.case import Case, Cases, Prescribed
 from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.triage import diagnose
 from phoenixd.core.treatment.words import ACTION_OF
-from phoenixd.documents.codec import decode, dump_agent, encode, load_agent
+from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.last_failure import last_failure
 from tests.core.handing import HandoffStory
 from tests.core.story import Story, claude
+from tests.journaled import dump_agent, load_agent
 
 
 def treatings(story: Story) -> list[str]:

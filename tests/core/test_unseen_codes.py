@@ -9,8 +9,8 @@ import pytest
 from phoenixd.core.actions import Alert
 from phoenixd.core.events.resonance import AnchorSeen, CodesSeen
 from phoenixd.core.resonance import restoring
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.resonating import ResonanceStory, resonant
+from tests.journaled import dump_agent, load_agent
 
 
 def story(*, given: bool, shows: bool, **rules: Any) -> ResonanceStory:

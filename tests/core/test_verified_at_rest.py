@@ -17,9 +17,9 @@ from phoenixd.core.prompts import is_ours
 from phoenixd.core.resonance.restoring import MOST_OPENED, OPENED_WITHIN, VERIFY_WITHIN
 from phoenixd.core.resonance.state import Step
 from phoenixd.core.spec import BreakerRules
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.planting import CODES, RENEWED
 from tests.core.resonating import SEED, ResonanceStory, hexes_in, resonant
+from tests.journaled import dump_agent, load_agent
 
 
 def resting(shows: bool = True, per_turn: bool = False) -> ResonanceStory:

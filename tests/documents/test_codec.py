@@ -14,8 +14,9 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, Lease, PromptKind
 from phoenixd.core.agent.run import Mode, Run
 from phoenixd.core.agent.state import BackingOff, Running
-from phoenixd.documents.codec import Undecodable, dump_agent, load_agent
+from phoenixd.documents.codec import Undecodable
 from tests.agents import agents, an_agent
+from tests.journaled import dump_agent, load_agent
 
 
 def without_environment(agent: Agent) -> Agent:

@@ -30,6 +30,8 @@ MOVED = [
     (r"\.state\[parked\]\.(until_wall|kind|fresh)", r".limits.parking.\1"),
 ]
 """Places whose content stands elsewhere today: documents/older.py reads it there, as test_older.py shows."""
+LEFT_OUT = {".armed[0].used_wall"}
+"""Places that no version ever read: dropped as those of a newer version are, and nothing is lost by that."""
 FROZEN = Path(__file__).with_name("stored_shape.txt")
 
 EVENTS = """
@@ -171,6 +173,8 @@ def test_what_was_ever_stored_of_it_is_read_under_the_same_names(kind: Any) -> N
     for place, accepted in frozen(kind).items():
         for then, now in MOVED:
             place = re.sub(f"^{then}", now, place)
+        if place in LEFT_OUT:
+            continue
         assert place in today, f"{place} was stored, and is not read any more"
         refused = {one for one in accepted - today[place] if not (one.startswith('"') and "str" in today[place])}
         if place in READ_BY_OLDER:

@@ -14,7 +14,8 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.limits import outage
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.documents import older
-from phoenixd.documents.codec import decode, encode, load_agent
+from phoenixd.documents.codec import decode, encode
+from tests.journaled import load_agent
 
 OLD = json.loads(Path(__file__).with_name("journal_958155c.json").read_text(encoding="utf-8"))
 

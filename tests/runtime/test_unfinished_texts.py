@@ -10,13 +10,13 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import SendRequested
 from phoenixd.core.events.runs import Delivered
-from phoenixd.documents.codec import dump_agent, load_agent
 from phoenixd.errors import LaunchFailed
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime.describe import describe_texts
 from phoenixd.runtime.messages import Unfinished
 from phoenixd.runtime.recovery import unfinished_openings, unfinished_texts
 from tests.core.story import Story, spec
+from tests.journaled import dump_agent, load_agent
 
 
 def row(

@@ -16,7 +16,6 @@ KINDS: tuple[AlertKind, ...] = (
         ),
         "it could for a while ([how long](../explanation/a-full-disk.md))",
         None,
-        about="fleet",
     ),
     AlertKind(
         "slow disk",
@@ -27,35 +26,30 @@ KINDS: tuple[AlertKind, ...] = (
         "they took less than a second for a while",
         None,
         needs_person=False,
-        about="fleet",
     ),
     AlertKind(
         "journal",
         "the journal was damaged and salvaged",
         "the next start finds it sound",
         None,
-        about="fleet",
     ),
     AlertKind(
         "journal behind",
         "the journal was lost or is old: what lives was adopted, and nothing that was stopped was started",
         "`phoenixctl recover --yes`, see [recover](recover-an-old-journal.md)",
         None,
-        about="fleet",
     ),
     AlertKind(
         "recover",
         "it is not known whether an agent was stopped, for the journal was lost or is old",
         "it is started or stopped, or `recover` is confirmed",
         cures.is_back,
-        is_told=False,
     ),
     AlertKind(
         "epoch",
         "what tells a lost journal cannot be written beside it",
         "it was written again",
         None,
-        about="fleet",
     ),
     AlertKind(
         NOT_TOLD,
@@ -65,7 +59,6 @@ KINDS: tuple[AlertKind, ...] = (
         ),
         "one was told in that way again",
         None,
-        about="fleet",
         is_ours=True,
     ),
     AlertKind(
@@ -76,7 +69,6 @@ KINDS: tuple[AlertKind, ...] = (
         ),
         "it can be begun anew, which is tried every 5 seconds",
         None,
-        about="fleet",
     ),
     AlertKind(
         "terminal",
@@ -84,6 +76,5 @@ KINDS: tuple[AlertKind, ...] = (
         "it answers, and each agent that fell with it is back; where it ended over and over, it has lived for minutes",
         None,
         needs_person=False,
-        about="fleet",
     ),
 )

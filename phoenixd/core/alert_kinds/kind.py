@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
@@ -17,9 +16,8 @@ class AlertKind:
     """One kind. raised, over: when, in the words of the page. cure: whether what the agent is now proves it over.
 
     needs_person: somebody has to do something; else it heals by itself, and is told all the same. is_question: each
-    text is an alert of its own, because another question is news. is_told: it is sent and logged; else it stands in
-    `status` and `inbox` only. is_ours: it tells that phoenixd itself cannot do its work, so no mute holds it back.
-    is_each: whatever it is about is an alert of its own.
+    text is an alert of its own, because another question is news. is_ours: it tells that phoenixd itself cannot do its
+    work, so no mute holds it back. is_each: whatever it is about is an alert of its own.
     """
 
     name: str
@@ -28,7 +26,5 @@ class AlertKind:
     cure: Cure | None = None
     needs_person: bool = True
     is_question: bool = False
-    about: Literal["agent", "fleet"] = "agent"
-    is_told: bool = True
     is_ours: bool = False
     is_each: bool = False

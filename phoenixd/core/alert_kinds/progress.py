@@ -20,7 +20,6 @@ KINDS: tuple[AlertKind, ...] = (
         "a run of one of them was productive",
         None,
         needs_person=False,
-        about="fleet",
     ),
     AlertKind(
         "steady deaths",

@@ -160,10 +160,6 @@ def _noting(found: Found, handoff: Handoff, *, base: int) -> Found:
     return replace(found, fleet=replace(found.fleet, seats={**found.fleet.seats, seat.name: noted}))
 
 
-def _id(handoff: Handoff, what: str) -> str:
-    return f"handoff-{handoff.id}-{handoff.rounds}-{what}"
-
-
 DOINGS: dict[Order, Doing] = {
     "freeze": _freeze,
     "silence": _silence,

@@ -113,10 +113,3 @@ def of_source(files: Mapping[str, bytes], project: str) -> tuple[str, ...]:
     """What one project has shared, by path: all of it goes when the project turns out to be poisoned (F-PH-9)."""
     sources = {path: provenance(content) for path, content in files.items()}
     return tuple(sorted(path for path, source in sources.items() if source is not None and source.project == project))
-
-
-def is_known(content: bytes, files: Mapping[str, bytes]) -> bool:
-    """Whether the same text is shared already, whoever shared it."""
-    own = provenance(content)
-    present = (provenance(one) for one in files.values())
-    return own is not None and any(one is not None and one.sha256 == own.sha256 for one in present)

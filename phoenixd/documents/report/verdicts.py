@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.report.claims import Claim
@@ -39,14 +39,6 @@ def counted(verdicts: Iterable[Verdict]) -> dict[Outcome, int]:
     for one in verdicts:
         found[one.outcome] += 1
     return found
-
-
-def as_json(verdicts: Iterable[Verdict], clean: Callable[[str], str]) -> list[dict[str, Any]]:
-    """Verdicts to be kept or sent; `clean` takes the secrets out of what an agent wrote."""
-    return [
-        {"kind": one.kind, "said": clean(one.claim.words), "verdict": one.outcome, "why": clean(one.why)}
-        for one in verdicts
-    ]
 
 
 def line(verdict: Verdict, clean: Callable[[str], str]) -> str:

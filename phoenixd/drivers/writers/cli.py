@@ -9,7 +9,6 @@ from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
 
 import anyio
-import structlog
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
@@ -28,8 +27,6 @@ WORDS_LIMIT = 300
 
 EnvironmentOf = Callable[[Agent], Awaitable[Mapping[str, str]]]
 Read = Callable[[str], bytes | None]
-
-log = structlog.get_logger("phoenixd.briefs")
 
 
 class CliWriter:

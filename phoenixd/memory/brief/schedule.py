@@ -91,7 +91,6 @@ class Briefing:
         """When it was noticed that an open loop tells of something that is asked no more (wall)."""
         self._left_over: dict[str, frozenset[str]] = {}
         """Such loops that a run has read since, and left open."""
-        self._asked: dict[str, Cause] = {}
         self._not_before: dict[str, float] = {}
         self._plans: dict[str, Due] = {}
         """Each agent's next run, as it was when something of the agent changed last."""
@@ -120,7 +119,7 @@ class Briefing:
     def leave(self, name: str) -> None:
         """Write no brief of an agent any more: it is removed, or the papers are its successor's."""
         for known in (
-            self._agents, self._plans, self._settled, self._left, self._turned, self._asked, self._not_before,
+            self._agents, self._plans, self._settled, self._left, self._turned, self._not_before,
             self._over, self._left_over,
         ):  # fmt: skip
             known.pop(name, None)
@@ -134,12 +133,6 @@ class Briefing:
     def replan(self, agent: Agent) -> None:
         """Look again when an agent's brief is due, because its documents changed; never waits."""
         self._unplanned.add(agent.name)
-        self._changed.set()
-
-    def request(self, name: str, cause: Cause) -> None:
-        """Ask for a run as soon as may be, for a handoff for instance; never waits."""
-        self._asked[name] = cause
-        self._unplanned.add(name)
         self._changed.set()
 
     async def generate(self, agent: Agent) -> BriefStatus:
@@ -266,8 +259,6 @@ class Briefing:
         """What is on record of an agent's runs, and its next one."""
         state, record = await self._runs.look(agent)
         now = self._now()
-        if agent.name in self._asked:
-            return record, Due(now, self._asked[agent.name], f"asked for: {self._asked[agent.name]}")
         if self._left.get(agent.name):
             return record, Due(now, Cause.LEFT, "its session was left for another")
         if self._runs.over(agent, state, record) - self._left_over.get(agent.name, frozenset()):
@@ -319,7 +310,6 @@ class Briefing:
         noticed = self._over.get(agent.name, began)
         if not noticed <= began < noticed + LAG:
             self._left_over[agent.name] = self._runs.over(agent, *await self._runs.look(agent))
-        self._asked.pop(agent.name, None)
         self._not_before.pop(agent.name, None)
         return outcome
 

@@ -15,8 +15,8 @@ from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.merit import Record
 from phoenixd.core.spec import AgentSpec
-from phoenixd.documents.codec import dump_agent, load_agent
 from tests.core.story import EPOCH, Story, spec
+from tests.journaled import dump_agent, load_agent
 
 HERE = Path(__file__).parent
 
