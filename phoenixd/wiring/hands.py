@@ -91,6 +91,4 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(
-        messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, sights
-    )
+    return Hands(messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, sights)
