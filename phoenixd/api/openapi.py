@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from phoenixd.api import examples
@@ -35,10 +34,10 @@ TAGS = {operation.name: concern for concern, (_, found) in CONCERNS.items() for 
 """The concern of each operation."""
 
 
-def document(version: str, operations: Sequence[Operation] = OPERATIONS) -> Json:
+def document(version: str) -> Json:
     """The whole description, for the operations that have a path."""
     paths: dict[str, Json] = {}
-    for operation in operations:
+    for operation in OPERATIONS:
         if operation.path is not None:
             paths.setdefault(operation.path, {})[operation.method.lower()] = _operation(operation)
     return {

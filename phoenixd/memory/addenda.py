@@ -35,6 +35,7 @@ from phoenixd.documents.redact import CleanOf
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.listings import ListingFiles
 
 HEARING_LIMIT = 20.0
 """Seconds that all transcripts may take; whose was not heard by then wrote nothing that is known."""
@@ -52,16 +53,6 @@ class WorkspaceFiles(Protocol):
     def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None: ...
 
 
-class Listings(Protocol):
-    """Keeps, for each seat, how its workspace was at the snapshot. Blocking; may raise OSError."""
-
-    def keep(self, seat: str, content: bytes) -> None: ...
-
-    def kept(self, seat: str) -> bytes | None:
-        """None where there is none that can be read."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Addenda:
     """Makes them. heard: what an agent's session has done, as far as its transcript stands now.
@@ -70,7 +61,7 @@ class Addenda:
     """
 
     files: WorkspaceFiles
-    listings: Listings
+    listings: ListingFiles
     heard: Callable[[Agent], Awaitable[SessionLedger | None]]
     beside: Callable[[str, str], tuple[Agent, ...]]
     wall: Callable[[], float]

@@ -13,7 +13,7 @@ FILE, LIMIT = "handoff-files.json", 32 << 20
 
 @dataclass(frozen=True, slots=True)
 class ListingFiles:
-    """Implements memory.addenda.Listings; a file in each seat's directory. Blocking."""
+    """A file in each seat's directory. Blocking; may raise OSError."""
 
     directories: Directories
     files: Files
@@ -24,6 +24,7 @@ class ListingFiles:
         self.files.replace(place / FILE, content)
 
     def kept(self, seat: str) -> bytes | None:
+        """None where there is none that can be read."""
         try:
             return self.files.read_plain(self.directories.agent_state(seat) / FILE, LIMIT)
         except (FileNotFoundError, UnsafeFile):

@@ -27,7 +27,7 @@ log = structlog.get_logger("phoenixd.notify")
 EndTree = Callable[[str], Awaitable[object]]
 
 
-class CommandRoute:
+class CommandRoute(Outbox):
     """Runs `argv`, no shell, at most `at_once` at a time; one that takes longer than `timeout` ends with its tree.
 
     end_tree: ends every process whose environment carries the given run id.
@@ -43,20 +43,13 @@ class CommandRoute:
         environ: Mapping[str, str] = os.environ,
         judged: Judged = unjudged,
     ) -> None:
+        super().__init__("command", WAITING)
         self._argv = tuple(argv)
         self._end_tree = end_tree
         self._timeout = timeout
         self._at_once = at_once
         self._environ = without_secrets(environ)
         self._judged = judged
-        self._outbox = Outbox("command", WAITING)
-
-    @property
-    def fails(self) -> bool:
-        return self._outbox.fails
-
-    def offer(self, message: Message) -> None:
-        self._outbox.offer(message)
 
     async def run(self) -> None:
         """Send for ever."""
@@ -66,9 +59,9 @@ class CommandRoute:
 
     async def _work(self) -> None:
         while True:
-            message = await self._outbox.take()
+            message = await self.take()
             problem = await self._send(message)
-            self._outbox.fails = problem is not None
+            self.fails = problem is not None
             if problem is not None:
                 log.error("alert_not_told", route="command", id=message.id, command=self._argv[0], reason=problem)
                 problem = f"{self._argv[0]}: {problem}"

@@ -13,14 +13,13 @@ log = structlog.get_logger("phoenixd.notify")
 
 
 class Outbox:
-    """Bounded, so that a route that is down cannot fill the daemon's memory."""
+    """What waits for a route; bounded, so that one that is down cannot fill the daemon's memory."""
 
     def __init__(self, route: str, size: int) -> None:
         self._route = route
         self._size = size
         self._waiting: deque[Message] = deque()
         self._arrived = anyio.Event()
-        self.given_up = 0
         self.fails = False
         """Whether the newest message of it was not told, for good."""
 
@@ -28,7 +27,6 @@ class Outbox:
         """Take a message; where there is no room the oldest goes: the newest says what is wrong now."""
         if len(self._waiting) >= self._size:
             oldest = self._waiting.popleft()
-            self.given_up += 1
             log.error("alert_given_up", route=self._route, id=oldest.id, reason=f"{self._size} others wait already")
         self._waiting.append(message)
         self._arrived.set()

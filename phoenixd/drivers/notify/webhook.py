@@ -43,7 +43,7 @@ class Refused(Exception):
     """The other side answered, and the same message again would be answered alike."""
 
 
-class WebhookRoute:
+class WebhookRoute(Outbox):
     """Posts one message after the other. Redirects are not followed: a header must not reach whom nobody named."""
 
     def __init__(
@@ -55,26 +55,19 @@ class WebhookRoute:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         judged: Judged = unjudged,
     ) -> None:
+        super().__init__("webhook", WAITING)
         self._endpoint = endpoint
         self._timeout = timeout
         self._tries = tries
         self._sleep = sleep
         self._judged = judged
-        self._outbox = Outbox("webhook", WAITING)
-
-    @property
-    def fails(self) -> bool:
-        return self._outbox.fails
-
-    def offer(self, message: Message) -> None:
-        self._outbox.offer(message)
 
     async def run(self) -> None:
         """Send for ever."""
         while True:
-            message = await self._outbox.take()
+            message = await self.take()
             problem = await self._send(message)
-            self._outbox.fails = problem is not None
+            self.fails = problem is not None
             if problem is not None:
                 log.error("alert_not_told", route="webhook", id=message.id, reason=problem)
             self._judged("webhook", problem)

@@ -8,8 +8,7 @@ interrupts ends without any hook).
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import Literal, TypeAlias
 
 Screen: TypeAlias = Literal[
@@ -34,9 +33,7 @@ to draw otherwise. auto-mode: it offers to decide about permissions itself, from
 session into the CLI's own daemon, and what is typed here would begin another one. dialog: something else than the
 prompt has the keyboard. Text is pasted on `idle` and `working` alone."""
 
-Signs: TypeAlias = tuple[tuple[Screen, str], ...]
-
-_2_1: Signs = (
+SIGNS: tuple[tuple[Screen, str], ...] = (
     ("away", r"\b(ctrl\+x to (delete|remove)|enter to (open|return) · space to reply)\b"),
     ("renderer", r"^ *Try the new fullscreen renderer\?"),
     ("auto-mode", r"^ *Make auto mode your default permission mode\?"),
@@ -53,10 +50,7 @@ _2_1: Signs = (
     ("dialog", r"^ *❯ \S"),
     ("dialog", r"^/[a-z][\w:-]* {2,}|! for shell mode|Showing detailed transcript"),
 )
-
-SIGNS: Mapping[str, Signs] = MappingProxyType({"2.1": _2_1})
-"""By the version from which on they were seen. A later version whose dialogs read otherwise adds its own entry."""
-NEWEST = "2.1"
+"""As 2.1 draws them."""
 
 _RULE = re.compile(r"─{10,}( \S.{0,80} ─+)?")
 _SPINNER = re.compile(r"[·✢✳✶✻✽*] .*(…|Retrying in )")
@@ -71,14 +65,14 @@ _PLACEHOLDERS = (
 _AWAY = re.compile(r"\b(ctrl\+x to (delete|remove)|enter to (open|return) · space to reply)\b")
 
 
-def screen_says(text: str, version: str = NEWEST) -> Screen:
+def screen_says(text: str) -> Screen:
     """Classify one capture of the pane, without escape sequences."""
     lines = [line.rstrip() for line in text.splitlines()]
     rules = [number for number, line in enumerate(lines) if _RULE.fullmatch(line)]
     if _has_prompt(lines, rules):
         return _at_the_prompt(lines, rules)
     region = "\n".join(lines[rules[-1] + 1 :] if rules else lines)
-    for screen, sign in SIGNS[version]:
+    for screen, sign in SIGNS:
         if re.search(sign, region, re.MULTILINE):
             return screen
     return "unknown"

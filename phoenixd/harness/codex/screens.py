@@ -6,14 +6,11 @@ At the bottom stands either the input line with a footer below it, or a dialog, 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from phoenixd.harness.prompts import is_held
 
-Signs = tuple[tuple[str, str], ...]
-
-_0_169: Signs = (
+SIGNS: tuple[tuple[str, str], ...] = (
     ("trust", r"^ *Trust this folder\?"),
     ("hooks", r"^ *Hooks need review"),
     ("login", r"^ *[>›]? *1\. Sign in with ChatGPT"),
@@ -21,10 +18,7 @@ _0_169: Signs = (
     ("in-use", r"^ *Close it there and press R\b"),
     ("resume-picker", r"^ *Resume a previous session"),
 )
-
-SIGNS: Mapping[str, Signs] = MappingProxyType({"0.169": _0_169})
-"""By the version from which on they were seen. A later version whose dialogs read otherwise adds its own entry."""
-NEWEST = "0.169"
+"""As 0.169 draws them."""
 
 # "Press enter to confirm or esc to cancel", "enter continue · esc back", "r retry  f fork  ←/esc command center".
 _KEYS = re.compile(
@@ -35,7 +29,7 @@ _QUEUE, _HELD = re.compile(r"• Messages to be submitted"), re.compile(r" *(↳
 _PLACEHOLDERS = ("Ask Codex to do anything",)
 
 
-def screen_says(text: str, version: str = NEWEST) -> str:
+def screen_says(text: str) -> str:
     """Classify one capture of the pane, without escape sequences. Text may be pasted on `idle` and `working` only."""
     lines = [line.rstrip() for line in text.splitlines()]
     at = _input_at(lines)
@@ -43,7 +37,7 @@ def screen_says(text: str, version: str = NEWEST) -> str:
         # The status stands between the conversation and the input line; only prompts that wait can come between.
         above = [line for line in lines[:at] if line and not line.startswith(" ")][-3:]
         return "working" if any(_WORKING.match(line) for line in above) else "idle"
-    for screen, sign in SIGNS[version]:
+    for screen, sign in SIGNS:
         if re.search(sign, text, re.MULTILINE):
             return screen
     return "dialog" if _KEYS.match(_last(lines)) else "unknown"

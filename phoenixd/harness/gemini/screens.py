@@ -6,14 +6,11 @@ At the bottom stands the input line below a rule, or a dialog in a box in its pl
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from types import MappingProxyType
+from collections.abc import Sequence
 
 from phoenixd.harness.prompts import is_held
 
-Signs = tuple[tuple[str, str], ...]
-
-_0_61: Signs = (
+SIGNS: tuple[tuple[str, str], ...] = (
     ("trust", r"^[│ ]*Do you trust the files in this folder\?"),
     ("login", r"^[│ ]*How would you like to authenticate|^[│ ]*Enter Gemini API Key"),
     ("limit", r"^[│ ]*Usage limit reached"),
@@ -21,10 +18,7 @@ _0_61: Signs = (
     ("permission", r"^[│ ]*(Allow execution of|Apply this change\?|Do you want to proceed\?)"),
     ("dialog", r"^[│ ]*● \d+\. |Press Esc to (close|cancel|go back)|Esc to (close|cancel)\b"),
 )
-
-SIGNS: Mapping[str, Signs] = MappingProxyType({"0.61": _0_61})
-"""By the version from which on they were seen. A later version whose dialogs read otherwise adds its own entry."""
-NEWEST = "0.61"
+"""As 0.61 draws them."""
 
 _RULE = re.compile(r"─{20,}")
 _INPUT = re.compile(r" ([>*]) (.*)")
@@ -33,7 +27,7 @@ _QUEUE, _HELD = re.compile(r" *Queued \(press"), re.compile(r" *")
 _PLACEHOLDER = "Type your message or @path/to/file"
 
 
-def screen_says(text: str, version: str = NEWEST) -> str:
+def screen_says(text: str) -> str:
     """Classify one capture of the pane, without escape sequences. Text may be pasted on `idle` and `working` only."""
     lines = [line.rstrip() for line in text.splitlines()]
     at = _input_at(lines)
@@ -41,7 +35,7 @@ def screen_says(text: str, version: str = NEWEST) -> str:
         rule, _ = at
         above = [line for line in lines[:rule] if line][-1:]
         return "working" if above and _WORKING.match(above[0]) else "idle"
-    for screen, sign in SIGNS[version]:
+    for screen, sign in SIGNS:
         if re.search(sign, _last_box(lines), re.MULTILINE):
             return screen
     return "unknown"
