@@ -77,19 +77,27 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
     if mine in is_open or any(one.text == loop.text for one in is_open.values()):
         return None
     if mine:
-        # What was said long ago is kept no more: of a request that was in doubt then nothing new is known.
-        if is_unconfirmed(loop) and not any(mine == _source(words.text) for words in seen.ledger.speech.person):
-            return None
-        if _is_over(seen):
-            return "a turn of the same session ended well after it"
-        return "the session went on with another request" if is_open else None
+        return _over_in_session(loop, mine, seen, others=bool(is_open))
     if _was_asked_again(loop, seen):
         return "it was asked again, and that turn ended well"
     # What no session has read yet is no part of what it went on with.
-    is_read = not loop.text.startswith(WAITED)
-    return (
-        "the session that was told to go on with it ended its turn well" if is_read and _went_on(loop, seen) else None
-    )
+    if not loop.text.startswith(WAITED) and _went_on(loop, seen):
+        return "the session that was told to go on with it ended its turn well"
+    return None
+
+
+def _over_in_session(loop: OpenLoop, mine: str, seen: Seen, *, others: bool) -> str | None:
+    """Why a request of this session is unanswered no more. others: another one is."""
+    turns = _turns(seen)
+    its = next((at for at, turn in reversed([*enumerate(turns)]) if mine in map(_source_of, turn.words)), None)
+    if its is None and is_unconfirmed(loop):
+        # What was said long ago is kept no more: of a request that was in doubt then nothing new is known.
+        return None
+    if its is not None and turns[its].is_unclear:
+        return None
+    if _is_over(seen) or (its is not None and any(turn.ended == "done" for turn in turns[its:])):
+        return "a turn of the same session ended well after it"
+    return "the session went on with another request" if others or its is not None else None
 
 
 def doubted(loop: OpenLoop, seen: Seen) -> float | None:
@@ -146,7 +154,8 @@ def _turns(seen: Seen) -> list[_Turn]:
     parts: list[list[Words]] = []
     done: set[str] = set()
     for words in person:
-        if words.turn is None and words.text in done and words is not person[-1]:
+        is_again = words.turn is None and words.text in done and not seen.around.typed(words)
+        if is_again and words is not person[-1]:
             # One CLI writes a conversation once more, without its ends, after something was denied.
             continue
         if words.turn == "done":
@@ -250,6 +259,10 @@ def _is_later(at: float | None, loop: OpenLoop) -> bool:
 def _quotes(loop: OpenLoop) -> list[str]:
     """The words that a loop quotes, each with its quotation marks: none stand within."""
     return _QUOTE.findall(loop.text)
+
+
+def _source_of(words: Words) -> str:
+    return _source(words.text)
 
 
 def _source(text: str) -> str:
