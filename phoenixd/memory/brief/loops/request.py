@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from phoenixd.documents.banner import tasks_told
 from phoenixd.documents.ledger_rows import Words, digest
-from phoenixd.documents.loop_origin import extra, kind_of
+from phoenixd.documents.loop_origin import SOURCE, extra, kind_of
 from phoenixd.documents.state import OpenLoop, is_unconfirmed
 from phoenixd.documents.times import read_time, timestamp
 from phoenixd.documents.transcript import Ending
@@ -80,8 +80,7 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
         return _over_in_session(loop, mine, seen, others=bool(is_open))
     if _was_asked_again(loop, seen):
         return "it was asked again, and that turn ended well"
-    # What no session has read yet is no part of what it went on with.
-    if not loop.text.startswith(WAITED) and _went_on(loop, seen):
+    if _went_on(loop, seen) is not None:
         return "the session that was told to go on with it ended its turn well"
     return None
 
@@ -101,11 +100,16 @@ def _over_in_session(loop: OpenLoop, mine: str, seen: Seen, *, others: bool) -> 
 
 
 def doubted(loop: OpenLoop, seen: Seen) -> float | None:
-    """When a later session spoke last of a request of an earlier one, in a turn that ended (wall); None: it did not."""
+    """When a request of an earlier session became doubtful (wall); None: it did not.
+
+    This session spoke of it, or went on with what was asked after it in its own session, which may have asked for it.
+    """
     if source_in(loop, seen.session):
         return None
     at = said.spoken_of(loop, seen, " ".join(_quotes(loop)))
-    return at if at is not None and _is_later(at, loop) else None
+    after = (_went_on(one, seen) for one in seen.known if _is_asked_after(one, loop))
+    known = [one for one in (at, *after) if one is not None and _is_later(one, loop)]
+    return max(known, default=None)
 
 
 def _unanswered(seen: Seen) -> list[_Request]:
@@ -204,13 +208,16 @@ def _was_asked_again(loop: OpenLoop, seen: Seen) -> bool:
     return bool(quotes) and all(one in again for one in quotes)
 
 
-def _went_on(loop: OpenLoop, seen: Seen) -> bool:
-    """Whether this session was told to go on with a request of an earlier one, and ended that turn well.
+def _went_on(loop: OpenLoop, seen: Seen) -> float | None:
+    """When this session was told to go on with a request of an earlier one, and ended that turn well (wall).
 
     A prompt to go on may name the task in hand. One that names none goes on with what the session is at; before
     anything was asked of it, that is what was asked last of the sessions before.
     """
     is_at: tuple[str, ...] | None = None
+    if loop.text.startswith(WAITED):
+        # What no session has read yet is no part of what it went on with.
+        return None
     for turn in _turns(seen):
         words = seen.around.goes_on(turn.prompt)
         if not words:
@@ -221,8 +228,14 @@ def _went_on(loop: OpenLoop, seen: Seen) -> bool:
         if turn.ended != "done" or not _is_later(turn.prompt.at, loop):
             continue
         if _is_asked_last(loop, seen) if is_at is None else _is_one_of(_quotes(loop), is_at):
-            return True
-    return False
+            return turn.prompt.at or seen.now
+    return None
+
+
+def _is_asked_after(one: OpenLoop, loop: OpenLoop) -> bool:
+    """Whether a request was made later in the same session."""
+    is_there = kind_of(one) == KIND and extra(one, SOURCE).partition(": ")[0] == extra(loop, SOURCE).partition(": ")[0]
+    return is_there and extra(one, ASKED) > extra(loop, ASKED)
 
 
 def _is_goal(words: Words, seen: Seen) -> bool:
