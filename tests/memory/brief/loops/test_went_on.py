@@ -97,6 +97,18 @@ def test_p24_words_of_the_operators_own_to_go_on_mean_what_was_asked_last(cli: C
 
 
 @each_cli
+def test_p24_what_was_asked_before_it_in_the_same_session_and_never_answered_is_in_doubt_then(cli: Cli) -> None:
+    """The second prompt may have been "go on" in some language."""
+    life = Life(cli)
+    first = life.session().process(asks(EXPORT)).fails().process(asks(HEADER), says("I look."), runs("ls src"))
+    assert life.read(first) == [unanswered(EXPORT), unanswered(HEADER)]
+    second = life.session().process(life.go_on(HEADER, fresh=True), runs("ls src"), says("It is blue."), ends())
+
+    assert life.read(second) == [f"{unanswered(EXPORT)}?"]
+    assert life.read(second) == [f"{unanswered(EXPORT)}?"]
+
+
+@each_cli
 def test_p24_the_goal_alone_goes_on_with_no_request(cli: Cli) -> None:
     life = left(cli, resume_prompt="Carry on.")
     second = life.session().process(life.goal(), runs("ls src"))
