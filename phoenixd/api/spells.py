@@ -14,6 +14,7 @@ from phoenixd.core.facts import (
     EndedParking,
     HandoffEnded,
     Ordered,
+    ProgressMade,
     PutInQuarantine,
     RunEnded,
     RunProductive,
@@ -35,7 +36,8 @@ class Spell:
     """kind, of: what it was, and whose: an account, an agent, an alert. Wall times; until: None while it goes on.
 
     due: when it is expected to end. agents: whom it concerned; waiting: those that it still does. by: who ended it.
-    productive: since its end its agent was productive.
+    productive: since its end its agent was productive; of one that its breaker put there, an iteration since has
+    brought progress, by the breaker's own word (breaker).
     """
 
     kind: Kind
@@ -47,6 +49,7 @@ class Spell:
     waiting: set[str] = field(default_factory=set)
     by: str = ""
     productive: bool = False
+    breaker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,10 +132,13 @@ class Spells:
                 self._park(kind.value, of or ("" if kind.value == "overload" else agent), agent, until, entry.wall)
             case EndedParking():
                 self._goes_on(agent, entry.wall)
-            case PutInQuarantine():
-                self._given_up[agent] = self._add(Spell("quarantine", agent, entry.wall, agents=[agent]))
-            case RunProductive() if agent in self._given_up:
-                self._given_up[agent].productive = self._given_up[agent].until is not None
+            case PutInQuarantine(by_breaker=by_breaker):
+                given_up = Spell("quarantine", agent, entry.wall, agents=[agent], breaker=by_breaker)
+                self._given_up[agent] = self._add(given_up)
+            case RunProductive() | ProgressMade() if agent in self._given_up:
+                known = self._given_up[agent]
+                if known.breaker is isinstance(fact, ProgressMade):
+                    known.productive = known.until is not None
             case HandoffEnded(handoff=handoff):
                 self._pass(handoff, entry.wall)
             case RunEnded(meaning="finished", by_person=by_person):

@@ -117,10 +117,19 @@ class HungInCall:
 
 @dataclass(frozen=True, slots=True)
 class PutInQuarantine:
-    """The agent stays down until an operator starts it."""
+    """The agent stays down until an operator starts it. by_breaker: its breaker is open."""
 
     cause: str
+    by_breaker: bool = False
     name: Literal["put_in_quarantine"] = "put_in_quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressMade:
+    """What its newest iteration or turn did to the work has closed a breaker that had warned, or was on trial."""
+
+    incarnation: int
+    name: Literal["progress_made"] = "progress_made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -272,6 +281,7 @@ Fact = (
     | TaskFailed
     | HungInCall
     | PutInQuarantine
+    | ProgressMade
     | BeganParking
     | EndedParking
     | Asked

@@ -11,7 +11,8 @@ from phoenixd.documents.deeds import clipped
 from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import Piece, Said
 
-LogKind = Literal["prompt", "said", "tool", "result", "error"]
+LogKind = Literal["prompt", "said", "tool", "result", "error", "session"]
+"""session: no line of a transcript, but where the lines of another session begin."""
 
 MOST_TEXT = 4_000
 """Characters of one line."""

@@ -8,7 +8,15 @@ from typing import Any, NoReturn
 import pytest
 
 from phoenixd.api.spells import MOST, Spell, Spells
-from phoenixd.core.facts import BeganParking, EndedParking, Fact, Ordered, PutInQuarantine
+from phoenixd.core.facts import (
+    BeganParking,
+    EndedParking,
+    Fact,
+    Ordered,
+    ProgressMade,
+    PutInQuarantine,
+    RunProductive,
+)
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.ports.journal import Entry
 from tests.api.nights.playing import Told, told
@@ -121,6 +129,26 @@ async def test_f_proc_8_quarantines_of_one_agent_that_ended_alike_are_one_entry_
     assert len(found.since["quarantines"]) == 3
     said = line(found.page, "quarantine")
     assert said == "quarantine   3 docs 3 times 28 Nov 23:10 to 23:35, started by ben"
+
+
+@pytest.mark.parametrize(
+    ("by_breaker", "fact", "is_told"),
+    [
+        (True, RunProductive(2), False),
+        (True, ProgressMade(2), True),
+        (False, RunProductive(2), True),
+        (False, ProgressMade(2), False),
+    ],
+)
+def test_x8_progress_is_what_the_breaker_calls_progress(by_breaker: bool, fact: Fact, is_told: bool) -> None:
+    """An iteration that ended with 0 and changed nothing is no word against its breaker."""
+    spells = Spells()
+    spells.hear(Entry(1.0, 1.0, "a", 1, "tick", {}, "quarantined", facts=(PutInQuarantine("x", by_breaker),)), "tick")
+    spells.hear(Entry(2.0, 2.0, "a", 2, "tick", {}, "starting"), "tick")
+    spells.hear(Entry(3.0, 3.0, "a", 2, "tick", {}, "running", facts=(fact,)), "tick")
+
+    (one,) = spells.of("quarantine")
+    assert (one.until, one.productive) == (2.0, is_told)
 
 
 async def test_f_proc_8_a_quarantine_that_stands_is_told_as_what_waits_and_no_more() -> None:

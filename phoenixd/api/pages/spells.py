@@ -115,7 +115,9 @@ def _quarantine(those: list[Spell], here: Page) -> str:
     ended = f", started by {last.by}" if last.by else ""
     often = f"{last.of} {len(those)} times" if len(those) > 1 else last.of
     when = _time(replace(last, begins=first.begins), here)
-    return f"{often} {when}{ended}{', productive since' if last.productive else ''}"
+    if not last.productive:
+        return f"{often} {when}{ended}"
+    return f"{often} {when}{ended}, {'progress' if last.breaker else 'productive'} since"
 
 
 def _limit(one: Spell, here: Page) -> str:

@@ -277,9 +277,10 @@ def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now
     end = agent.last_exit or end
     waiting = state.activity.waiting
     failed = waiting is not None and waiting.kind == FAILED_TURN
+    crashes = sum(at > now.at - agent.spec.restart.period for at in agent.crashes)
     closed = replace(
         agent,
-        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited, failed),
+        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited, failed, crashes),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
     )
     closed = leftover.after(closed, state, now)
