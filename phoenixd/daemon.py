@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 import anyio
 import structlog
@@ -38,6 +39,7 @@ from phoenixd.runtime.last_life import last_life, remember_end
 from phoenixd.runtime.last_rows import newest_rows
 from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
+from phoenixd.runtime.reloads import Reloads
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.world import face
 from phoenixd.wiring.closing import Ending, dismiss
@@ -176,7 +178,9 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch)
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):
         tasks.start_soon(part.run)
-    tasks.start_soon(_obey_signals, daemon)
+    reloads = Reloads(ground.clock, partial(_reload, daemon))
+    tasks.start_soon(reloads.run)
+    tasks.start_soon(_obey_signals, daemon, reloads)
     newest = await to_thread.run_sync(newest_task, ground.directories)
     await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest, before)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody, lambda: supervisor.fleet.retired)
@@ -213,7 +217,7 @@ def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None
         supervisor.tell(TroubleGone(None, "journal", "the journal is sound"))
 
 
-async def _obey_signals(daemon: Daemon) -> None:
+async def _obey_signals(daemon: Daemon, reloads: Reloads) -> None:
     """Some signals end the daemon, SIGHUP applies the configuration, and the rest is told."""
     with anyio.open_signal_receiver(*signals.HEARD) as arrived:
         async for number in arrived:
@@ -224,16 +228,21 @@ async def _obey_signals(daemon: Daemon) -> None:
             if number != signals.APPLYING:
                 log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")
                 continue
-            daemon.ground.manager.reloading()
-            try:
-                done = await daemon.service.apply()
-                changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
-                keys = {"settings": list(done.settings), "after_restart": list(done.after_restart)}
-                log.info("applied", changes=changes, **{name: told for name, told in keys.items() if told})
-                for one in done.changes:
-                    if one.refused:
-                        log.error("change_refused", agent=one.agent, reason=one.refused, remedy="phoenixctl apply")
-            except ConfigurationError as error:
-                log.error("reload_refused", reason=error.message, remedy=error.remedy)
-            daemon.ground.manager.ready()
+            reloads.ask()
     signals.outlive()  # The receiver has put back what ends a process, and the end takes a while.
+
+
+async def _reload(daemon: Daemon) -> None:
+    """Apply the configuration, and say what came of it in the log."""
+    daemon.ground.manager.reloading()
+    try:
+        done = await daemon.service.apply()
+        changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
+        keys = {"settings": list(done.settings), "after_restart": list(done.after_restart)}
+        log.info("applied", changes=changes, **{name: told for name, told in keys.items() if told})
+        for one in done.changes:
+            if one.refused:
+                log.error("change_refused", agent=one.agent, reason=one.refused, remedy="phoenixctl apply")
+    except ConfigurationError as error:
+        log.error("reload_refused", reason=error.message, remedy=error.remedy)
+    daemon.ground.manager.ready()
