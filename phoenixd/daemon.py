@@ -16,6 +16,7 @@ from anyio.abc import TaskGroup
 from phoenixd import __version__, log_file, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
+from phoenixd.core import unheard
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.directories import (
     CONFIGURATION_POINTER,
@@ -41,6 +42,7 @@ from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
 from phoenixd.runtime.reloads import Reloads
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.ways import new_ways
 from phoenixd.runtime.world import face
 from phoenixd.wiring.closing import Ending, dismiss
 from phoenixd.wiring.order import compose
@@ -168,6 +170,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     """Look at the world, have every part run, recover, and answer the control API. The order is the promise."""
     ground, hands, papers = daemon.ground, daemon.hands, daemon.house.papers
     supervisor, manager, specs = ground.supervisor, ground.manager, tuple(ground.configuration.agents.values())
+    stood = unheard.numbers(supervisor.fleet)
     # Before anything turns: the first step may start what an old journal wants.
     faced = await face(
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
@@ -188,6 +191,9 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
     daemon.publisher.hear_rest(supervisor.everybody())
     tasks.start_soon(recall, ground.journal, supervisor.everybody(), hands.sights.opens)
+    # What the start itself has told goes every way by now, and what it found to be over is told to nobody.
+    new = await new_ways(ground.journal, daemon.notifier.ways)
+    daemon.notifier.introduce(new, unheard.unheard(supervisor.fleet, stood))
     await tasks.start(serve_api, daemon)
     agents = len(supervisor.fleet.agents)
     manager.ready(f"{agents} agents")

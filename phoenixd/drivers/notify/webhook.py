@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from phoenixd import __version__
-from phoenixd.drivers.notify.notifier import Judged, Message, unjudged
+from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
 
 WAITING = 100
@@ -55,6 +55,7 @@ class WebhookRoute:
         sleep: Callable[[float], Awaitable[object]] = asyncio.sleep,
         judged: Judged = unjudged,
     ) -> None:
+        self.name, self.mark = "webhook", mark(str(endpoint.url))
         self._endpoint = endpoint
         self._timeout = timeout
         self._tries = tries
