@@ -247,6 +247,17 @@ def _pointed(runtime: str, name: str) -> Path | None:
     return Path(path) if os.path.isabs(path) else None
 
 
+def server(tmux_socket: str) -> int | None:
+    """A pidfd of the terminal server that listens there, by the kernel's word; None where none can be had."""
+    try:
+        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as probe:
+            probe.connect(tmux_socket)
+            pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        return os.pidfd_open(pid)
+    except (OSError, OverflowError):
+        return None
+
+
 def tmux_sockets(places: list[bytes]) -> list[str]:
     """Where the terminal server of each of these daemons listens."""
     return [os.fsdecode(os.path.join(os.path.dirname(place), b"tmux.sock")) for place in places]

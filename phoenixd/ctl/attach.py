@@ -1,24 +1,28 @@
-"""`attach`: become a tmux client of an agent's session. Needs no daemon: the agents outlive it, and so does this."""
+"""`attach`: a tmux client of an agent's session. Needs no daemon: the agents outlive it, and so does this."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import select
 import subprocess
 import sys
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.ctl import absence, calls
+from phoenixd.ctl import absence, calls, lent
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
 CLEARS_NOTHING = ("dumb", "unknown")
 """Terminals that are known, and that tmux refuses only once it has begun."""
+ENDING = 2.0
+"""Seconds that a server may take to end after it has sent its clients away."""
 
 
 def attach(command: Command) -> int:
-    """Exec tmux; returns only where that is not possible. Needs no daemon."""
+    """Sit down at an agent's terminal; the exit code. Needs no daemon."""
     return sit_down(command, str(command.given["name"]), read_only=bool(command.given.get("read_only")))
 
 
@@ -58,7 +62,8 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         return refuse(exits.CONFLICT, f"tmux cannot draw on this terminal: {why}", again)
     # Whether the agent runs is not known here, where no daemon is needed.
     print(f"{leaving()} leaves it, and stops nothing", file=sys.stderr)
-    return _become(["tmux", "-N", "-S", server, "attach-session", *(["-r"] if read_only else []), "-t", pane])
+    words = ["-r"] if read_only else []
+    return _sit(server, ["tmux", "-N", "-S", server, "attach-session", *words, "-t", pane], name, read_only=read_only)
 
 
 def leaving() -> str:
@@ -101,9 +106,30 @@ def _same(one: str, other: str) -> bool:
         return False
 
 
+def _sit(server: str, argv: list[str], name: str, *, read_only: bool) -> int:
+    """Lend this terminal to a client of that server until it is left, and say so where the server has ended instead."""
+    with contextlib.ExitStack() as stack:
+        watched = absence.server(server)
+        if watched is not None:
+            stack.callback(os.close, watched)
+        try:
+            status = lent.lend(argv)
+        except FileNotFoundError:
+            return _not_installed()
+        # A server that is told to end says so to its clients first.
+        if status == 0 or watched is None or not select.select([watched], [], [], ENDING)[0]:
+            return status
+    why = f"the tmux server has ended, and {name} with it; a phoenixd that runs starts both again"
+    return refuse(exits.FAILED, why, f"phoenixctl attach {name}{' --read-only' if read_only else ''}")
+
+
+def _not_installed() -> int:
+    return refuse(exits.FAILED, "tmux is not installed", "apt-get install tmux")
+
+
 def _become(argv: list[str]) -> int:
     sys.stdout.flush()
     try:
         os.execvp(argv[0], argv)  # noqa: S606 - to become tmux is the point, and no shell is wanted
     except FileNotFoundError:
-        return refuse(exits.FAILED, "tmux is not installed", "apt-get install tmux")
+        return _not_installed()

@@ -8,6 +8,9 @@ import json
 import os
 import pty
 import select
+import shlex
+import shutil
+import signal
 import subprocess
 import sys
 import termios
@@ -73,7 +76,7 @@ def read_until(master: int, wanted: bytes, timeout: float = 10) -> bytes:
     return seen
 
 
-def test_attach_becomes_a_tmux_client_without_any_daemon(tmux: Path, home: Path) -> None:
+def test_attach_has_a_tmux_client_on_its_terminal_without_any_daemon(tmux: Path, home: Path) -> None:
     env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
     with on_a_terminal(phoenixctl("attach", "docs"), env) as (pid, master):
         read_until(master, b"agent here")
@@ -81,7 +84,84 @@ def test_attach_becomes_a_tmux_client_without_any_daemon(tmux: Path, home: Path)
             ["tmux", "-S", tmux, "list-clients", "-F", "#{client_pid} #{client_readonly}"],
             capture_output=True, text=True, check=True,
         ).stdout  # fmt: skip
-        assert clients.split() == [str(pid), "0"], "the process itself has become the client"
+        client, read_only = clients.split()
+        assert read_only == "0"
+        assert Path(f"/proc/{client}/stat").read_text().rpartition(")")[2].split()[1] == str(pid)
+
+
+def settings_of(master: int) -> str:
+    """What `stty -a` says of a terminal."""
+    return subprocess.run(["stty", "-a"], stdin=master, capture_output=True, text=True, check=True).stdout
+
+
+@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM])
+def test_f_tmux_2_attach_gives_the_terminal_back_where_the_tmux_server_is_killed_under_it(
+    tmux: Path, home: Path, how: signal.Signals
+) -> None:
+    """A shell that followed echoed nothing, on the alternate screen, and clicks were typed into it."""
+    server = ["tmux", "-S", os.fspath(tmux)]
+    subprocess.run([*server, "set-option", "-g", "mouse", "on"], check=True)
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    typed = f"{shlex.quote(sys.executable)} -m phoenixd.ctl attach docs; echo code=$?; cat"
+    with on_a_terminal(["sh", "-c", typed], env) as (_, master):
+        before = settings_of(master)
+        seen = read_until(master, b"agent here", 60)
+        assert b"\x1b[?1049h" in seen
+        assert b"\x1b[?1000h" in seen
+        assert settings_of(master) != before
+        pid = subprocess.run([*server, "display-message", "-p", "#{pid}"], capture_output=True, text=True, check=True)
+        os.kill(int(pid.stdout), how)
+        left = read_until(master, b"code=", 60)
+        assert settings_of(master) == before
+
+    for taken_back in (b"\x1b[?1049l", b"\x1b[?1000l", b"\x1b[?25h"):
+        assert taken_back in left
+    said = left[left.rindex(b"\x1b[?1049l") :].decode()
+    assert "the tmux server has ended, and docs with it" in said
+    assert "do: phoenixctl attach docs" in said
+
+
+def test_attach_that_is_left_changes_nothing_and_says_nothing_more(tmux: Path, home: Path) -> None:
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    typed = f"{shlex.quote(sys.executable)} -m phoenixd.ctl attach docs; echo code=$?; cat"
+    with on_a_terminal(["sh", "-c", typed], env) as (_, master):
+        before = settings_of(master)
+        read_until(master, b"agent here", 60)
+        server = ["tmux", "-S", os.fspath(tmux)]
+        subprocess.run([*server, "detach-client", "-t", _client_name(server)], check=True)
+        left = read_until(master, b"code=0", 60)
+        assert settings_of(master) == before
+    assert b"do: " not in left
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_attach_that_is_ended_by_a_signal_ends_its_client_and_not_the_agent(
+    tmux: Path, home: Path, number: signal.Signals
+) -> None:
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    with on_a_terminal(phoenixctl("attach", "docs"), env) as (pid, master):
+        read_until(master, b"agent here", 60)
+        os.kill(pid, number)
+        eventually_sync(lambda: _clients(["tmux", "-S", os.fspath(tmux)]) == [], what="nobody is attached")
+    assert absence.pane_of(os.fspath(tmux), "docs") is not None
+
+
+def test_attach_whose_client_is_stopped_stops_as_well_and_goes_on_with_it(
+    tmux: Path, home: Path, short_tmp: Path
+) -> None:
+    """A shell looks at phoenixctl alone, and would wait for ever for a client that has stopped."""
+    server, stopped = ["tmux", "-S", os.fspath(tmux)], short_tmp / "stopped"
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    # A client that goes on forgets what was written to the terminal in between and not read yet.
+    attach = f"{shlex.quote(sys.executable)} -m phoenixd.ctl attach docs"
+    typed = f"set -m; {attach}; echo $? > {stopped}; fg; echo left=$?; cat"
+    with on_a_terminal(["sh", "-c", typed], env) as (_, master):
+        read_until(master, b"agent here", 60)
+        client = _client_name(server)
+        subprocess.run([*server, "suspend-client", "-t", client], check=True)
+        eventually_sync(stopped.exists, what="the shell goes on")
+        subprocess.run([*server, "detach-client", "-t", client], check=True)
+        read_until(master, b"left=0", 60)
 
 
 def test_attach_read_only_types_nothing(tmux: Path, home: Path) -> None:
@@ -154,16 +234,23 @@ async def test_attach_refuses_inside_a_foreign_tmux_and_says_how_to_nest(alone: 
     ("tmux_of_it", "keys"), [("", "Ctrl-b Ctrl-b d (one prefix is the outer tmux's)"), (None, "prefix d (Ctrl-b d)")]
 )
 def test_attach_names_the_keys_that_leave_and_promises_nothing_of_an_agent_that_may_be_stopped(
-    tmux: Path, home: Path, tmux_of_it: str | None, keys: str
+    tmux: Path, home: Path, short_tmp: Path, tmux_of_it: str | None, keys: str
 ) -> None:
     """Within another tmux on purpose one prefix detaches the outer one, and a stopped agent does not run on."""
     within = {} if tmux_of_it is None else {"TMUX": tmux_of_it}
     env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm", **within)
+    # As it begins, a client forgets what was written to the terminal and is not read yet.
+    client, seen_it = short_tmp / "tmux", short_tmp / "seen"
+    waits = f'case "$*" in *attach-session*) while ! test -e {seen_it}; do sleep 0.02; done;; esac\n'
+    client.write_text(f'#!/bin/sh\n{waits}exec {shutil.which("tmux")} "$@"\n')
+    client.chmod(0o755)
+    env["PATH"] = f"{short_tmp}:{env['PATH']}"
 
     with on_a_terminal(phoenixctl("attach", "docs"), env) as (_, master):
-        seen = read_until(master, b"agent here", 60)
+        seen = read_until(master, f"{keys} leaves it, and stops nothing".encode(), 60)
+        seen_it.touch()
+        seen += read_until(master, b"agent here", 60)
 
-    assert f"{keys} leaves it, and stops nothing".encode() in seen
     assert b"runs on" not in seen
 
 
@@ -216,6 +303,11 @@ def test_attach_inside_the_own_tmux_switches_the_client(tmux: Path, home: Path) 
         assignments = [f"-e{name}={env[name]}" for name in ("PYTHONPATH", "PHOENIX_RUNTIME_DIR", "HOME")]
         subprocess.run([*server, "respawn-pane", "-k", *assignments, "-t", "=other:", switch], check=True)
         eventually_sync(lambda: _clients(server) == ["phx-docs"], what="the client is switched over")
+
+
+def _client_name(server: list[str]) -> str:
+    told = subprocess.run([*server, "list-clients", "-F", "#{client_name}"], capture_output=True, text=True, check=True)
+    return told.stdout.strip()
 
 
 def _clients(server: list[str]) -> list[str]:

@@ -1,0 +1,81 @@
+"""This terminal, lent to a program that draws on it, and given back as it was, whatever ended that program."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import termios
+from collections.abc import Sequence
+from types import FrameType
+
+RESET = (
+    b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l"  # the mouse, in all its dialects
+    b"\x1b[?2004l\x1b[?1004l\x1b[>4m"  # bracketed paste, focus reports, keys with modifiers
+    # Cursor keys, keypad, scroll region; that one moves the cursor, and leaving the alternate screen brings it back.
+    b"\x1b[?1l\x1b>\x1b[r\x1b[?1049l"
+    b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
+)
+"""What a program that fills the screen takes back at its end, where something else did not keep it from that."""
+
+
+def lend(argv: Sequence[str]) -> int:
+    """Run a program on the terminal that is our standard input; its exit status, as a shell would tell it.
+
+    A tmux client leaves the terminal's settings to its server, and where that is killed nobody gives them back. Raises
+    FileNotFoundError.
+    """
+    terminal = sys.stdin.fileno()
+    before = termios.tcgetattr(terminal)
+    program = subprocess.Popen(argv)
+
+    def pass_on(number: int, frame: FrameType | None) -> None:
+        program.send_signal(number)
+
+    # A key that makes a signal reaches the program as well, and it decides what that means.
+    taken = {number: signal.signal(number, lambda number, frame: None) for number in (signal.SIGINT, signal.SIGQUIT)}
+    taken |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
+    try:
+        status = _wait(program)
+    finally:
+        for number, handler in taken.items():
+            signal.signal(number, handler)
+    if _settings(terminal) != before:
+        _give_back(terminal, before)
+    return status
+
+
+def _wait(program: subprocess.Popen[bytes]) -> int:
+    """Wait for its end; where it stops itself, stop as well, for a shell looks at us alone."""
+    while True:
+        _, status = os.waitpid(program.pid, os.WUNTRACED)
+        if not os.WIFSTOPPED(status):
+            program.returncode = os.waitstatus_to_exitcode(status)
+            return program.returncode if program.returncode >= 0 else 128 - program.returncode
+        os.kill(os.getpid(), signal.SIGSTOP)
+        program.send_signal(signal.SIGCONT)
+
+
+def _settings(terminal: int) -> list[object] | None:
+    """The terminal's settings; None where it is gone."""
+    try:
+        return termios.tcgetattr(terminal)
+    except termios.error:
+        return None
+
+
+def _give_back(terminal: int, before: list[object]) -> None:
+    try:
+        termios.tcsetattr(terminal, termios.TCSANOW, before)  # type: ignore[arg-type]
+        # What was typed for the program is no command for a shell.
+        termios.tcflush(terminal, termios.TCIFLUSH)
+        screen = os.open(os.ttyname(terminal), os.O_WRONLY | os.O_NOCTTY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except (OSError, termios.error):  # It is gone, and with it whatever would have to be given back.
+        return
+    try:
+        os.write(screen, RESET)
+    except OSError:  # Full or stopped: the settings are what a shell cannot do without.
+        return
+    finally:
+        os.close(screen)
