@@ -19,7 +19,7 @@ LISTENS = "00010000"
 
 
 class Listener(NamedTuple):
-    """pid: who listens, 0 where that cannot be seen. holder: the daemon that holds the directory (holders.holder_of)."""
+    """pid: who listens, 0 where that cannot be seen. holder: the daemon that holds the directory (`holders`)."""
 
     place: bytes
     pid: int
