@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from phoenixd import log_file
 from phoenixd.api import exits
-from phoenixd.ctl import listener, wire
+from phoenixd.ctl import holders, listener, wire
 from phoenixd.ctl.listener import Listener
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import (
@@ -73,7 +73,7 @@ def absence(places: list[bytes], then: str = "") -> Absence:
             return _silent(places, met, then)
         why = f"phoenixd is there, and has not answered in time or to the end\nasked at {_names(places)}"
         return Absence(exits.UNREACHABLE, why, "the same again")
-    if pid := wire.without_socket(places):
+    if pid := holders.without_socket(places):
         return _without_socket(places, pid, then)
     living = _living(places)
     if not living and (name := _named_by(places)) is not None:

@@ -14,7 +14,7 @@ from typing import Any
 
 from phoenixd import log_file
 from phoenixd.api import exits
-from phoenixd.ctl import absence, calls, local_doctor, second_daemon, wire
+from phoenixd.ctl import absence, calls, holders, local_doctor, second_daemon, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import Directories, are_named, find_directories, make_private, start_again
@@ -127,7 +127,7 @@ def start(command: Command) -> int:
     except ConfigurationError as error:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     except AlreadyRunning as owner:
-        if not owner.ending and wire.without_socket([_socket(directories)]):
+        if not owner.ending and holders.without_socket([_socket(directories)]):
             return absence.explain([_socket(directories)])
         return refuse(exits.TIMED_OUT if owner.ending else exits.CONFLICT, owner.message, owner.remedy)
     except PhoenixdError as error:

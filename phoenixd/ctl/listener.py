@@ -11,7 +11,7 @@ import os
 import struct
 from typing import NamedTuple
 
-from phoenixd.ctl import wire
+from phoenixd.ctl import holders
 
 MOST_WORDS = 120
 LISTENS = "00010000"
@@ -19,7 +19,7 @@ LISTENS = "00010000"
 
 
 class Listener(NamedTuple):
-    """pid: who listens, 0 where that cannot be seen. holder: the daemon that holds the directory, as wire.holder."""
+    """pid: who listens, 0 where that cannot be seen. holder: the daemon that holds the directory (`holders`)."""
 
     place: bytes
     pid: int
@@ -43,7 +43,7 @@ def of_connection(place: bytes, connection: _socket.socket, state: str | None) -
 
 def of_full_queue(place: bytes, state: str | None) -> Listener:
     """Who listens at a socket that lets nobody in, as the daemon's own descriptors tell."""
-    holder = wire.holder(place)
+    holder = holders.holder_of(place)
     sockets = _sockets(place)
     if holder > 0 and sockets and (held := _held(holder)) is not None:
         return Listener(place, holder, holder) if sockets & held else _judged(place, _owner(sockets), state)
@@ -64,8 +64,8 @@ def program(pid: int) -> str:
 
 
 def _judged(place: bytes, pid: int, state: str | None) -> Listener:
-    holder = wire.holder(place)
-    if pid not in (0, holder) and state is not None and wire.holder(os.fsencode(state) + b"/api.sock") == pid:
+    holder = holders.holder_of(place)
+    if pid not in (0, holder) and state is not None and holders.holder_of(os.fsencode(state) + b"/api.sock") == pid:
         # One of an older version, which holds its state directory alone.
         holder = pid
     return Listener(place, pid, holder)

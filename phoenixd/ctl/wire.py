@@ -20,10 +20,6 @@ LOOK_EVERY = 0.1
 """Seconds between two looks whether that socket is there."""
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
-FORBIDDEN = 13
-"""EACCES."""
-UNSEEN = -1
-"""No pid: another user's, who lets nobody look."""
 COLOURS = ("auto", "always", "never")
 ITS_OWN = (b"up", b"demo", b"install-service", b"hooks", b"help")
 """Verbs that ask no daemon, or name its directories."""
@@ -111,7 +107,9 @@ def _enter(connection: _socket.socket, place: bytes, timeout: float) -> None:
         _connect(connection, place, first)
         return
     except BlockingIOError:
-        _Shown.silent = _Shown.silent or is_stopped(holder(place))
+        from phoenixd.ctl.holders import holder_of
+
+        _Shown.silent = _Shown.silent or is_stopped(holder_of(place))
         if timeout <= first or _Shown.silent:
             raise
     try:
@@ -125,46 +123,6 @@ def _connect(connection: _socket.socket, place: bytes, timeout: float) -> None:
     # A socket with a timeout of Python's does not wait for a place in a full backlog; one with the kernel's does.
     connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, _timeval(timeout))
     connection.connect(place)
-
-
-def holder(place: bytes) -> int:
-    """The pid of the daemon that holds the directory of this socket; 0 for none, UNSEEN where nobody may look."""
-    return _noted(place)[0]
-
-
-def without_socket(places: list[bytes]) -> int:
-    """The pid of a daemon that lives at one of these places and has no socket there; 0 where there is none.
-
-    It begins, or somebody deleted its socket. One that is about to end makes none.
-    """
-    noted = map(_noted, places)
-    return next((pid for pid, is_ending in noted if pid > 0 and not is_ending), 0)
-
-
-def _noted(place: bytes) -> tuple[int, bool]:
-    """Who holds the directory of a socket, and whether it is about to end, as the lock file there says."""
-    directory = place.rpartition(b"/")[0] or b"."
-    flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
-    try:
-        descriptor = posix.open(directory + b"/phoenixd.lock", flags)
-        try:
-            words = posix.read(descriptor, 64).split()
-        finally:
-            posix.close(descriptor)
-    except OSError as error:
-        return (UNSEEN if error.errno == FORBIDDEN else 0), False
-    if not words or not words[0].isdigit() or words[1:2] == [b"in"]:
-        return 0, False
-    from phoenixd.runs import is_locked
-
-    try:
-        # The word of a daemon that was killed stays, and its pid may be another process's by now.
-        is_held = is_locked(directory.decode("utf-8", "surrogateescape"))
-    except OSError as error:
-        if error.errno == FORBIDDEN:
-            return UNSEEN, False
-        is_held = True  # A file system that locks no directories: then the word alone has to do.
-    return (int(words[0]), words[1:2] == [b"ending"]) if is_held else (0, False)
 
 
 def _timeval(seconds: float) -> bytes:
@@ -244,7 +202,11 @@ def reach(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.socke
 
 def _returned(places: list[bytes], timeout: float | None) -> _socket.socket | None:
     """A connection to a daemon whose socket is there again within RETURNS seconds; that is waited for once."""
-    if _Shown.waited or (timeout is not None and timeout < RETURNS) or not (pid := without_socket(places)):
+    if _Shown.waited or (timeout is not None and timeout < RETURNS):
+        return None
+    from phoenixd.ctl.holders import without_socket
+
+    if not (pid := without_socket(places)):
         return None
     _Shown.waited = True
     import time
