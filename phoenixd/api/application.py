@@ -18,7 +18,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from phoenixd.api import arguments, idempotency, problems, rights
-from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here, width_in
 from phoenixd.api.feed.live import Feed
@@ -49,7 +48,7 @@ from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import served
 from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer
-from phoenixd.api.places import Kind, Places
+from phoenixd.api.places import Allowance, Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Caller, Doorkeeper
 from phoenixd.api.service import Gate, Service
