@@ -38,8 +38,8 @@ class BoundedReads:
         self._lock = threading.Lock()
 
     async def of(self, place: str, read: Callable[[], T], patience: float) -> T:
-        """What this read of a place tells within so many seconds; raises NoAnswer, at once where an earlier read of the
-        same place hangs still."""
+        """What this read of a place tells within `patience` seconds; raises NoAnswer, at once where an earlier read of
+        the same place hangs still."""
         if place in self._silent:
             raise NoAnswer(f"{place} does not answer, and has not for a while")
         reading = _Read()

@@ -18,12 +18,13 @@ from phoenixd.config.problems import Problem
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Quarantined, Running
 from phoenixd.core.behind.plan import BEHIND, EPOCH
+from phoenixd.core.condition import seen_pid
 from phoenixd.core.durability import Latency
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
+from phoenixd.core.rules import WriterKind
 from phoenixd.core.seat.finding import as_shown, of, shown
-from phoenixd.core.spec import WriterKind
 from phoenixd.doctor_agents import (
     cli_findings,
     hearing_findings,
@@ -172,7 +173,7 @@ class Doctor:
             summary = "the journal was damaged, and put in order again"
             findings.append(Finding("warning", summary, damage, "phoenixctl since 24h"))
         if is_tmux_hung:
-            pass  # Told with what mends it.
+            pass  # Told with its remedy.
         elif tmux:
             findings.append(Finding("ok", f"tmux {tmux} answers"))
         elif shutil.which("tmux") is None:
@@ -199,7 +200,7 @@ class Doctor:
         return findings
 
     async def _strangers(self) -> list[Finding]:
-        """Panes in our tmux server that are no agent's: they are nobody's to supervise, and end with the server."""
+        """Panes in our tmux server that are no agent's: the daemon leaves them alone, and they end with the server."""
         if not self.tmux():
             return []
         try:
@@ -272,9 +273,10 @@ class Doctor:
         if agent.run is not None and (moved := await self._aside(lambda: self.moved_from(look.agent.name))):
             findings.append(moved_finding(name, *moved))
         findings += marker_findings(agent)
-        if agent.run is not None and (pid := agent.run.pid) is not None:
+        if (pid := seen_pid(agent)) is not None:
             held = await self._aside(lambda: doctor_fences.seen(pid, self.agents_cgroup))
-            findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
+            if held is not None:
+                findings.append(doctor_fences.fence_finding(agent, held, is_root=os.geteuid() == 0))
         if asks_tmux and (small := size_finding(name, await self.size_of(look.agent.name))):
             findings.append(small)
         if all(finding.level == "ok" for finding in findings):

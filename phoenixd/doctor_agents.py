@@ -18,7 +18,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import tokens_of_a_run
 from phoenixd.core.moment import Moment, in_words
 from phoenixd.core.projection import Row
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.harness import HARNESSES, Harness

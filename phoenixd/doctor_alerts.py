@@ -10,7 +10,8 @@ from phoenixd.command_remedies import command_remedy
 from phoenixd.command_search import find_command
 from phoenixd.config.tables.daemon import AlertsTable, web_address
 from phoenixd.core.agent import Agent
-from phoenixd.core.spec import Kind, WriterKind
+from phoenixd.core.rules import WriterKind
+from phoenixd.core.spec import Kind
 
 SECRET_LIMIT = 16 * 1024
 

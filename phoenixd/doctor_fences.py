@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from phoenixd import hidden
 from phoenixd.api.finding import Finding
 from phoenixd.core.agent import Agent
 
@@ -26,8 +27,10 @@ class FenceSeen:
     namespace: bool | None
 
 
-def seen(pid: int, agents_cgroup: str | None) -> FenceSeen:
-    """Read what holds a process; a few small files of /proc."""
+def seen(pid: int, agents_cgroup: str | None) -> FenceSeen | None:
+    """Read what holds a process, a few small files of /proc; None where the process is gone."""
+    if not hidden.exists(pid):
+        return None
     leaf: bool | None = False
     if agents_cgroup is not None:
         try:
@@ -46,7 +49,12 @@ def fence_finding(agent: Agent, found: FenceSeen, *, is_root: bool) -> Finding:
     """Which fence is in force for a living run, against the one that is asked for, and what it holds."""
     name, asked = agent.name, agent.spec.fence
     if found.namespace is None or found.leaf is None:
-        return Finding("warning", f"{name}: its fence is not to be seen", "its process hides (hidepid)", "run as root")
+        title = f"{name}: its fence is not to be seen"
+        if not is_root:
+            return Finding("warning", title, "its process hides (hidepid)", "run as root")
+        # Root sees through hidepid.
+        why = "root is kept from its process in /proc, as by a security module or a container"
+        return Finding("warning", title, why, f"ls -l /proc/{agent.run.pid if agent.run is not None else 'PID'}/ns")
     kill = "every kill takes the whole tree" if found.leaf else "a kill takes what its shim finds"
     if found.namespace:
         parts = "namespace and cgroup" if found.leaf else "namespace"

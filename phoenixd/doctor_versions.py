@@ -1,7 +1,7 @@
 """What agents' CLIs say of their versions: each program is asked once, several at a time, and none for long.
 
-A CLI starts an interpreter of its own for it, which takes a second and more on a busy machine: a fleet that asked one
-after the other would keep whoever asked doctor waiting until he takes the daemon for dead.
+A CLI starts an interpreter of its own for it, which takes a second and more on a busy machine: if a fleet asked one
+after the other, the operator would wait until the daemon seems dead.
 """
 
 from __future__ import annotations

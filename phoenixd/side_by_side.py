@@ -1,4 +1,4 @@
-"""Looks at many places at once, of which any may hang: a disk that does not answer holds up no look but its own.
+"""Looks at many places at once. Each may hang: a disk that does not answer holds up no look but its own.
 
 A look goes on until it ends, however late, so nothing that it read is lost. Meanwhile its place is not looked at again,
 and once more afterwards where somebody asked for that.
@@ -25,7 +25,7 @@ PATIENCE = 10.0
 """Seconds after which it is told that a place does not answer, and for which somebody waits who asks for a look now."""
 
 MOST_LATE = 64
-"""Looks that go on without a turn. Where so many hang, the next ones keep their turns."""
+"""Looks that go on without a turn. Where this many hang, the next ones keep their turns."""
 
 T = TypeVar("T")
 
@@ -156,7 +156,7 @@ class SideBySide:
         log.warning("files_do_not_answer", doing=self._doing, place=one.place, seconds=PATIENCE)
 
     def _move(self) -> None:
-        """Wake all that wait for looks, each of which sees for itself whether its own are over."""
+        """Wake all that wait for looks; each of them sees for itself whether its own are over."""
         moved, self._moved = self._moved, anyio.Event()
         moved.set()
 

@@ -46,6 +46,10 @@ class Terrain:
     def is_directory(self, path: str) -> bool | None:
         return self._ask(path, lambda: os.path.isdir(path))
 
+    def can_enter(self, path: str) -> bool | None:
+        """Whether it is a directory in which a process of ours may work."""
+        return self._ask(path, lambda: os.path.isdir(path) and os.access(path, os.X_OK))
+
     def is_file(self, path: str) -> bool | None:
         return self._ask(path, lambda: os.path.isfile(path))
 

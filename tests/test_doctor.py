@@ -26,8 +26,9 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
+from phoenixd.core.rules import BriefRules, ResonanceRules, WriterKind
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import AgentSpec, BriefRules, Kind, ResonanceRules, WriterKind
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.doctor import Doctor
 from phoenixd.doctor_agents import cli_findings, marker_findings, size_finding, version_finding, writer_finding
 from phoenixd.doctor_versions import AT_ONCE
@@ -64,7 +65,7 @@ def test_a_login_is_found_by_its_file_which_is_not_opened(tmp_path: Path, harnes
 
     path = tmp_path / login
     path.parent.mkdir()
-    path.mkdir()  # a directory: whoever opened it would fail
+    path.mkdir()  # a directory: to open it would fail
     assert told(harness, tmp_path, **changes) == []
 
 

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.config.tables.daemon import AlertsTable
-from phoenixd.core.spec import BriefRules, HandoffRules, Kind, WriterKind
+from phoenixd.core.rules import BriefRules, HandoffRules, WriterKind
+from phoenixd.core.spec import Kind
 from phoenixd.doctor_alerts import alert_findings, named_findings
 from tests.agents import an_agent
 

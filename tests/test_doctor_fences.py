@@ -20,6 +20,7 @@ CASES = [
     ("namespace", FenceSeen(True, False), False, "warning", 'no fence "namespace" yet', "before"),
     ("cgroup", FenceSeen(False, False), False, "warning", 'no fence "cgroup" yet', "before"),
     ("auto", FenceSeen(None, None), False, "warning", "not to be seen", "hides"),
+    ("auto", FenceSeen(None, None), True, "warning", "not to be seen", "root is kept from"),
 ]
 
 
@@ -34,6 +35,14 @@ def test_doctor_names_the_fence_in_force_and_what_it_holds(
     assert told.level == level
     assert summary in told.title
     assert detail in told.detail
+    assert not (root and "as root" in str(told.remedy)), "root is not told to be root"
+
+
+def test_nothing_holds_a_process_that_is_gone() -> None:
+    with subprocess.Popen(["true"]) as gone:
+        gone.wait()
+
+    assert seen(gone.pid, None) is None
 
 
 def test_what_is_in_force_is_the_kernels_word() -> None:

@@ -175,7 +175,7 @@ def test_under_systemd_each_line_begins_with_its_priority() -> None:
 
 
 def test_a_journal_stream_that_is_not_ours_is_ignored() -> None:
-    """The variable is inherited by whoever redirects stderr."""
+    """Processes inherit the variable, also where their stderr is redirected."""
     assert all(line.startswith('{"time": ') for line in run(JOURNAL_STREAM="1:2"))
 
 

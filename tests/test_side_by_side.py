@@ -20,7 +20,7 @@ from tests.waiting import eventually
 
 
 class Places:
-    """Places that are read by opening them: a FIFO that nobody writes hangs whoever does."""
+    """Places that are read by opening them: a FIFO that nobody writes hangs the reader."""
 
     def __init__(self, root: Path) -> None:
         self.root, self.told, self.begun = root, list[str](), list[str]()
@@ -162,7 +162,7 @@ async def test_a_fault_costs_one_look(places: Places) -> None:
 
 
 async def test_a_look_that_hangs_holds_up_no_end(places: Places) -> None:
-    """A thread that hangs is nobody's to wait for, and a daemon has to end."""
+    """Nobody has to wait for a thread that hangs, and a daemon has to end."""
     places.hang("hung")
     with anyio.fail_after(60):
         async with anyio.create_task_group() as tasks:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import functools
-import json
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine
 from dataclasses import dataclass, field
 from functools import partial
@@ -42,6 +40,7 @@ from phoenixd.api.handlers import (
     streams,
     tasks,
     tokens,
+    undoing,
     waits,
 )
 from phoenixd.api.idempotency import IdempotentReplies
@@ -50,6 +49,7 @@ from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer
 from phoenixd.api.places import Allowance, Kind, Places
 from phoenixd.api.problems import Problem
+from phoenixd.api.responses import JSON_TYPE, description, of_foreign_problem, of_reply, of_unexpected, refusal
 from phoenixd.api.rights import Caller, Doorkeeper
 from phoenixd.api.service import Gate, Service
 from phoenixd.api.short_way import Look
@@ -59,11 +59,7 @@ from phoenixd.errors import PhoenixdError
 BODY_TIMEOUT = 15.0
 MAX_PARAMETERS = 32
 GONE = 499
-PROBLEM_TYPE = "application/problem+json"
-JSON_TYPE = "application/json"
-TEXT_TYPE = "text/plain; charset=utf-8"
 STREAM_TYPE = "text/event-stream"
-EXIT_HEADER = "phoenix-exit"
 ROOMS = (
     feeds,
     queries,
@@ -71,6 +67,7 @@ ROOMS = (
     commands,
     sending,
     acting,
+    undoing,
     log,
     answers,
     loops,
@@ -125,7 +122,7 @@ class Api:
                 Route(str(operation.path), self._endpoint(operation), methods=[operation.method], name=operation.name)
                 for operation in served()
             ],
-            exception_handlers={HTTPException: _foreign_problem, 500: _unexpected},
+            exception_handlers={HTTPException: of_foreign_problem, 500: of_unexpected},
         )
         application.router.redirect_slashes = False
         return application
@@ -149,7 +146,7 @@ class Api:
         caller = self._let_in(operation, peer, look.authorization, None)
         given = arguments.from_query(operation, _pairs(look.query))
         ask = Ask(self.service, self.chronicle, caller, given, feed=self.feed, wants_text=True)
-        return _response(await _handle(operation, ask), ask, as_text=True)
+        return of_reply(await _handle(operation, ask), ask, as_text=True)
 
     async def _told(self, answering: Coroutine[None, None, Response], query: bytes, *, as_text: bool) -> Response:
         """The answer, or why there is none, in the columns that the query names: it may be what is wrong otherwise."""
@@ -165,7 +162,7 @@ class Api:
             problem = Problem(
                 "busy", "phoenixd ends, and did not finish this", "ask again once it answers: phoenixctl status"
             )
-        return _refusal(problem, problem.text(here(width_in(query), self.service.now())) if as_text else None)
+        return refusal(problem, problem.text(here(width_in(query), self.service.now())) if as_text else None)
 
     def _let_in(self, operation: Operation, peer: Peer, authorization: str | None, name: str | None) -> Caller:
         caller = self.doorkeeper.caller(peer, authorization)
@@ -198,7 +195,7 @@ class Api:
             partial(self.replies.once, caller),
         )
         if operation.name == "openapi":
-            told = await asyncio.to_thread(_description, self.service.facts().version)
+            told = await asyncio.to_thread(description, self.service.facts().version)
             return Response(told, 200, media_type=JSON_TYPE)
         if operation.stream and STREAM_TYPE in request.headers.get("accept", ""):
             return await self._stream(operation, ask, request)
@@ -222,7 +219,7 @@ class Api:
             # A look is over in a moment: there is no waiting to be given up where the caller goes meanwhile.
             is_look = operation.method == "GET" and not operation.lasts and operation.name not in LONG_LOOKS
             reply = await (handling if is_look else _unless_gone(request, handling))
-        return _response(reply, ask, as_text=_wants_text(request, operation))
+        return of_reply(reply, ask, as_text=_wants_text(request, operation))
 
     async def _stream(self, operation: Operation, ask: Ask, request: Request) -> Response:
         self.places.check("stream")
@@ -271,7 +268,7 @@ class _Stream(StreamingResponse):
             with self._places.take("stream"):
                 await super().__call__(scope, receive, send)
         except Problem as refused:
-            await _refusal(refused)(scope, receive, send)
+            await refusal(refused)(scope, receive, send)
 
 
 def _kind(operation: Operation, ask: Ask) -> Kind | None:
@@ -284,7 +281,7 @@ async def _handle(operation: Operation, ask: Ask) -> Reply:
 
 
 async def _unless_gone(request: Request, handling: Awaitable[Reply]) -> Reply:
-    """The reply, or nothing when the caller has gone: nobody's wait outlives the one who waits."""
+    """The reply. Raises ClientDisconnect when the caller has gone: the daemon does not wait for a caller that left."""
     work = asyncio.ensure_future(handling)
     gone = asyncio.ensure_future(_gone(request))
     try:
@@ -311,75 +308,3 @@ def _pairs(query: bytes) -> list[tuple[str, str]]:
 
 def _wants_text(request: Request, operation: Operation) -> bool:
     return operation.text and "text/plain" in request.headers.get("accept", "")
-
-
-def _response(reply: Reply, ask: Ask, *, as_text: bool) -> Response:
-    background = _Afterwards(reply.afterwards) if reply.afterwards is not None else None
-    if as_text:
-        text = reply.text(here(ask.arguments, ask.service.now()))
-        response = Response(text, reply.status, media_type=TEXT_TYPE)
-    elif reply.etag is not None and reply.etag in _etags(ask.known):
-        response = Response(status_code=304)
-    else:
-        response = _json(reply.body() if callable(reply.body) else reply.body, reply.status)
-    response.headers[EXIT_HEADER] = str(reply.exit)
-    if reply.etag is not None and not as_text:
-        response.headers["etag"] = reply.etag
-    response.background = background  # type: ignore[assignment]
-    return response
-
-
-def _etags(known: str | None) -> list[str]:
-    return [one.strip() for one in known.split(",")] if known is not None else []
-
-
-@dataclass(frozen=True, slots=True)
-class _Afterwards:
-    act: Callable[[], None]
-
-    async def __call__(self) -> None:
-        self.act()
-
-
-def _json(body: dict[str, object], status: int = 200, media_type: str = JSON_TYPE) -> Response:
-    # Escaped to ASCII: no character of an agent's can mean anything to a terminal that shows it.
-    return Response(json.dumps(body) + "\n", status, media_type=media_type)
-
-
-@functools.cache
-def _description(version: str) -> bytes:
-    """The description of the whole API, made once; a tenth of a second, and so for a thread."""
-    # All schemas come with it, for a question that hardly anybody asks.
-    from phoenixd.api import openapi
-
-    # In pieces: json.dumps would hold the interpreter, and with it the loop, until all of it is text.
-    return f"{''.join(json.JSONEncoder().iterencode(openapi.document(version)))}\n".encode()
-
-
-def _refusal(problem: Problem, text: str | None = None) -> Response:
-    if text is not None:
-        response = Response(text, problem.http_status, media_type=TEXT_TYPE)
-    else:
-        response = _json(problem.document(), problem.http_status, PROBLEM_TYPE)
-    response.headers[EXIT_HEADER] = str(problem.exit_code)
-    if problem.code in ("too_large", "timed_out"):
-        response.headers["connection"] = "close"
-    return response
-
-
-async def _foreign_problem(_: Request, error: Exception) -> Response:
-    """starlette's own refusals (no such path, method) in our form."""
-    assert isinstance(error, HTTPException)
-    code: problems.Code = "not_found" if error.status_code == 404 else "invalid"
-    refusal = _refusal(Problem(code, f"no such operation: {error.detail}", "see /openapi.json", error.status_code))
-    refusal.headers.update(error.headers or {})
-    return refusal
-
-
-async def _unexpected(_: Request, error: Exception) -> Response:
-    return unexpected(error)
-
-
-def unexpected(error: Exception) -> Response:
-    """What is said of a bug of ours. The traceback goes to the log, the caller gets its kind."""
-    return _refusal(Problem("failed", f"phoenixd failed on this request: {type(error).__name__}", "phoenixctl doctor"))

@@ -15,7 +15,7 @@ NAMED: tuple[Verb, ...] = ("stop", "start", "restart", "remove")
 Verdict = Literal["allow", "approve", "deny"]
 VERDICTS: tuple[Verdict, ...] = get_args(Verdict)
 MOST = 1000
-"""Of each kind so many are kept, the newest."""
+"""How many of each kind are kept: the newest."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
-from phoenixd.api.history import event_key
+from phoenixd.api.event_names import event_key
 from phoenixd.core.alerts import needs_person_kind
 from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Ordered
 from phoenixd.core.seat.names import seat_name
@@ -19,8 +19,8 @@ KEPT = 7 * 86400.0
 class ClosedItem:
     """One thing. Times are wall seconds; opened and text are None and empty where their rows were not read.
 
-    by: the operator whose word ended it, None where nobody's did; how: the reason of the row that ended it, or of the
-    verdict on an answer that was under way when its screen ended it.
+    by: the operator whose word ended it, else None; how: the reason of the row that ended it, or of the verdict on an
+    answer that was under way when its screen ended it.
     """
 
     id: int

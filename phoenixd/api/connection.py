@@ -1,7 +1,7 @@
 """One client of the control socket: who it is, whether there is a place for it, and that it speaks plainly.
 
-It is bounded in times and buffers, and all clients together in number: a place is taken by whoever is connected, and
-given by whoever has nothing under way. A connection that closes has its place until it is closed.
+It is bounded in times and buffers, and all clients together in number. A client takes a place when it connects, and
+gives it up to a newcomer while it has nothing under way. A connection that closes has its place until it is closed.
 """
 
 from __future__ import annotations
@@ -17,12 +17,14 @@ from starlette.responses import Response
 from uvicorn.protocols.http.h11_impl import H11Protocol, RequestResponseCycle
 
 from phoenixd.api import short_way
-from phoenixd.api.application import EXIT_HEADER, PROBLEM_TYPE, Api, unexpected
-from phoenixd.api.lineage import NO_DESCRIPTORS, Lack, is_scarce
+from phoenixd.api.application import Api
+from phoenixd.api.lineage import NO_DESCRIPTORS, Lack
 from phoenixd.api.peers import Peer, identify
 from phoenixd.api.places import AGENTS, EACH_AGENT, OPERATORS
 from phoenixd.api.plain_http import PlainHttp
 from phoenixd.api.problems import Problem
+from phoenixd.api.proc import is_scarce
+from phoenixd.api.responses import EXIT_HEADER, PROBLEM_TYPE, unexpected
 from phoenixd.api.rights import no_descriptors
 
 HEADER_LIMIT = 16 * 1024

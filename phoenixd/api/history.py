@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from phoenixd.api.by_hand import ByHand
+from phoenixd.api.event_names import event_key
 from phoenixd.api.spells import Spells
 from phoenixd.api.terminal_ends import TerminalEnds
 from phoenixd.core import condition
@@ -31,7 +32,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.ports.journal import Entry, StoredEntry
 
 RUNS_KNOWN = 4
-"""Runs of an agent of which the mode is remembered, until it is known whether they were productive."""
+"""Runs of an agent whose mode is remembered, until it is known whether they were productive."""
 OF_AN_END = frozenset({"agentexited", "treegone"})
 """Rows that tell the end of a run by a fact, in all but an older version's. Such an event may be heard by others."""
 NO_ORDER = frozenset({"breakercorrupt"})
@@ -39,22 +40,6 @@ NO_ORDER = frozenset({"breakercorrupt"})
 QUARANTINED, STOPPED = "quarantined", "stopped"
 DOWN = frozenset({QUARANTINED, STOPPED})
 """States that an agent leaves on somebody's order alone."""
-
-
-def event_key(name: str) -> str:
-    """An event's name without case and punctuation, so that AgentExited and agent-exited are the same."""
-    return name.replace("_", "").replace("-", "").lower()
-
-
-def event_words(entry: Entry) -> str:
-    """An event's name for people: "agent exited"; a hook is called by its kind."""
-    kind = entry.detail.get("kind")
-    if event_key(entry.event) == "hookseen" and isinstance(kind, str):
-        return f"hook {kind}"
-    if event_key(entry.event) in ("alertraised", "alertover"):
-        return f"{entry.event.replace('_', ' ')}: {kind}"
-    spaced = "".join(f" {letter.lower()}" if letter.isupper() else letter for letter in entry.event)
-    return spaced.replace("_", " ").replace("-", " ").strip()
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +108,7 @@ class Digest:
     terminals: TerminalEnds = field(default_factory=TerminalEnds)
     """Ends of the terminal server. The runs that fell with one are no deaths of their agents."""
     fell: frozenset[tuple[str, int]] = frozenset()
-    """Runs of which other rows than those that are fed have told that they fell with it."""
+    """Runs that fell with it, as told by other rows than those that are fed."""
     by_hand: ByHand = field(default_factory=ByHand)
     """What people ordered and answered, by name."""
     ran_on: set[str] = field(default_factory=set)

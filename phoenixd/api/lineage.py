@@ -5,13 +5,12 @@ processes, nor those of its own user that may not be traced (sshd's, an ssh-agen
 the walk, and what it means is found from the other side: a shim is always the daemon's own and can be read, and so
 below each shim are listed also those children that cannot be read themselves.
 
-What could not be looked at for want of descriptors says nothing at all: an empty list of children would make an agent's
-process an operator's, and an empty ancestor an operator a stranger.
+What could not be looked at for want of descriptors says nothing at all (`proc.Scarce`): an empty list of children would
+make an agent's process an operator's, and an empty ancestor an operator a stranger.
 """
 
 from __future__ import annotations
 
-import errno
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
@@ -21,19 +20,12 @@ from typing import NamedTuple
 
 from phoenixd import hidden
 from phoenixd.api.known import KNOWN, Held, hold
+from phoenixd.api.proc import Scarce, Stat, heed, read, stat_of
 
 DEPTH = 256
 """Ancestors looked at; a deeper tree is taken for a hostile one."""
 TRIES = 5
-READ_LIMIT = 65536
-PIECE = 16384
-"""Bytes asked for at once. The kernel gives a long list in pieces of its own, and room for a megabyte costs more than
-most files of a process do."""
 CGROUP_MOUNTS = ("/sys/fs/cgroup", "/sys/fs/cgroup/unified")
-SCARCE = (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOBUFS)
-"""What the kernel says where nothing is wrong with what was asked for, and it has nothing left to ask with."""
-PF_EXITING = 4
-"""Of the kernel's flags of a process: set before its memory goes, and with that its environment."""
 GONE = "its lineage is not known: it ended, or its ancestors did, while they were looked at"
 NO_DESCRIPTORS = "phoenixd has no descriptors left to look who asks"
 TOO_DEEP = f"its lineage is not known: it has more than {DEPTH} ancestors"
@@ -66,23 +58,6 @@ class Lineage(NamedTuple):
 
 OUTSIDE = Lineage(None)
 """Below no shim of ours, as is known for certain."""
-
-
-class Scarce(Exception):
-    """There was no descriptor, or no memory, to look with."""
-
-
-def is_scarce(error: OSError) -> bool:
-    """Whether a look failed for want of means."""
-    return error.errno in SCARCE
-
-
-class Stat(NamedTuple):
-    """Of /proc/PID/stat. start_time: clock ticks since boot. is_ending: it gives back its memory, or has."""
-
-    parent: int
-    start_time: int
-    is_ending: bool
 
 
 @dataclass(slots=True)
@@ -145,12 +120,6 @@ def _upwards(pid: int, shims: Mapping[int, str], agents_cgroup: str | None, abov
     return Lineage(None, GONE, Lack.GONE)
 
 
-def is_ending(pid: int) -> bool:
-    """Whether a process is on its way out, or its first thread is: then nobody can read what it was started with."""
-    found = stat_of(pid)
-    return found is not None and found.is_ending
-
-
 def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
     """The agent in a /proc/PID/cgroup listing, when one of its paths lies below the agents' cgroup."""
     if not agents_cgroup:
@@ -163,34 +132,6 @@ def agent_of_cgroup(listing: str, agents_cgroup: str | None) -> str | None:
     return None
 
 
-def read(pid: int, name: str) -> str:
-    """A file of a process as text; empty where it is gone or hidden; raises Scarce."""
-    return read_bytes(pid, name).decode("utf-8", "replace")
-
-
-def read_bytes(pid: int, name: str, limit: int = READ_LIMIT) -> bytes:
-    """A file of a process up to its end, or to about the limit; empty where it is gone or hidden; raises Scarce."""
-    pieces: list[bytes] = []
-    try:
-        descriptor = os.open(f"/proc/{pid}/{name}", os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            while limit > 0 and (piece := os.read(descriptor, PIECE)):
-                pieces.append(piece)
-                limit -= len(piece)
-        finally:
-            os.close(descriptor)
-    except OSError as error:
-        _heed(error)
-        return b""
-    return b"".join(pieces)
-
-
-def _heed(error: OSError) -> None:
-    """Raise Scarce where an error says nothing about the process that was looked at."""
-    if is_scarce(error):
-        raise Scarce from error
-
-
 def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_cgroup: str | None) -> Lineage:
     """What a walk means that ended at a living process which cannot be read. highest: the last one that could.
 
@@ -201,7 +142,7 @@ def _behind(unseen: int, highest: Stat | None, shims: Mapping[int, str], agents_
     try:
         pidfd = os.pidfd_open(unseen)
     except OSError as error:
-        _heed(error)
+        heed(error)
         return Lineage(None, GONE, Lack.GONE)
     is_held = False
     try:
@@ -258,14 +199,14 @@ def _children(pid: int) -> Iterator[int]:
     try:
         threads = os.listdir(f"/proc/{pid}/task")
     except OSError as error:
-        _heed(error)
+        heed(error)
         return
     for thread in threads:
         yield from map(int, read(pid, f"task/{thread}/children").split())
 
 
 def _session(pid: int) -> int:
-    """The leader of a process's session, of which it descends; -1 where the kernel does not tell."""
+    """The leader of a process's session, which is one of its ancestors; -1 where the kernel does not tell."""
     try:
         return os.getsid(pid) or -1
     except OSError:
@@ -276,7 +217,7 @@ def _in_a_leaf(pid: int, agents_cgroup: str | None) -> str | None:
     """The agent in whose control group a process is listed that cannot be asked itself."""
     for mount in CGROUP_MOUNTS if agents_cgroup else ():
         root = mount + (agents_cgroup or "").rstrip("/")
-        for directory, _, files in os.walk(root, onerror=_heed):
+        for directory, _, files in os.walk(root, onerror=heed):
             if "cgroup.procs" in files and directory != root and pid in _members(f"{directory}/cgroup.procs"):
                 return directory[len(root) + 1 :].partition("/")[0]
     return None
@@ -287,7 +228,7 @@ def _members(path: str) -> frozenset[int]:
         with open(path, "rb") as file:
             return frozenset(map(int, file.read().split()))
     except OSError as error:
-        _heed(error)
+        heed(error)
         return frozenset()
 
 
@@ -340,12 +281,3 @@ def _is_there(pid: int, start_time: int) -> bool:
     """Whether this is the process that it was; of one that cannot be read any more, whether any has the number."""
     stat = stat_of(pid)
     return stat.start_time == start_time if stat is not None else hidden.exists(pid)
-
-
-def stat_of(pid: int) -> Stat | None:
-    """What /proc/PID/stat says; None where it is gone or hidden; raises Scarce."""
-    # The command's name stands in parentheses and may hold anything, also parentheses.
-    fields = read(pid, "stat").rpartition(")")[2].split()
-    if len(fields) < 20 or not fields[1].isdigit():
-        return None
-    return Stat(int(fields[1]), int(fields[19]), bool(int(fields[6]) & PF_EXITING))

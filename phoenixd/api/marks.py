@@ -1,7 +1,7 @@
 """Whose mark a process bears: what every process of a run has in its environment, unless it took it out.
 
-A shim that is gone is nobody's parent any more, so what it leaves behind would be taken for an operator's. The mark
-takes rights away, and gives none but the agent's own: forged, it harms whoever forged it.
+A shim that is gone is no parent any more, so what it leaves behind would be taken for an operator's. The mark takes
+rights away, and gives none but the agent's own: a forged one harms only the process that bears it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import OrderedDict
 from collections.abc import Mapping
 
 from phoenixd.api.known import KNOWN
-from phoenixd.api.lineage import Stat, read_bytes, stat_of
+from phoenixd.api.proc import Stat, read_bytes, stat_of
 
 NAME = re.compile(rb"[a-z0-9][a-z0-9_-]{0,31}")
 DEPTH = 256
@@ -20,8 +20,8 @@ READ_LIMIT = 1 << 20
 MOST_UNMARKED = 256
 _UNMARKED: OrderedDict[tuple[int, int, str], None] = OrderedDict()
 """Ancestors of callers that bore no mark, by pid, start and directory. To read an environment costs more than all else
-that is read of a process, and above each call of an operator stand the same few. Who bears a mark of ours has borne it
-since its start: it can take the mark out, but was never read without it before."""
+that is read of a process, and above each call of an operator stand the same few. A process with a mark of ours has
+borne it since its start: it can take the mark out, but was never read without it before."""
 
 
 def agent_by_mark(pid: int, agents_dir: str, above: Mapping[int, Stat]) -> str | None:

@@ -21,22 +21,18 @@ from phoenixd.api.lineage import (
     OUTSIDE,
     Lack,
     Lineage,
-    Scarce,
-    Stat,
-    is_ending,
-    is_scarce,
     lineage,
-    read,
     remember_parent,
 )
 from phoenixd.api.marks import agent_by_mark
+from phoenixd.api.proc import Scarce, Stat, is_ending, is_scarce, read
 
 SO_PEERGROUPS = 59
 SO_PEERPIDFD = 77
 CREDENTIALS = struct.Struct("iII")
 GROUP = struct.Struct("I")
 MAX_GROUPS = 256
-"""What Python's getsockopt has room for; whoever is in more groups is asked of /proc."""
+"""What Python's getsockopt has room for; for a process with more groups, /proc is read."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,8 +1,8 @@
 """How many connections there may be, each kind with places of its own, so that no kind can lock another out, and how
 much one agent may ask.
 
-All together are bounded by what a daemon with a hundred agents can spare of 1024 descriptors. Whoever follows a stream
-or waits for minutes is counted among the operators, and leaves SHORT of their places to those who ask and go.
+All together are bounded by what a daemon with a hundred agents can spare of 1024 descriptors. A client that follows a
+stream or waits for minutes counts among the operators, and leaves SHORT of their places to those who ask and go.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ REFUSALS: dict[Kind, tuple[str, str]] = {
 
 @dataclass(slots=True)
 class Places:
-    """Who lasts: counts by kind."""
+    """The connections that are open: counts by kind."""
 
     taken: Counter[Kind] = field(default_factory=Counter)
 

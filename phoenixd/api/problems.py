@@ -92,7 +92,7 @@ def of_refusal(refusal: Refusal) -> Problem:
 
 
 def of_error(error: PhoenixdError) -> Problem:
-    """An error of ours as a problem; a wrong configuration is the asker's to mend."""
+    """An error of ours as a problem; the caller can fix a wrong configuration, and no other error."""
     if isinstance(error, ConfigurationError):
         return Problem("invalid", error.message, error.remedy or "phoenixctl config check")
     return Problem("failed", error.message, error.remedy or "phoenixctl doctor")

@@ -36,7 +36,7 @@ REMEDIES = {
     "mount -o remount,gid=GROUP /proc",
     Lack.WITHIN_REACH: "ask from a terminal of your own",
 }
-"""What whoever is not known can do; who lacks nothing of this is simply another user."""
+"""What a caller can do that is not known; one that lacks nothing of this is simply another user."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +69,7 @@ class Caller:
 
 @dataclass(frozen=True, slots=True)
 class Seated:
-    """Whom a run speaks for: its agent, or the seat of which that is a generation, and why not any more."""
+    """Whom a run speaks for: its agent, or the seat whose generation that agent is; and why not any more."""
 
     name: str
     fenced: str = ""
@@ -121,7 +121,7 @@ class Doorkeeper:
 
 
 def no_descriptors(why: str) -> Problem:
-    """What is said to whoever could not be looked at."""
+    """What a caller is told that could not be looked at."""
     return Problem("busy", why, "try again in a moment; if it stays so, raise the daemon's limit: LimitNOFILE=")
 
 

@@ -23,8 +23,8 @@ from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 
 IDLE_TIMEOUT = 30
 BACKLOG = 32
-"""Clients that wait to be let in. Who finds no room waits in the order of coming, while a longer queue would be filled
-by whoever connects fastest."""
+"""Clients that wait to be let in. One that finds no room waits in the order of coming; in a longer queue the fastest
+clients would take every place."""
 AT_ONCE = 8
 """How many of them are let in before anything else has its turn."""
 LOOK_EVERY = 5.0
@@ -36,9 +36,9 @@ GRACE = 1.0
 def bind(path: Path, group: int | None = None) -> socket.socket:
     """The listening socket, for the owner alone or also for a group. Replaces a stale one; raises AlreadyRunning.
 
-    The caller holds the state directory's lock, so whoever still answers here belongs to another state directory.
+    The caller holds the state directory's lock, so a daemon that still answers here belongs to another state directory.
     """
-    # Who listens and lets nobody in would keep the event loop for ever.
+    # A process that listens and lets nobody in would keep the event loop for ever.
     with contextlib.closing(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK)) as probe:
         try:
             probe.connect(os.fspath(path))

@@ -14,6 +14,7 @@ from phoenixd.core.facts import (
     EndedParking,
     HandoffEnded,
     Ordered,
+    ProgressMade,
     PutInQuarantine,
     RunEnded,
     RunProductive,
@@ -25,7 +26,7 @@ QUARANTINED = "quarantined"
 TOLD_ELSEWHERE = frozenset({"terminal"})
 """Alerts of the fleet that a line of their own counts."""
 MOST = 1000
-"""Of each kind so many are kept that are over, the newest. What goes on is kept."""
+"""How many of each kind are kept that are over: the newest. What goes on is kept."""
 
 Kind = Literal["limit", "overload", "outage", "quarantine", "alert"]
 
@@ -35,7 +36,8 @@ class Spell:
     """kind, of: what it was, and whose: an account, an agent, an alert. Wall times; until: None while it goes on.
 
     due: when it is expected to end. agents: whom it concerned; waiting: those that it still does. by: who ended it.
-    productive: since its end its agent was productive.
+    productive: since its end its agent was productive; of one that its breaker put there, an iteration since has
+    brought progress, by the breaker's own word (breaker).
     """
 
     kind: Kind
@@ -47,6 +49,7 @@ class Spell:
     waiting: set[str] = field(default_factory=set)
     by: str = ""
     productive: bool = False
+    breaker: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +65,7 @@ class Passed:
 
 @dataclass(slots=True)
 class Reboot:
-    """runs: the agents whose runs ended with it; back: those of which a run has lived since."""
+    """runs: the agents whose runs ended with it; back: those that have had a living run since."""
 
     at: float
     boot_id: str
@@ -89,6 +92,8 @@ class Spells:
     finished: list[Finished] = field(default_factory=list)
     _standing: dict[tuple[str, str], Spell] = field(default_factory=dict)
     """What goes on, by its kind and whose it is."""
+    _waits: dict[str, list[Spell]] = field(default_factory=dict)
+    """What each agent waits for: it is looked for at each row that may end a wait."""
     _given_up: dict[str, Spell] = field(default_factory=dict)
     """The newest quarantine of each agent."""
 
@@ -127,10 +132,13 @@ class Spells:
                 self._park(kind.value, of or ("" if kind.value == "overload" else agent), agent, until, entry.wall)
             case EndedParking():
                 self._goes_on(agent, entry.wall)
-            case PutInQuarantine():
-                self._given_up[agent] = self._add(Spell("quarantine", agent, entry.wall, agents=[agent]))
-            case RunProductive() if agent in self._given_up:
-                self._given_up[agent].productive = self._given_up[agent].until is not None
+            case PutInQuarantine(by_breaker=by_breaker):
+                given_up = Spell("quarantine", agent, entry.wall, agents=[agent], breaker=by_breaker)
+                self._given_up[agent] = self._add(given_up)
+            case RunProductive() | ProgressMade() if agent in self._given_up:
+                known = self._given_up[agent]
+                if known.breaker is isinstance(fact, ProgressMade):
+                    known.productive = known.until is not None
             case HandoffEnded(handoff=handoff):
                 self._pass(handoff, entry.wall)
             case RunEnded(meaning="finished", by_person=by_person):
@@ -170,12 +178,14 @@ class Spells:
     def _park(self, kind: Kind, of: str, agent: str, until: float, wall: float) -> None:
         spell = self._standing.get((kind, of)) or self._add(Spell(kind, of, wall))
         spell.due = max(until, spell.due or 0.0)
-        spell.waiting.add(agent)
+        if agent not in spell.waiting:
+            spell.waiting.add(agent)
+            self._waits.setdefault(agent, []).append(spell)
         if agent not in spell.agents:
             spell.agents.append(agent)
 
     def _goes_on(self, agent: str, wall: float) -> None:
-        for one in [spell for spell in self._standing.values() if agent in spell.waiting]:
+        for one in self._waits.pop(agent, ()):
             one.waiting.discard(agent)
             if not one.waiting:
                 self._over(one, wall)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phoenixd.core.facts import RunBegan, RunEnded, RunProductive
-from phoenixd.core.spec import RestartRules
+from phoenixd.core.rules import RestartRules
 from phoenixd.core.terminal.state import LATEST
 from phoenixd.ports.journal import Entry
 
 MOST = 100
-"""So many ends are kept, the newest."""
+"""How many ends are kept: the newest."""
 WITH_IT = frozenset({"death", "limit", "recycled", "attempt"})
 """What an end is whose run fell with the server; an end that somebody asked for is none of these."""
 PROVED = RestartRules().productive

@@ -38,7 +38,7 @@ def parse_past(text: str, now: float, zone: tzinfo | None) -> float:
         if hour > 23 or minute > 59 or second > 59:
             raise ValueError(f"{text!r} is no time of day")
         moment = local.replace(hour=hour, minute=minute, second=second, microsecond=0)
-        # Who types a time of day that has yet to come means that of yesterday; see `is_yet_to_come`.
+        # A time of day that has yet to come today means yesterday's; see `is_yet_to_come`.
         return (moment if moment <= local else moment - timedelta(days=1)).timestamp()
     if is_duration(text):
         return max(0.0, now - parse_duration(text))

@@ -1,6 +1,6 @@
 """The reader's time zone: what TZ of its shell says, understood as the C library does; without it the machine's.
 
-The daemon's own TZ is nobody's business: a person reads and types times of the shell that it sits at.
+The daemon's own TZ counts for nothing here: people read and type times in the zone of their shell.
 """
 
 from __future__ import annotations

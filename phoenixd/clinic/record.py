@@ -1,4 +1,4 @@
-"""What is told of a task that failed: one Case for whoever asked for it, notes on the exception, lines in the log."""
+"""What is told of a task that failed: one Case for the caller, notes on the exception, lines in the log."""
 
 from __future__ import annotations
 

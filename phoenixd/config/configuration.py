@@ -182,7 +182,7 @@ def _source(stack: Stack, name: str) -> str:
 
 
 def _masked_address(webhook: str | CredentialTable | None) -> Any:
-    """Chat services take whoever knows the path for the one it was given to."""
+    """Chat services accept posts from anybody who knows the path, so the path is never shown."""
     if isinstance(webhook, CredentialTable):
         return {"file": webhook.file}
     return f"{urlsplit(webhook).scheme}://{urlsplit(webhook).hostname}/***" if webhook is not None else None

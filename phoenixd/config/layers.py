@@ -94,9 +94,9 @@ def configuration_files(place: Path | None, declarations: Path) -> Iterator[Path
 
 
 def unread_places(place: Path | None, declarations: Path) -> Iterator[Layer]:
-    """A layer that is wrong for each place of which nobody knows what it declares: it is no empty one.
+    """A wrong layer for each place whose declarations nobody can know: such a place is no empty layer.
 
-    Whoever takes an unmounted or unreadable directory for one without files ends all agents that it declares.
+    A daemon that took an unmounted or unreadable directory for an empty one would end all agents that it declares.
     """
     if place is not None:
         if not os.path.lexists(place):

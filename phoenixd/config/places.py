@@ -19,7 +19,7 @@ MOST_NAMED = 3
 def shared_work(
     agents: Mapping[str, AgentTable], sequences: Mapping[str, SequenceTable], stack: Stack, terrain: Terrain
 ) -> Iterator[Problem]:
-    """Agents in one worktree of which one is judged by its work: what the other changes counts as its progress (X8b).
+    """Agents that share a worktree where one is judged by its work: the other's changes count as its progress (X8b).
 
     Each of them is warned, for either may be the one that is being added.
     """

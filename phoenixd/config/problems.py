@@ -32,7 +32,7 @@ class Problem:
     is_twice: bool = False
     """It is declared by `add` as well, which wins."""
     is_unread: bool = False
-    """It is about a place of which nobody knows what it declares."""
+    """It is about a place whose declarations nobody can know."""
     together: str = ""
     """The message in words that are the same of each agent that it concerns."""
 

@@ -10,7 +10,8 @@ from phoenixd.config.problems import Problem, problem_at
 from phoenixd.config.tables.agent import AgentTable
 from phoenixd.config.tables.sequence import SequenceTable
 from phoenixd.config.tables.values import AGENT_NAME
-from phoenixd.core.spec import AgentSpec, BreakerRules, Kind, LoopRules, Member, RestartRules
+from phoenixd.core.rules import BreakerRules, LoopRules, Member, RestartRules
+from phoenixd.core.spec import AgentSpec, Kind
 
 
 def with_sequences(agents: Mapping[str, AgentSpec], sequences: Mapping[str, SequenceTable]) -> dict[str, AgentSpec]:

@@ -15,20 +15,16 @@ from phoenixd.config.tables.agent import AgentTable, FenceTable
 from phoenixd.config.tables.memory import ResonanceTable
 from phoenixd.config.tables.values import AGENT_NAME, CredentialTable
 from phoenixd.core.dialogs import SCREEN_DIALOGS
-from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
-from phoenixd.core.spec import (
-    AgentSpec,
+from phoenixd.core.rules import (
     BreakerRules,
     BriefRules,
     CleanupRules,
     ContextRules,
     HandoffRules,
-    Kind,
     LimitRules,
     LivenessRules,
     LoopRules,
     PhaseRules,
-    PreparedAnswer,
     ReportRules,
     ResonanceRules,
     RestartPolicy,
@@ -36,7 +32,9 @@ from phoenixd.core.spec import (
     ResumeRules,
     StopRules,
     WriterKind,
-)  # fmt: skip
+)
+from phoenixd.core.seat.names import LONGEST, is_too_long, refusal_of_name
+from phoenixd.core.spec import AgentSpec, Kind, PreparedAnswer
 from phoenixd.core.tasks.names import is_reserved
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.documents.credential import credential_reference
@@ -193,7 +191,7 @@ def _resonance(table: ResonanceTable) -> ResonanceRules:
 def _login(table: AgentTable) -> str | None:
     """Who shares an agent's limits where no account is named: those who use the same CLI with the same login.
 
-    None for a command, of which nothing is known. Keys are told apart without being shown.
+    None for a command, whose login is unknown. Keys are told apart without being shown.
     """
     if table.harness == "command":
         return None

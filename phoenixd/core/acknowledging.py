@@ -1,4 +1,4 @@
-"""An operator has seen an alert: it stands, is shown apart, and asks for nobody any more. Part of the table."""
+"""An operator has seen an alert: it still stands, is shown apart, and calls nobody any more. A part of the table."""
 
 from __future__ import annotations
 

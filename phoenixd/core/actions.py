@@ -73,8 +73,8 @@ class Deliver:
 class OrphanAnswer:
     """What the shim says of an answer that an earlier daemon was giving when it ended.
 
-    held: it holds the request still, so that it was given no answer. taken: whether the agent took the answer; None: it
-    says nothing of one. says: a shim of this version says what came of each answer. whole: the answer is known.
+    held: it still holds the request, so the agent has no answer. taken: whether the agent took the answer; None: it
+    tells of none. says: a shim of this version says what came of each answer. whole: the answer is known.
     """
 
     held: bool
@@ -172,7 +172,7 @@ class InterruptTurn:
 
 @dataclass(frozen=True, slots=True)
 class LookAtCall:
-    """Sum up what the run's processes have done that began at `ticks` (clock ticks since boot) or later."""
+    """Sum up the work of those processes of the run that began at `ticks` (clock ticks since boot) or later."""
 
     agent: str
     incarnation: int
@@ -206,7 +206,7 @@ class Release:
 
 @dataclass(frozen=True, slots=True)
 class TakeSession:
-    """Have the session of a seat's holder bear the seat's name; who is attached to the one before is taken over."""
+    """Give the terminal session of a seat's holder the seat's name; clients of the session before are moved to it."""
 
     agent: str
     seat: str
@@ -280,6 +280,15 @@ class LookForFile:
     turn: int
     directory: str
     pattern: str
+
+
+@dataclass(frozen=True, slots=True)
+class LookForDirectory:
+    """See whether the directory can be entered that an agent is to work in. incarnation: its newest."""
+
+    agent: str
+    incarnation: int
+    directory: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -383,6 +392,7 @@ Action = LookForFile | (
     | InterruptTurn
     | LookAtCall
     | CleanUp
+    | LookForDirectory
     | AnswerHold
     | AttendHold
     | ReleaseHold

@@ -65,9 +65,9 @@ def settle(
 ) -> tuple[Agent, tuple[Action, ...], int]:
     """Fold a decision's alerts into those that stand, and clear what the agent's new state proves to be over.
 
-    before: what stood before the decision, which may have cleared some itself. called: the name by which people are
-    told of the agent, where that is another than its own. muted: what is raised now is told to nobody. Returns the
-    agent, the actions with repeats left out and with what is over told, and the next free number.
+    before: what stood before the decision, which may have cleared some itself. called: the name that people know the
+    agent by, where it has another. muted: what is raised now is told to nobody. Returns the agent, the actions with
+    repeats left out and with what is over told, and the next free number.
     """
     standing, kept, number = fold(agent, agent.alerts, actions, number, now, called, muted=muted)
     standing = tuple(one for one in standing if not is_over(one, agent))
@@ -93,8 +93,8 @@ def fold(
 ) -> tuple[tuple[StandingAlert, ...], tuple[Action, ...], int]:
     """The alerts that stand after these actions, the actions without those that would repeat one, the next number.
 
-    An alert of what stands in the inbox bears that item's number. One that a mute held back is none
-    that repeats once no mute does.
+    An alert about an item of the inbox has that item's number. An alert that a mute held back is no repetition once the
+    mute is over.
     """
     name, incarnation, items = (called or agent.name, agent.incarnation, agent.items) if agent else (None, 0, ())
     kept: list[Action] = []

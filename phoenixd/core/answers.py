@@ -20,7 +20,6 @@ from phoenixd.core.events import RunEvent
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import HoldAnswered, HoldReleased, RunAdopted
 from phoenixd.core.facts import AnswerJudged
-from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
 from phoenixd.core.question import leftover
 from phoenixd.core.question.call import ASKS, PROPOSAL, QUESTION, call_of
@@ -31,7 +30,6 @@ from phoenixd.core.treatment import proposals
 from phoenixd.core.turn import liveness
 from phoenixd.core.waiting import hear_item
 
-BY_CONFIGURATION = "the configuration"
 VERDICTS = {"allow": "allowed", "deny": "denied"}
 """How it is said of what an answer allows or denies, once it was taken."""
 
@@ -123,41 +121,8 @@ def _updated(item: InboxItem, said: Said) -> str:
     return json.dumps({**call.given, "answers": dict(zip(texts, said.answers, strict=True))})
 
 
-def prepared(before: Agent | None, agent: Agent | None) -> AnswerRequested | None:
-    """The operator's prepared answer to a question that has just been asked; most agents have none."""
-    item = agent.item if agent is not None else None
-    if agent is None or item is None or not item.hold or item.answering or item.veiled:
-        return None
-    if before is not None and any(one.hold == item.hold for one in before.items):
-        return None
-    for one in agent.spec.answers:
-        if (one.dialog, one.asks) == (item.kind, item.text):
-            return AnswerRequested(agent.name, item.id, one.allow, one.reason, item.text_hash, BY_CONFIGURATION)
-    return None
-
-
-def give_prepared(before: Fleet, found: Step, event: RunEvent, now: Moment) -> Step:
-    """Give the operator's prepared answer to a question that has just been asked."""
-    agent = before.roster.living(event.agent, event.incarnation)
-    asked = found.fleet.agents.get(event.agent)
-    if agent is None or asked is None or not asked.spec.answers:
-        return found
-    given = prepared(agent, asked)
-    return put(found, answer(asked, given, now), now) if given is not None else found
-
-
-def quieten(agent: Agent, event: RunEvent, seen: Seen, now: Moment) -> Decision:
-    """Leave out the alert of a question that a prepared answer is given to."""
-    decision = seen.decision
-    if prepared(seen.before, decision.agent) is None or decision.agent is None or decision.agent.item is None:
-        return decision
-    kind = decision.agent.item.kind
-    rest = tuple(one for one in decision.actions if not isinstance(one, Alert) or one.kind != kind)
-    return replace(decision, actions=rest)
-
-
 def hear_outcome(agent: Agent, event: HoldAnswered, seen: Seen, now: Moment) -> Decision:
-    """Close the question that was answered, or leave it to who was first; its screen may have closed it before."""
+    """Close the question that was answered, unless another answer came first. Its screen may have closed it before."""
     giving = agent.state.run.giving if isinstance(agent.state, Running) else ()
     given = next((one for one in giving if one.hold == event.hold), None)
     decision = _outcome(agent, event, given, now)
@@ -279,7 +244,7 @@ def _joined(decision: Decision, more: Decision) -> Decision:
 
 
 def orphaned(agent: Agent) -> Agent:
-    """The agent as a daemon finds it in the journal when it begins: nobody gives the answers that were under way."""
+    """The agent as a new daemon finds it in the journal: an earlier daemon was giving the answers under way."""
     state = agent.state
     if not isinstance(state, Running):
         return agent

@@ -29,7 +29,7 @@ MAX_TEXT, MAX_TIMES, MAX_TOOLS, MAX_TOOL = 4000, 1000, 32, 128
 MAX_SECONDS = 24 * 3600.0
 
 FIRST = ("freeze", "challenge")
-"""Who holds up a turn's end before whom; any other purpose comes after these."""
+"""The purposes that hold up a turn's end before others; any other purpose comes after these."""
 
 WHEN: dict[On, str] = {"stop": "at a turn's end", "tool": "before a call", "compaction": "before a compaction"}
 GIVEN: dict[On, str] = {

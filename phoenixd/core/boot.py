@@ -52,8 +52,8 @@ def is_another_table(known: Boot | None, now: Boot) -> bool:
 def why_gone(known: Boot | None, now: Boot, answering: Collection[str]) -> str | None:
     """Why nothing that ran then can be alive; None where it can.
 
-    answering: agents at whose link somebody listens. A daemon that looks from another container upon the runtime
-    directory of one that lives sees another table as well; then somebody answers, and nothing is known gone.
+    answering: agents at whose link somebody listens. A daemon in another container may look at the runtime directory of
+    a living one, and sees another table as well. Then somebody answers, and nothing is known gone.
     """
     if is_another_host(known, now):
         return "the host was booted since"

@@ -24,7 +24,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
 
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.spec import BreakerRules
+from phoenixd.core.rules import BreakerRules
 from phoenixd.core.work import NOTHING_FOUND, Deed, Findings
 
 REMEMBERED = 10

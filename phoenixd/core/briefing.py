@@ -14,7 +14,8 @@ from typing import assert_never
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import BackingOff, Starting, Stopping
 from phoenixd.core.limits.waits import account_of
-from phoenixd.core.spec import BriefRules, Kind, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import Kind
 
 DAY = 86400.0
 
@@ -73,9 +74,9 @@ class Calendar:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none.
-    held: why its own CLI may not be asked now, empty where it may. over: when it was noticed that what an open loop
-    says is asked is asked no more, 0 for none.
+    """An agent as the schedule sees it. turned: when the newest turn ended that no run has read, 0 for none. held: why
+    its own CLI may not be asked now, empty where it may. over: when it was noticed that a question in an open loop is
+    closed, 0 for none.
     """
 
     name: str
@@ -188,7 +189,7 @@ def writer_name(writer: WriterKind) -> str:
 def held_back(agent: Agent, fleet: Iterable[Agent]) -> str:
     """Why the agent's own CLI may not be asked now; empty where it may.
 
-    What it asks for would count against a limit that the account has met, or wait in the way of a restart.
+    Its requests would count against a limit that the account has met, or would delay a restart.
     """
     account = account_of(agent.spec)
     for one in fleet:

@@ -51,17 +51,29 @@ def is_unknown(agent: Agent) -> bool:
     return isinstance(state, Running) and (state.exit_due is not None or state.run.deaf is not None)
 
 
+def is_unseen(agent: Agent) -> bool:
+    """Whether nothing of its run was found, though nothing proves that it is gone."""
+    return isinstance(agent.state, Stopping) and agent.state.unseen_since is not None
+
+
+def seen_pid(agent: Agent) -> int | None:
+    """The process of its run; None where none is known to be there."""
+    return agent.run.pid if agent.run is not None and not is_unseen(agent) else None
+
+
 def runs_again(agent: Agent) -> bool:
     """Whether a run of it is known to be up, and is not healed any more."""
     return isinstance(agent.state, Running) and group(agent) != "healing" and not is_unknown(agent)
 
 
 def activity_word(agent: Agent) -> str | None:
-    """working, idle or waiting while running, where hooks can tell; else None."""
+    """working, idle or waiting while running, where hooks can tell, or a look has told; else None."""
     if not isinstance(agent.state, Running) or agent.parking is not None:
         return None
     if agent.state.activity.waiting:
         return "waiting"
+    if agent.state.run.guessed:
+        return None
     if not agent.state.run.session_seen and not agent.state.run.evidence:
         return None
     return "working" if agent.state.activity.turn_open else "idle"
@@ -76,7 +88,7 @@ def is_settled(agent: Agent | None, now: Moment) -> bool:
 
 
 def tells_no_turns(agent: Agent | None, now: Moment) -> bool:
-    """Whether a program is up for long enough to be known as one that tells nothing of its turns: it is never idle."""
+    """Whether a program has been up so long without a word of its turns that it tells of none. It is never idle."""
     if agent is None or not isinstance(agent.state, Running) or agent.parking is not None:
         return False
     if agent.spec.has_hooks or agent.spec.transcript or agent.hooks_seen or activity_word(agent) is not None:
@@ -97,7 +109,7 @@ def needs_person(agent: Agent | None) -> bool:
 
 
 def stays_down(agent: Agent | None) -> bool:
-    """Whether no run of an agent begins before a person starts it; who has turns in a sequence is started for them."""
+    """Whether no run of an agent begins before a person starts it; a member of a sequence is started for its turns."""
     if agent is None or (agent.spec.turn_of is not None and not agent.left_out):
         return False
     is_stopped = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED

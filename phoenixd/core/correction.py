@@ -1,8 +1,8 @@
 """Which changed keys of its specification can cure what an agent was given up for, so that it is tried again by itself.
 
-A start that must fail like the one before would raise the same alert once more. Of what was found wrong by the program
-itself, by its service or by the kernel, it is not known which key was to blame: there each that it is given counts. Who
-was given up by a limit of `restart` is tried again where that limit allows more, too.
+A start that must fail like the one before would raise the same alert once more. Where the program itself, its service
+or the kernel refused the start, nobody knows which key was to blame: each key that the program is given counts. An
+agent that a limit of `restart` gave up is also tried again where that limit allows more.
 """
 
 from __future__ import annotations
@@ -13,7 +13,8 @@ from phoenixd.core.agent.state import Desired, Quarantined
 from phoenixd.core.change import replace
 from phoenixd.core.productive import is_exhausted
 from phoenixd.core.restart import NOT_FOUND
-from phoenixd.core.spec import AgentSpec, RestartPolicy
+from phoenixd.core.rules import RestartPolicy
+from phoenixd.core.spec import AgentSpec
 
 LAUNCH_KEYS = (
     "argv", "cwd", "harness", "env", "env_from", "fence", "fresh_args", "resume_args", "prompt_via", "heartbeat_file",
@@ -34,8 +35,8 @@ def launch_changes(before: AgentSpec, after: AgentSpec) -> tuple[str, ...]:
 def is_corrected(agent: Agent, spec: AgentSpec) -> bool:
     """Whether this specification changes what an agent was given up for, so that a person has said what is to run.
 
-    Not so of an open breaker, a Case or a lost marker, which have acts of their own; nor of a sequence, whose turns are
-    begun by a start; nor while a person has yet to say what becomes of the agent after the journal was lost.
+    This does not hold for an open breaker, a Case or a lost marker, which have acts of their own; for a sequence, whose
+    turns are begun by a start; or while a person has yet to say what becomes of the agent after the journal was lost.
     """
     state = agent.state
     if not isinstance(state, Quarantined) or agent.desired is not Desired.RUNNING:
@@ -61,7 +62,7 @@ def _allows_more(agent: Agent, spec: AgentSpec) -> bool:
 
 
 def cures(before: AgentSpec, after: AgentSpec, end: LastExit | None) -> frozenset[str]:
-    """The keys of which a change can cure this failed start. end: how it failed; None: not known."""
+    """The keys whose change can cure this failed start. end: how it failed; None: not known."""
     if end is None:
         return frozenset(LAUNCH_KEYS)
     if end.obstacle in DIRECTORIES:

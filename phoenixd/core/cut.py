@@ -100,7 +100,7 @@ def missed(agent: Agent, message_id: str, why: str, now: Moment) -> Decision | N
 
 
 def begun(agent: Agent, prompt: str) -> Agent:
-    """The agent whose main thread took a prompt: a turn of our word goes on with the cut, any other one is past it."""
+    """The agent whose main thread took a prompt: our word goes on with the cut answer, any other drops it."""
     if agent.cut is None:
         return agent
     cut = replace(agent.cut, taken=True) if is_ours(prompt) else None
@@ -113,7 +113,7 @@ def is_ours(prompt: str) -> bool:
 
 
 def is_owed(agent: Agent) -> bool:
-    """Whether the run ended with an answer that was not gone on with, so that the next run has to."""
+    """Whether the run ended with a cut answer that nobody went on with, so that the next run has to."""
     cut = agent.cut
     if cut is None or cut.incarnation != agent.incarnation or agent.spec.kind is Kind.EPHEMERAL:
         return False

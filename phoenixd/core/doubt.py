@@ -32,7 +32,7 @@ UNSEEN_FOR, BETWEEN = 0.2, 0.4
 def begin(agent: Agent, state: Running, waiting: Waiting, now: Moment) -> Decision | None:
     """Close the question that a key may have answered; None while it is too soon.
 
-    Where an answer from afar is on its way, only a key closes it: of the answer its shim tells.
+    Where an answer from afar is on its way, only a key closes it: the shim tells of the answer.
     """
     activity = state.activity
     item = next((one for one in agent.items if one.kind in ASKED_BY_A_RUN and not one.left), None)
@@ -77,7 +77,7 @@ def judge(agent: Agent, state: Running, doubted: Doubted, event: ScreenSeen, now
 
 
 def open_again(agent: Agent, state: Running, doubted: Doubted, now: Moment) -> Decision:
-    """It is asked after all, as the same item; told is only what nobody was told of, or what a mute held back."""
+    """It is asked after all, as the same item. People are told only what they do not know yet."""
     waiting = replace(doubted.waiting, seen=True, since=now.at, touched=doubted.touched)
     activity = replace(state.activity, waiting=waiting, also_asked=doubted.also_asked, doubted=None, looked_at=now.at)
     alerts = agent.alerts if doubted.alert is None else (*agent.alerts, doubted.alert)

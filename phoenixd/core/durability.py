@@ -150,7 +150,7 @@ class Durability:
         return replace(self, failing=failing, since=None, is_missed=False, ended=now, fault=why)
 
     def missed(self, now: Instant) -> Durability:
-        """A decision has waited for as long as one may, be it for the commit before its own."""
+        """A decision has waited for as long as it may, even if only for the commit before its own."""
         return replace(self, slow=self.slow.bad(self.slow.why or _took(LATE), now), is_missed=True)
 
     def room(self, shortage: str | None, now: Instant) -> Durability:

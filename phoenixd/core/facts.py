@@ -117,10 +117,19 @@ class HungInCall:
 
 @dataclass(frozen=True, slots=True)
 class PutInQuarantine:
-    """The agent stays down until an operator starts it."""
+    """The agent stays down until an operator starts it. by_breaker: its breaker is open."""
 
     cause: str
+    by_breaker: bool = False
     name: Literal["put_in_quarantine"] = "put_in_quarantine"
+
+
+@dataclass(frozen=True, slots=True)
+class ProgressMade:
+    """What its newest iteration or turn did to the work has closed a breaker that had warned, or was on trial."""
+
+    incarnation: int
+    name: Literal["progress_made"] = "progress_made"
 
 
 @dataclass(frozen=True, slots=True)
@@ -232,8 +241,8 @@ class MarkerNoted:
     """What became of the marker of a run's session; rows of the table `markers`, and never a code.
 
     planted: codes were given. asked: code `number` was asked for. checked: what the answer proves (verdict). seen:
-    codes stood in a call or a result. footer: the agent's own word of its state (verdict). restoration: its `step`,
-    1 to 7. tokens: what it took, 0 where unknown. checkpoint: of when the seed is that a restoration goes on from.
+    codes stood in a call or a result. footer: the agent's own word of its state (verdict). restoration: its `step`, 1
+    to 7. tokens: what it took, 0 where unknown. checkpoint: when the seed was written that a restoration goes on from.
     """
 
     incarnation: int
@@ -249,7 +258,7 @@ class MarkerNoted:
 
 @dataclass(frozen=True, slots=True)
 class WatchBegan:
-    """A daemon began; nobody had watched since then (wall). ended: by what the one before was told to end, if so."""
+    """A daemon began; since then (wall) nobody had watched. ended: what told the daemon before to end; else empty."""
 
     since: float
     ended: str = ""
@@ -272,6 +281,7 @@ Fact = (
     | TaskFailed
     | HungInCall
     | PutInQuarantine
+    | ProgressMade
     | BeganParking
     | EndedParking
     | Asked

@@ -77,12 +77,12 @@ class Fleet:
 
     @property
     def is_at_rest(self) -> bool:
-        """Whether nothing runs, or is to: no agent, and no task. Of who has to be confirmed first that is not known."""
+        """Whether nothing runs or is to run: no agent, and no task. False while an agent waits to be confirmed."""
         return self.is_down and all(one.found is None for one in self.agents.values())
 
     @property
     def is_down(self) -> bool:
-        """The same, as far as is known: who has to be confirmed first counts as what it seems to be."""
+        """The same, as far as is known: an agent that a person has yet to confirm counts as what it seems to be."""
         down = (isinstance(one.state, Stopped | Quarantined) for one in self.agents.values())
         return all(down) and all(task.has_ended for task in self.tasks.open)
 

@@ -1,6 +1,6 @@
 """What a look at the whole fleet goes by: enough of each agent to count, sort and name it. Rows cost ten times that.
 
-Most of a thousand agents are fine, and are a number to who looks; only those that are told about need a row.
+Most of a thousand agents are fine, and a face shows only their number. The others need a row.
 """
 
 from __future__ import annotations
@@ -85,14 +85,13 @@ def _remembered(fleet: Fleet, agent: Agent, now: Moment, known: Known) -> Glance
 
 def _of(fleet: Fleet, agent: Agent, now: Moment) -> Glance:
     muted = muting.standing(fleet.mutes, agent.spec, now.wall)
-    run = agent.run
     return Glance(
         agent.name,
         condition.group(agent),
         agent.desired.value,
         agent.state_name,
         condition.activity_word(agent),
-        run.pid if run is not None else None,
+        condition.seen_pid(agent),
         agent.since_wall,
         agent.parking.until_wall if agent.parking is not None else None,
         muted.until_wall if muted is not None else None,

@@ -23,6 +23,8 @@ from phoenixd.core import (
     declarations,
     hooks,
     interrupt,
+    kept_out,
+    prepared_answers,
     productive,
     progress,
     recovery,
@@ -38,7 +40,7 @@ from phoenixd.core import (
 from phoenixd.core.agent import Agent
 from phoenixd.core.behind import plan
 from phoenixd.core.decision import Decision, Heard, Seen
-from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
+from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, DirectoryLooked, ReportJudged
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import (
     AnswerCut,
@@ -160,12 +162,12 @@ SHARED: Row = (outage.follow, sequences.follow, following.follow, seats.do_held,
 RUN: Row = (accounts.follow, *SHARED)
 
 # A hook may close a question, whose request is let go of, and open one, to which an answer may be prepared.
-ASKED: tuple[AgentPart, ...] = (answers.let_go, answers.quieten)
+ASKED: tuple[AgentPart, ...] = (answers.let_go, prepared_answers.quieten)
 TOLD: Row = (
-    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), answers.give_prepared, *RUN,
+    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), prepared_answers.give, *RUN,
 )  # fmt: skip
 CONTEXT: Row = (
-    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear), answers.give_prepared,
+    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear), prepared_answers.give,
     *RUN,
 )  # fmt: skip
 TURN_OVER: Row = (
@@ -174,22 +176,22 @@ TURN_OVER: Row = (
         workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED,
         checks.hear,
     ),
-    asking.hear_last_words, answers.give_prepared, *RUN,
+    asking.hear_last_words, prepared_answers.give, *RUN,
 )  # fmt: skip
 # The short way: that a call began or ended decides nothing for accounts, outages and sequences.
 # A handoff's deadlines stand still while a person is asked, and what answers that is often the end of a call.
 EVIDENCE: Row = (
-    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), answers.give_prepared,
+    sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, *ASKED), prepared_answers.give,
     following.follow, *DUE,
 )  # fmt: skip
 CALL: Row = (
     sequences.overhear, (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED),
-    answers.give_prepared, following.follow, *DUE,
+    prepared_answers.give, following.follow, *DUE,
 )  # fmt: skip
 CALL_BEGUN: Row = (
     sequences.overhear,
     (workplaces.hear, parking.hear, liveness.hear, session.hear_hook, *ASKED, checks.hear_call),
-    answers.give_prepared, following.follow, *DUE,
+    prepared_answers.give, following.follow, *DUE,
 )  # fmt: skip
 
 TABLE: dict[type[Any], Row] = {
@@ -204,7 +206,7 @@ TABLE: dict[type[Any], Row] = {
     hooks.SessionStarted: (
         sequences.overhear,
         (workplaces.hear, liveness.hear, session.hear_hook, meter.hear_session, *ASKED, checks.hear),
-        answers.give_prepared, *RUN,
+        prepared_answers.give, *RUN,
     ),
     hooks.SessionEnded: TOLD,
     hooks.PromptSubmitted: (
@@ -213,7 +215,7 @@ TABLE: dict[type[Any], Row] = {
             workplaces.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, meter.hear_prompt, *ASKED,
             checks.hear,
         ),
-        telling.hear_prompt, late.hear_prompt, answers.give_prepared, *RUN,
+        telling.hear_prompt, late.hear_prompt, prepared_answers.give, *RUN,
     ),
     hooks.TurnEnded: TURN_OVER,
     hooks.TurnFailed: (
@@ -222,17 +224,17 @@ TABLE: dict[type[Any], Row] = {
             workplaces.hear, progress.hear, parking.hear, liveness.hear, session.hear_hook, turns.hear, dead_end.hear,
             *ASKED, checks.hear,
         ),
-        answers.give_prepared, *RUN,
+        prepared_answers.give, *RUN,
     ),
     hooks.PermissionDenied: (
         sequences.overhear, (workplaces.hear, progress.hear, liveness.hear, session.hear_hook, turns.hear, *ASKED),
-        answers.give_prepared, *RUN,
+        prepared_answers.give, *RUN,
     ),
     hooks.PermissionAsked: TOLD,
     hooks.Notified: TOLD,
     hooks.CompactionBegun: (
         sequences.overhear, (workplaces.hear, liveness.hear, session.hear_hook, compaction.hear, *ASKED),
-        answers.give_prepared, *RUN,
+        prepared_answers.give, *RUN,
     ),
     hooks.Compacted: CONTEXT,
     hooks.OtherHook: TOLD,
@@ -244,8 +246,8 @@ TABLE: dict[type[Any], Row] = {
     AnswerCut: ((cut.hear, dead_end.hear_cut), *RUN),
     FailureStatusSeen: RUN,
     ScreenSeen: (
-        (parking.hear, overdue.hear_screen, answers.let_go, productive.hear_screen, answers.quieten),
-        answers.give_prepared, *RUN,
+        (parking.hear, overdue.hear_screen, answers.let_go, productive.hear_screen, prepared_answers.quieten),
+        prepared_answers.give, *RUN,
     ),
     # A run, from its start to its end.
     AgentStarted: (
@@ -256,9 +258,10 @@ TABLE: dict[type[Any], Row] = {
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
             codes.hear_adoption,
         ),
-        seats.name_session, answers.give_prepared, *RUN,
+        seats.name_session, prepared_answers.give, *RUN,
     ),
     StartFailed: ((begins.hear_failed_start,), *RUN),
+    DirectoryLooked: ((kept_out.hear,), *SHARED),
     AgentExited: (
         sequences.overhear, (ends.hear_exit,), accounts.follow, outage.follow, sequences.follow,
         following.follow, seats.do_held, moves.follow, starts.brake, *TASKS, *DUE,
@@ -290,8 +293,8 @@ TABLE: dict[type[Any], Row] = {
     NotDelivered: (
         (parking.hear, begins.hear_miss, restoring.hear_miss, answers.let_go), asking.hear_text, telling.hear, *RUN,
     ),
-    HoldAnswered: ((answers.hear_outcome, answers.quieten), answers.give_prepared, *RUN),
-    HoldReleased: ((answers.hear_release, answers.quieten), answers.give_prepared, *RUN),
+    HoldAnswered: ((answers.hear_outcome, prepared_answers.quieten), prepared_answers.give, *RUN),
+    HoldReleased: ((answers.hear_release, prepared_answers.quieten), prepared_answers.give, *RUN),
     # Orders.
     AgentDeclared: (declarations.declare, seats.take_seat, recovery.renew_plan, *RUN),
     AgentWithdrawn: (

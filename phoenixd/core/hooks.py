@@ -190,7 +190,7 @@ class Notified(Hook):
 class TurnEnded(Hook):
     """A turn came to its end. jobs: all that goes on in the background; None where nothing was said of it.
 
-    check: what it answered to a check at its end, which is no part of its work, and of `text`; None: there was none.
+    check: what it answered to a check at its end, part neither of its work nor of `text`; None: there was no check.
     """
 
     text: str = field(default="", repr=False)

@@ -1,8 +1,8 @@
 """Ctrl-C at a loop's terminal: the person who sits there wants it stopped; with nobody there it failed.
 
 A program that ends by SIGINT, or with 130, does not say who sent that. So the terminal is asked whether somebody is
-attached who can type, and the next iteration waits for that word a few seconds at most (G42, F-PROC-5). Of a member
-of a sequence it means that this member is left out of it.
+attached who can type, and the next iteration waits for that word a few seconds at most (G42, F-PROC-5). A member of a
+sequence is left out of the sequence then.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def ask(agent: Agent, end: LastExit, decision: Decision, now: Moment) -> Decisio
     if isinstance(agent.state, Stopping) or agent.spec.kind is not Kind.LOOP or not restart.is_interrupted(end):
         return decision
     if isinstance(waiting, Parked) or (agent.spec.turn_of is not None and isinstance(waiting, Stopped)):
-        # Who is parked waits long enough as it is.
+        # A parked agent waits long enough as it is.
         return replace(decision, actions=(*decision.actions, SeeAttendance(agent.name, end.incarnation)))
     if not isinstance(waiting, BackingOff):
         return decision

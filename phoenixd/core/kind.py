@@ -1,4 +1,4 @@
-"""The four kinds of agents, apart from all else that is declared of one: who chooses by kind needs no more."""
+"""The four kinds of agents, in a module of their own: code that chooses by kind needs to import no more."""
 
 from __future__ import annotations
 

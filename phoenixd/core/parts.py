@@ -36,6 +36,8 @@ class View:
     began: Instant = 0.0
     up_since: Instant = 0.0
     deaf_since: Instant | None = None
+    is_guessed: bool = False
+    """Nothing has told yet whether a turn of its run is open."""
 
     def is_foreign(self, event: Hook) -> bool:
         """Whether a hook of the main thread names another session than the run's."""
@@ -80,7 +82,7 @@ class CannotGoOn:
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Limits: the event is what it had asked for, and has judged; to the others it means nothing."""
+    """Limits: it asked for this event, and has judged it; to the other parts the event means nothing."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from phoenixd.core.facts import RunProductive
 from phoenixd.core.hooks import Hook, ToolEnded, ToolFailed, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.merit import STEADY, Merit, Proof, Record
 from phoenixd.core.moment import Instant, Moment, in_words
-from phoenixd.core.spec import HOUR, AgentSpec, Kind, RestartPolicy
+from phoenixd.core.rules import HOUR, RestartPolicy
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.transitions import keep, quarantine
 from phoenixd.core.work import kind_of
 

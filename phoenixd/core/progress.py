@@ -21,8 +21,9 @@ from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkEvent, Wo
 from phoenixd.core.hooks import Hook, TurnEnded
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.moment import Instant, Moment, in_words
+from phoenixd.core.rules import HOUR
 from phoenixd.core.sequence import rules as sequence
-from phoenixd.core.spec import HOUR, Kind
+from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import enter, keep, quarantine
 from phoenixd.core.work import Findings, Survey, kind_of
 

@@ -13,7 +13,7 @@ from phoenixd.core.agent.run import Deaf
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.agent.state import BackingOff, Live, Stopping
 from phoenixd.core.breaker import Word
-from phoenixd.core.condition import Group, activity_word, group
+from phoenixd.core.condition import Group, activity_word, group, is_unseen, seen_pid
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import Gauge, read
@@ -93,10 +93,14 @@ class Row:
     """Until when nobody is told of its alerts; None where people are."""
     is_succeeded: bool = False
     """It is down, and the handoff of its seat goes on without it: nothing is to be started."""
+    is_guessed: bool = False
+    """It was found alive without a journal that knew it, and what it is at is to be looked at."""
+    is_unseen: bool = False
+    """Nothing of its run is seen any more, and nothing proves that gone: `due` says when it counts as ended."""
 
     @property
     def is_running(self) -> bool:
-        """Whether it is alive and supervised, whatever is laid over that but parking."""
+        """Whether it is alive and supervised, also during a handoff or a restoration, and not while it is parked."""
         return self.state in ("running", HANDING_OFF, RESTORING)
 
     @property
@@ -106,14 +110,14 @@ class Row:
 
     @property
     def asked_at(self) -> str:
-        """At whose terminal stands what it asks: a seat's successor has one of its own."""
+        """The agent whose terminal shows the question: a seat's successor has a terminal of its own."""
         item = self.item
         of_holder = (self.name, generation_name(self.name, self.generation or 1))
         return self.name if item is None or item.left or item.agent in of_holder else item.agent
 
     @property
     def at_step(self) -> str:
-        """The step alone, for who says already of what it is one."""
+        """The step alone, for texts that name the handoff or the restoration themselves."""
         return (self.step or "").rpartition(": ")[2]
 
     @property
@@ -210,7 +214,7 @@ def row(
         activity=activity_word(agent),
         group=group(agent),
         incarnation=agent.incarnation,
-        pid=run.pid if run else None,
+        pid=seen_pid(agent),
         session_id=run.session_id if run else (session.session_id if session else None),
         mode=run.mode.value if run else None,
         since=agent.since_wall,
@@ -248,6 +252,8 @@ def row(
         opened=sight.opened,
         case=case,
         muted_until=muted_until,
+        is_guessed=run is not None and run.guessed,
+        is_unseen=is_unseen(agent),
     )
 
 
@@ -294,6 +300,8 @@ def _due(agent: Agent, now: Moment) -> float | None:
     match agent.state:
         case BackingOff(until=until):
             return max(0.0, until - now.at)
+        case Stopping(unseen_since=since) if since is not None and since + agent.spec.stop.unproven > now.at:
+            return since + agent.spec.stop.unproven - now.at
         case Stopping(deadline=deadline):
             return max(0.0, deadline - now.at)
         case _ if agent.parking is not None:

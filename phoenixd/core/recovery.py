@@ -64,7 +64,7 @@ def face_the_world(before: Fleet, found: Step, event: JournalBehind, now: Moment
 
 
 def tell_plan(before: Fleet, found: Step, event: JournalBehind, now: Moment) -> Step:
-    """Raise the one alert of what was found of all agents, after who holds which seat was found as well."""
+    """Raise the one alert of what was found of all agents, once it is known who holds which seat."""
     event = replace(event, specs=tasks.declared(before.tasks, event))
     left = plan.left_alone(before.agents, event, now)
     alert = plan.alert(event.why, found.fleet.agents.values(), left, found.fleet.tasks)

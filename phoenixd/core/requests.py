@@ -85,7 +85,7 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
     wanted = replace(agent, desired=Desired.RUNNING, left_out=False)
     match agent.state:
         case Stopped() | Quarantined() | Parked() | BackingOff():
-            forgiven = _forgiven(wanted, f"started by {event.by}")
+            forgiven = forgive(wanted, f"started by {event.by}")
             return queue(forgiven, f"started by {event.by}", now, event.fresh or _is_clean_slate(agent))
         case Starting() | Running():
             if is_too_long(agent.state.activity):
@@ -109,7 +109,7 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
             assert_never(agent.state)
 
 
-def _forgiven(agent: Agent, why: str) -> Agent:
+def forgive(agent: Agent, why: str) -> Agent:
     """The agent without the ends that were counted, and without what they asked of a person."""
     armed = progress.armed(agent, why)
     return close_items(replace(armed, crashes=(), short_runs=0, dead_ends=0, record=Record()))
@@ -222,7 +222,7 @@ def withdraw(agent: Agent, event: AgentWithdrawn, seen: Seen, now: Moment) -> De
 def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
     """Take a changed specification; only a change that needs a new process restarts a running agent.
 
-    Who was given up because it could not be run as it was declared is started by such a change (see core.correction).
+    Such a change starts an agent that was given up because it could not be run as declared (see core.correction).
     """
     if isinstance(agent.state, Stopping) and agent.state.then is Afterwards.REMOVE:
         return refuse(agent, f"{agent.name} is being removed", f"phoenixctl add {agent.name} ... when it is gone")
@@ -245,7 +245,7 @@ def redeclare(agent: Agent, spec: AgentSpec, now: Moment) -> Decision:
         return _leave_limit(updated, held, f"its configuration changed: {', '.join((*changed, 'account'))}", now)
     if is_corrected(agent, spec):
         why = f"its configuration changed: {', '.join(changed) or 'restart'}"
-        return queue(_forgiven(updated, why), why, now)
+        return queue(forgive(updated, why), why, now)
     if isinstance(agent.state, Quarantined):
         return Decision(updated, reason=f"its configuration changed; {still_given_up(agent)}")
     if changed:

@@ -11,11 +11,12 @@ from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Readings
 from phoenixd.core.moment import Instant, Moment, in_words, measured
-from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy, RestartRules
+from phoenixd.core.rules import RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, Kind
 
 INTERRUPTED = 130
 CLEAN_CODES = (0, INTERRUPTED)
-SIGINT = 2
+SIGINT, SIGKILL = 2, 9
 RECYCLE_CODES = (100, 101)
 HUNG = 124
 OVERTIME = 125
@@ -23,6 +24,9 @@ ANSWERS = (0, 1)
 """How an agent ends whose end is an answer: yes, no."""
 QUESTION = "question failed"
 """The alert that it ended without one."""
+KILLS = 3
+"""Short runs lately, the last of which was killed from outside, after which its session is not resumed once more."""
+KILLED_AGAIN = "killed from outside again and again"
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127
 
@@ -151,6 +155,11 @@ def is_interrupted(ended: LastExit) -> bool:
     return ended.cause == "exit" and (ended.code == INTERRUPTED or ended.signal == SIGINT)
 
 
+def is_killed(ended: LastExit) -> bool:
+    """Whether somebody killed it from outside: no program ends itself so, and the kernel had no want of memory."""
+    return ended.cause == "exit" and ended.signal == SIGKILL and not ended.oom
+
+
 def is_recycling(ended: LastExit) -> bool:
     """Whether the agent asks for a fresh start in its place (E): no failure, and no session to go back to."""
     return ended.cause == "exit" and ended.ran and ended.code in RECYCLE_CODES
@@ -236,12 +245,18 @@ def backoff(rules: RestartRules, crashes: int, chance: float) -> float:
 
 
 def judge_session(
-    agent: Agent, run: Run, ended: LastExit, turn_open: bool, deliberate: bool = False, failed: bool = False
+    agent: Agent,
+    run: Run,
+    ended: LastExit,
+    turn_open: bool,
+    deliberate: bool = False,
+    failed: bool = False,
+    crashes: int = 0,
 ) -> Session | None:
     """The session as the end leaves it: still good to resume, or spoiled and why (design section 3).
 
     deliberate: somebody ended the run, so its shortness and silence say nothing about the session. failed: its last
-    turn had failed, and nothing was asked of it since.
+    turn had failed, and nothing was asked of it since. crashes: how many were counted lately, without this end.
     """
     session = agent.session
     if session is None:
@@ -257,15 +272,15 @@ def judge_session(
         return replace(session, spoiled="it asked to be recycled", turn_open=session.turn_open or has_task)
     if session.spoiled or deliberate:
         return session
-    if failed and ended.code == 0 and not ended.left:
+    if failed and ended.code == 0 and not ended.left and not is_blameless(ended):
         # It was never gone on with: whatever the turn failed for stands in that session (F-PROC-27).
         return replace(session, spoiled="its last turn failed, and it ended with exit 0")
-    return replace(session, spoiled=_spoiled_by(agent, run, ended, session))
+    return replace(session, spoiled=_spoiled_by(agent, run, ended, session, crashes))
 
 
 def short_runs(agent: Agent, ended: LastExit) -> int:
     """How many runs in a row have lived under the productive limit; ends that tell nothing are skipped."""
-    if not ended.ran or is_blameless(ended) or is_recycling(ended):
+    if not ended.ran or is_blameless(ended) or is_recycling(ended) or is_killed(ended):
         return agent.short_runs
     well = ended_well(agent.spec, ended) or ended.cause == CAUSES[OVERTIME]
     return 0 if well or ended.lived >= agent.spec.restart.productive else agent.short_runs + 1
@@ -280,10 +295,15 @@ def unborn(session: Session, run: Run) -> Session | None:
     return replace(session, spoiled="it never began", turn_open=run.prompt is PromptKind.CONTINUE)
 
 
-def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session) -> str | None:
+def _spoiled_by(agent: Agent, run: Run, ended: LastExit, session: Session, crashes: int) -> str | None:
     rules = agent.spec.resume
     if is_blameless(ended) or ended.cause == CAUSES[OVERTIME] or ended_well(agent.spec, ended):
         return None
+    if is_killed(ended) and (run.evidence or (run.mode is Mode.RESUME and ended.lived < rules.window)):
+        # Who killed it says nothing of its session. But what is killed again and again may be so for what it holds, as
+        # by a guard of the host's memory, and what was tried twice is not tried once more (F-CL-7).
+        is_again = KILLS <= crashes + 1 and ended.lived < agent.spec.restart.productive
+        return KILLED_AGAIN if is_again else None
     if run.mode is Mode.RESUME and ended.lived <= rules.refused_within:
         return f"died {measured(ended.lived)} after a resume"
     if run.mode is Mode.RESUME and agent.hooks_seen and not run.session_seen:

@@ -114,7 +114,7 @@ class Roster(Mapping[str, Agent]):
         return self.marks.first((what,), (what + 1,)) is not None
 
     def place(self, name: str) -> int:
-        """Where an agent stands: who was declared earlier stands before."""
+        """Where an agent stands: an agent that was declared earlier stands before it."""
         return self._places[name]
 
     def named(self, marks: Iterable[Mark]) -> list[Agent]:
@@ -140,7 +140,7 @@ class Roster(Mapping[str, Agent]):
         return Roster(self._marker, self._places, blocks, self._remarked(known, cell), self._end)
 
     def without(self, name: str) -> Roster:
-        """Without the agent of this name, where there is one: an old journal may know nothing of who is removed."""
+        """Without the agent of this name, where there is one: an old journal may not know the agent that is removed."""
         place = self._places.get(name)
         if place is None:
             return self

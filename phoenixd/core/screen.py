@@ -92,6 +92,14 @@ def look(agent: Agent, state: Running, now: Moment) -> Decision:
     return Decision(replace(agent, state=asked), (order,), f"looking at the screen {why}")
 
 
+def first_seen(agent: Agent, state: Running, verdict: str, now: Moment) -> Decision:
+    """The first look at a run that was found alive without a journal that knew it: now it is known what it is at."""
+    works = verdict == "working"
+    activity = replace(state.activity, turn_open=works, turn_since=now.at if works else None, leases=())
+    told = f"it was found alive, and its screen says {verdict}"
+    return keep(replace(agent, state=replace(state, activity=activity)), told)
+
+
 def judge_waiting(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -> Decision:
     """Close a question whose dialog has left the screen; the hook that opened it comes before the dialog shows."""
     activity, waiting = state.activity, state.activity.waiting

@@ -48,6 +48,8 @@ WORKS = (
     PromptSubmitted, ToolStarted, ToolEnded, ToolFailed, TurnEnded, TurnKept, CallKept, PermissionAsked, Compacted,
 )  # fmt: skip
 """The hooks of a main thread that did something."""
+SETTLES = (PromptSubmitted, ToolStarted, TurnEnded, TurnFailed)
+"""Those after which it is known whether its turn is open, whatever was known before."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -95,6 +97,8 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
     run, notes = _hear_run(counted, event, agent.spec, known_as)
     run = background.hear(run, event)
+    if run.guessed and not event.sub and (isinstance(event, SETTLES) or liveness.is_idle_prompt(event)):
+        run = replace(run, guessed=False)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
     dead_ends = 0 if known is not None and known.achieved == "turn" else agent.dead_ends
     heard = replace(agent, hooks_seen=True, session=known, dead_ends=dead_ends)
@@ -237,13 +241,18 @@ def _hear_run(run: Run, event: Hook, spec: AgentSpec, known_as: View | None) -> 
         elif not run.session_seen:
             notes = (f"session {event.source or 'started'}",)
         return replace(run, session_seen=True, session_id=session_id), notes
-    if isinstance(event, SessionEnded) and (event.by_person or spec.ends_with_a_word) and not event.sub:
+    if isinstance(event, SessionEnded) and not event.sub and _is_left(event, spec):
         return replace(run, left=True), ("a person ended the session from inside",)
     if not run.evidence and not event.sub and isinstance(event, WORKS):
         return replace(run, evidence=True, session_seen=True), (*notes, "first evidence of this run: " + event.kind)
     if run.session_seen or isinstance(event, SessionEnded):
         return run, notes
     return replace(run, session_seen=True), notes
+
+
+def _is_left(event: SessionEnded, spec: AgentSpec) -> bool:
+    """Whether a person left the session that has ended. A worker has no input line: its session ends with its turn."""
+    return not spec.task and (event.by_person or spec.ends_with_a_word)
 
 
 def _hear_session(session: Session | None, event: Hook, run: Run, spec: AgentSpec, now: Moment) -> Session | None:

@@ -44,8 +44,8 @@ FENCE_PAUSE = 60.0
 
 
 def enter(agent: Agent, state: State, reason: str, now: Moment) -> Decision:
-    """Move the agent into a state; the reason stays with it. Who is down for good waits for the end of no outage, and
-    who is down without being parked for that of no limit."""
+    """Move the agent into a state; the reason stays with it. An agent that is down for good waits for no outage to end,
+    and one that is down without being parked for no limit."""
     outage = None if isinstance(state, Stopped | Quarantined) else agent.outage
     limits = agent.limits
     if limits.parking is not None and isinstance(state, Stopped | BackingOff | Quarantined):

@@ -1,8 +1,8 @@
 """A run whose end nothing proves: its shim was lost, and it had no control group.
 
 Nobody knows a shim's orphans once the shim is gone, and what emptied its environment bears no mark. Where every process
-of our user could be read and none is the run's, a while of that is taken for the end, and told. Where some could not be
-read, only a person can say whose they are; unless nothing is to start, for then nothing can be doubled.
+of our user can be read, and none is the run's for a while, that counts as the end, and is told. Where some could not be
+read, only a person can say whose they are. If nothing is to start, nothing can be doubled, and nobody is asked.
 
 No file proves anything here: without a control group the agent is the user whose files those are. It can write an
 exit.json, and take a run.json away, or end its shim before that has written one. So a start that nothing tells of is
@@ -48,7 +48,8 @@ def wait(agent: Agent, state: Stopping, event: TreeGone, now: Moment) -> Decisio
     over = since + agent.spec.stop.unproven
     if now.at < over:
         again = replace(state, unseen_since=since, deadline=min(now.at + LOOK_EVERY, over))
-        why = f"{_lacks(event)}: nothing of the run is seen, and nothing proves it gone"
+        counts = f"after {in_words(agent.spec.stop.unproven)} of that it counts as ended"
+        why = f"{_lacks(event)}: nothing of the run is seen, and {counts}"
         first = state.unseen_since is None or event.killed
         return Decision(replace(agent, state=again, reason=why), reason=why if first else "")
     if not event.unread or event.untold or _starts_nothing(agent, state):

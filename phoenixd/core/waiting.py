@@ -56,7 +56,7 @@ def waits_for(activity: Activity, event: Hook, now: Moment) -> tuple[Waiting | N
 
 
 def is_of_a_call(event: Hook) -> bool:
-    """Whether the harness says that a dialog stands on its screen that belongs to a call, which a hook told of."""
+    """Whether the harness says that its screen shows the dialog of a call that a hook told of."""
     return isinstance(event, Notified) and event.notice in ASKING and event.notice != "dialog"
 
 

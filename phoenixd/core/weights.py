@@ -15,6 +15,7 @@ from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import LastExit, Run
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.agent.state import Afterwards, Desired, Live, Parked, Quarantined, Starting, Stopped, Stopping
+from phoenixd.core.breaker import Breaker, Closed, Open
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.orders import (
@@ -38,6 +39,7 @@ from phoenixd.core.facts import (
     Fact,
     Meaning,
     Ordered,
+    ProgressMade,
     PutInQuarantine,
     RunBegan,
     RunEnded,
@@ -116,8 +118,15 @@ def _facts(before: Agent | None, after: Agent, removed: bool) -> Iterator[Fact]:
     elif was_parked and after.state_name != "parked":
         yield EndedParking()
     if isinstance(after.state, Quarantined) and not (before is not None and isinstance(before.state, Quarantined)):
-        yield PutInQuarantine(after.state.cause[:MAX_WORDS])
+        yield PutInQuarantine(after.state.cause[:MAX_WORDS], by_breaker=isinstance(after.breaker, Open))
+    if before is not None and _is_closed_by_work(before.breaker, after.breaker):
+        yield ProgressMade(after.incarnation)
     yield from _items(_open_items(before), () if removed else _open_items(after))
+
+
+def _is_closed_by_work(before: Breaker, after: Breaker) -> bool:
+    progressed = after.tally.last_progress > before.tally.last_progress
+    return progressed and isinstance(after, Closed) and not isinstance(before, Closed)
 
 
 def _items(before: tuple[InboxItem, ...], after: tuple[InboxItem, ...]) -> Iterator[Fact]:

@@ -1,4 +1,4 @@
-"""Where an agent works beside its own directory: where its hooks say that it is, and which of that are worktrees."""
+"""Where an agent works beside its own directory: the places that its hooks name, and which of them are worktrees."""
 
 from __future__ import annotations
 

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import _socket
 import os
-import socket
-import struct
+import shlex
 from pathlib import Path
 from typing import NamedTuple
 
+from phoenixd import log_file
 from phoenixd.api import exits
-from phoenixd.ctl import wire
+from phoenixd.ctl import listener, wire
+from phoenixd.ctl.listener import Listener
 from phoenixd.ctl.refusal import refuse
 from phoenixd.directories import (
     CONFIGURATION_POINTER,
@@ -29,6 +31,7 @@ MARK = "@phoenixd"
 VARIABLES = (b"PHOENIX_SOCKET", b"PHOENIX_RUNTIME_DIR")
 """Those that name one place alone; see wire.sockets."""
 POINTER_LIMIT = 4096
+END_IT = "end that process"
 UNITS = (
     ("/run/systemd/system", ".config/systemd/user/phoenixd.service", Command("systemctl --user start phoenixd")),
     ("/run/systemd/system", "/etc/systemd/system/phoenixd.service", Command("systemctl start phoenixd")),
@@ -50,24 +53,28 @@ def explain(places: list[bytes], then: str = "") -> int:
 
 def absence(places: list[bytes], then: str = "") -> Absence:
     """Why no daemon answered there."""
-    try:
-        connection = wire.connect(places, 5.0)
-    except PermissionError:
+    place, found = _door(places)
+    state = _state_of(place) if place else None
+    if isinstance(found, PermissionError):
         why = f"{_names(places)} does not let you in: it belongs to another user"
         return Absence(exits.DENIED, why, "ask as that user, as root, or be put into the daemon's group")
-    except BlockingIOError:  # It has not taken anybody in for so long that no more may wait.
-        return _silent(places, next(filter(None, map(_holder, places)), 0), then)
-    except OSError as error:
-        why = f"phoenixd cannot be asked (socket {_names(places)}): {error.strerror or error}"
+    if isinstance(found, BlockingIOError):  # Nobody has been taken in for so long that no more may wait.
+        return _silent(places, listener.of_full_queue(place, state), then)
+    if isinstance(found, OSError):
+        why = f"phoenixd cannot be asked (socket {_names(places)}): {found.strerror or found}"
         name = _named_by(places)
         return Absence(exits.UNREACHABLE, why, f"correct {name}, or leave it out" if name else "phoenixctl doctor")
-    if connection is not None:
-        pid, _, _ = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-        connection.close()
+    if found is not None:
+        met = listener.of_connection(place, found, state)
+        found.close()
+        if met.is_strange:
+            return _strange(places, met, then)
         if wire.is_silent(places):
-            return _silent(places, pid, then)
+            return _silent(places, met, then)
         why = f"phoenixd is there, and has not answered in time or to the end\nasked at {_names(places)}"
         return Absence(exits.UNREACHABLE, why, "the same again")
+    if pid := wire.without_socket(places):
+        return _without_socket(places, pid, then)
     living = _living(places)
     if not living and (name := _named_by(places)) is not None:
         return _nothing_there(places, name)
@@ -76,27 +83,77 @@ def absence(places: list[bytes], then: str = "") -> Absence:
     return Absence(exits.UNREACHABLE, why, in_turn(start_command(places), then))
 
 
-def _silent(places: list[bytes], pid: int, then: str) -> Absence:
+def _door(places: list[bytes]) -> tuple[bytes, _socket.socket | OSError | None]:
+    """The first place that lets us in, with the connection; else the first that does not, with why."""
+    refused: tuple[bytes, OSError] | None = None
+    for place in places:
+        try:
+            connection = wire.connect([place], 5.0)
+        except OSError as error:
+            refused = refused or (place, error)
+            continue
+        if connection is not None:
+            return place, connection
+    return refused or (b"", None)
+
+
+def _silent(places: list[bytes], met: Listener, then: str) -> Absence:
     """A daemon that is there and answers nobody: its agents live on without it."""
+    if met.is_strange:
+        return _strange(places, met, then)
+    pid = met.pid or max(0, met.holder)
     whose = f"phoenixd (pid {pid})" if pid else "phoenixd"
     if wire.is_stopped(pid):
-        why = f"{whose} was stopped, by SIGSTOP or a debugger; its agents live on without it\nasked at {_names(places)}"
-        return Absence(exits.UNREACHABLE, why, in_turn(Command(f"kill -CONT {pid}"), then))
+        return _stopped(places, pid, then)
     why = f"{whose} is there, and answers nothing; its agents live on without it\nasked at {_names(places)}"
-    if pid:
-        why += f"\nwhere it waits stands at the end of its log after: kill -USR2 {pid}"
-    end = Command(f"kill -9 {pid}") if pid else Sentence("end that process")
-    return Absence(exits.UNREACHABLE, why, in_turn(in_turn(end, start_command(places)), then))
+    if not met.is_daemon:
+        return Absence(exits.UNREACHABLE, why, in_turn(in_turn(Sentence(END_IT), start_command(places)), then))
+    why += f"\nwhere it waits stands at the end of its log after: kill -USR2 {pid}"
+    return Absence(exits.UNREACHABLE, why, in_turn(in_turn(Command(f"kill -9 {pid}"), start_command(places)), then))
 
 
-def _holder(place: bytes) -> int:
-    """The pid that the lock beside a daemon's socket names; 0 where none does."""
-    try:
-        with open(os.path.join(os.path.dirname(place), b"phoenixd.lock"), "rb") as lock:
-            words = lock.read(64).split()
-    except OSError:
-        return 0
-    return int(words[0]) if words and words[0].isdigit() else 0
+def _stopped(places: list[bytes], pid: int, then: str) -> Absence:
+    why = f"phoenixd (pid {pid}) was stopped, by SIGSTOP or a debugger; its agents live on without it"
+    return Absence(exits.UNREACHABLE, f"{why}\nasked at {_names(places)}", in_turn(Command(f"kill -CONT {pid}"), then))
+
+
+def _strange(places: list[bytes], met: Listener, then: str) -> Absence:
+    """A program that is no daemon listens there; nothing is said of ending it, for nobody knows what it is."""
+    if met.holder and wire.is_stopped(met.holder):
+        return _stopped(places, met.holder, then)
+    runs, place = listener.program(met.pid), os.fsdecode(met.place)
+    who = f"pid {met.pid}, {runs}" if runs else f"pid {met.pid}"
+    why = f"another program listens at {place} ({who}), and it is not phoenixd"
+    if met.holder:
+        why += f"; phoenixd (pid {met.holder}) lives, and makes its own socket there anew within 5 s"
+        return Absence(exits.UNREACHABLE, why, in_turn(Sentence("the same again"), then))
+    living = _living(places)
+    why += f". {living}" if living else ""
+    name = _named_by(places)
+    if os.path.basename(met.place) != b"api.sock":
+        # No daemon that `up` starts would listen there.
+        return Absence(exits.UNREACHABLE, why, f"correct {name}, or leave it out")
+    away = Command(f"mv {shlex.quote(place)} {shlex.quote(f'{place}.strange')}")
+    return Absence(exits.UNREACHABLE, why, in_turn(in_turn(away, start_command(places)), then))
+
+
+def _without_socket(places: list[bytes], pid: int, then: str) -> Absence:
+    """A daemon lives there, and nobody can reach it: it begins, or somebody deleted its socket."""
+    if wire.is_stopped(pid):
+        return _stopped(places, pid, then)
+    why = (
+        f"phoenixd (pid {pid}) lives, and its socket is not there: it begins, or somebody deleted the socket, which it "
+        f"makes anew within 5 s\nasked at {_names(places)}"
+    )
+    state = next(filter(None, map(_state_of, places)), None)
+    log = f"; why it is not there yet: tail {shlex.quote(os.path.join(state, log_file.NAME))}" if state else ""
+    return Absence(exits.UNREACHABLE, why, in_turn(Sentence(f"the same again{log}"), then))
+
+
+def _state_of(place: bytes) -> str | None:
+    """The state directory that the daemon of this socket left word of."""
+    found = _pointed(os.path.dirname(os.path.abspath(os.fsdecode(place))), STATE_POINTER)
+    return os.fspath(found) if found is not None else None
 
 
 def _named_by(places: list[bytes]) -> str | None:

@@ -113,7 +113,7 @@ def _confirmed(command: Command, operation: str, asked: dict[str, Any], *, dry: 
         if asked.get("verb") != "send":
             return calls.told(command, calls.ask(command, known, told))
         answer = calls.insist(command, known, told, key)
-        # Who agrees beforehand means whoever matches when it is done.
+        # An operator who agrees beforehand agrees to the agents that match when it is done.
         if answer is None or answer.status != CONFLICT or not agreed or attempt == LOOKS - 1:
             break
     if answer is None:

@@ -94,7 +94,7 @@ def text_of(command: Command) -> str:
 
 def _is_there(command: Command) -> bool:
     try:
-        connection = wire.connect(places(command))
+        connection = wire.reach(places(command))
     except OSError:
         return False
     if connection is not None:

@@ -127,6 +127,8 @@ def start(command: Command) -> int:
     except ConfigurationError as error:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     except AlreadyRunning as owner:
+        if not owner.ending and wire.without_socket([_socket(directories)]):
+            return absence.explain([_socket(directories)])
         return refuse(exits.TIMED_OUT if owner.ending else exits.CONFLICT, owner.message, owner.remedy)
     except PhoenixdError as error:
         return refuse(exits.FAILED, error.message, error.remedy)
@@ -141,7 +143,7 @@ def start(command: Command) -> int:
     except OSError as error:
         return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
     began = os.fstat(log).st_size
-    # -P, as in the unit: else a file of the directory in which this is typed is taken for a module, whoever wrote it.
+    # -P, as in the unit: else Python may import a file of the directory in which this is typed.
     argv = [sys.executable, "-P", "-m", "phoenixd"]
     for flag in ("config", "state_dir", "runtime_dir"):
         if given.get(flag):
@@ -227,7 +229,7 @@ def _of_another_state(command: Command, wanted: Directories) -> tuple[str, str] 
 
 
 def of_this_run(command: Command) -> str | None:
-    """Why the daemon that is meant is nobody's to add to from here: it watches over the run that this is inside of."""
+    """Why nothing may be added to the daemon that is meant: it watches over the run that this command is inside of."""
     try:
         wanted = directories_of(command)
     except ConfigurationError:

@@ -72,7 +72,7 @@ def run(command: Command) -> int:
         if answer is None:
             return absence.explain(calls.places(command))
         if is_added and answer.exit == 0:
-            # Who sits down at its terminal next has to know what the dialog there is about.
+            # The next person at its terminal has to know what the dialog there is about.
             for warning in json.loads(answer.body)["warnings"]:
                 print(f"warning: {warning}", file=sys.stderr)
         if answer.exit != 0:
@@ -137,7 +137,7 @@ def declaration(given: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def with_writer(command: Command, declared: dict[str, Any]) -> dict[str, Any] | None:
-    """The declaration with who writes the brief: as it was said, else as a person answers, else nobody's model.
+    """The declaration with who writes the brief: as it was said, else as a person answers, else no model.
 
     Asked only of a person at a terminal, and of a CLI that can write: nobody pays for what he has not said yes to.
     """

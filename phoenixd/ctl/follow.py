@@ -103,12 +103,14 @@ def _open(
     headers = (f"last-event-id: {last}",) if last is not None else ()
     received = b""
     try:
-        connection = wire.connect(calls.places(command), SILENCE)
+        places = calls.places(command)
+        connection = wire.reach(places, SILENCE)
         if connection is None:
             return None
         connection.sendall(wire.request(connection, "GET", target, accept="text/event-stream", headers=headers))
-        while b"\r\n\r\n" not in received and (chunk := connection.recv(65536)):
+        while b"\r\n\r\n" not in received and (chunk := wire.heard(connection, places, SILENCE)):
             received += chunk
+        connection.settimeout(SILENCE)
         head, _, rest = received.partition(b"\r\n\r\n")
         if b"text/event-stream" in head.lower():
             return _frames(connection, rest)

@@ -19,7 +19,7 @@ from phoenixd.api.handlers import phases as answers
 from phoenixd.api.pages import phases as pages
 from phoenixd.api.problems import Problem
 from phoenixd.config import read_configuration
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.ctl import face, projects
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import reaching, refuse

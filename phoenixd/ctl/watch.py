@@ -71,7 +71,7 @@ class _Watched:
         self._causes: dict[str, str] = {}
         """The reason that the line of each agent's newest death gave: the line of its state need not say it again."""
         self._unheard: set[str] = set()
-        """Agents that were there, and of which a daemon that begins to tell has not spoken yet."""
+        """Agents that were there, and that the daemon has not spoken of since it began to tell."""
 
     def begin(self) -> int:
         """Tell how it is now, and keep it."""

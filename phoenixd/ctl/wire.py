@@ -12,8 +12,18 @@ TIMEOUT = 15.0
 """Seconds for which a daemon is waited for that answers nothing at all."""
 SILENCE, LOOK = 3.0, 2.0
 """Seconds after which a daemon that says nothing is asked whether it answers at all, and those for that answer."""
+AGAIN = 0.25
+"""Seconds for which a full queue is waited for where it was waited for before."""
+RETURNS = 10.0
+"""Seconds for which a socket is waited for that a living daemon lacks: it makes the socket anew within 5."""
+LOOK_EVERY = 0.1
+"""Seconds between two looks whether that socket is there."""
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
+FORBIDDEN = 13
+"""EACCES."""
+UNSEEN = -1
+"""No pid: another user's, who lets nobody look."""
 COLOURS = ("auto", "always", "never")
 ITS_OWN = (b"up", b"demo", b"install-service", b"hooks", b"help")
 """Verbs that ask no daemon, or name its directories."""
@@ -80,11 +90,8 @@ def connect(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.soc
     refused: OSError | None = None
     for place in places:
         connection = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
-        # A socket with a timeout of Python's does not wait for a place in a full backlog; one with the kernel's does.
-        if timeout is not None:
-            connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, _timeval(timeout))
         try:
-            connection.connect(place)
+            _enter(connection, place, TIMEOUT if timeout is None else min(timeout, TIMEOUT))
             connection.settimeout(timeout)
         except OSError as error:
             connection.close()
@@ -95,6 +102,69 @@ def connect(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.soc
     if refused is not None:
         raise refused
     return None
+
+
+def _enter(connection: _socket.socket, place: bytes, timeout: float) -> None:
+    """Connect. A full queue is waited for, but not that of a daemon that was stopped: it lets nobody in."""
+    first = min(timeout, AGAIN if _Shown.silent else SILENCE)
+    try:
+        _connect(connection, place, first)
+        return
+    except BlockingIOError:
+        _Shown.silent = _Shown.silent or is_stopped(holder(place))
+        if timeout <= first or _Shown.silent:
+            raise
+    try:
+        _connect(connection, place, timeout - first)
+    except BlockingIOError:
+        _Shown.silent = timeout >= TIMEOUT
+        raise
+
+
+def _connect(connection: _socket.socket, place: bytes, timeout: float) -> None:
+    # A socket with a timeout of Python's does not wait for a place in a full backlog; one with the kernel's does.
+    connection.setsockopt(_socket.SOL_SOCKET, _socket.SO_SNDTIMEO, _timeval(timeout))
+    connection.connect(place)
+
+
+def holder(place: bytes) -> int:
+    """The pid of the daemon that holds the directory of this socket; 0 for none, UNSEEN where nobody may look."""
+    return _noted(place)[0]
+
+
+def without_socket(places: list[bytes]) -> int:
+    """The pid of a daemon that lives at one of these places and has no socket there; 0 where there is none.
+
+    It begins, or somebody deleted its socket. One that is about to end makes none.
+    """
+    noted = map(_noted, places)
+    return next((pid for pid, is_ending in noted if pid > 0 and not is_ending), 0)
+
+
+def _noted(place: bytes) -> tuple[int, bool]:
+    """Who holds the directory of a socket, and whether it is about to end, as the lock file there says."""
+    directory = place.rpartition(b"/")[0] or b"."
+    flags = posix.O_RDONLY | posix.O_NOFOLLOW | posix.O_NONBLOCK | posix.O_CLOEXEC
+    try:
+        descriptor = posix.open(directory + b"/phoenixd.lock", flags)
+        try:
+            words = posix.read(descriptor, 64).split()
+        finally:
+            posix.close(descriptor)
+    except OSError as error:
+        return (UNSEEN if error.errno == FORBIDDEN else 0), False
+    if not words or not words[0].isdigit() or words[1:2] == [b"in"]:
+        return 0, False
+    from phoenixd.runs import is_locked
+
+    try:
+        # The word of a daemon that was killed stays, and its pid may be another process's by now.
+        is_held = is_locked(directory.decode("utf-8", "surrogateescape"))
+    except OSError as error:
+        if error.errno == FORBIDDEN:
+            return UNSEEN, False
+        is_held = True  # A file system that locks no directories: then the word alone has to do.
+    return (int(words[0]), words[1:2] == [b"ending"]) if is_held else (0, False)
 
 
 def _timeval(seconds: float) -> bytes:
@@ -145,7 +215,7 @@ def ask(
         return None
     _Shown.silent = False
     try:
-        connection = connect(places, timeout)
+        connection = reach(places, timeout)
         if connection is None:
             return None
         try:
@@ -155,7 +225,7 @@ def ask(
             except (BrokenPipeError, ConnectionResetError):
                 pass  # It may have answered already: a body that is too large is refused before it is read.
             received, whole = bytearray(), 0
-            while chunk := _heard(connection, places, timeout):
+            while chunk := heard(connection, places, timeout):
                 received += chunk
                 whole = whole or whole_length(received)
                 if 0 < whole <= len(received):
@@ -167,7 +237,29 @@ def ask(
     return parse(bytes(received))
 
 
-def _heard(connection: _socket.socket, places: list[bytes], timeout: float | None) -> bytes:
+def reach(places: list[bytes], timeout: float | None = TIMEOUT) -> _socket.socket | None:
+    """As `connect`; a daemon that lives without its socket is given the time to make it anew."""
+    return connect(places, timeout) or _returned(places, timeout)
+
+
+def _returned(places: list[bytes], timeout: float | None) -> _socket.socket | None:
+    """A connection to a daemon whose socket is there again within RETURNS seconds; that is waited for once."""
+    if _Shown.waited or (timeout is not None and timeout < RETURNS) or not (pid := without_socket(places)):
+        return None
+    _Shown.waited = True
+    import time
+
+    if posix.isatty(2):
+        write(2, f"phoenixd (pid {pid}) has no socket just now; waiting for {RETURNS:.0f} s until it has\n".encode())
+    deadline = time.monotonic() + RETURNS
+    while time.monotonic() < deadline and without_socket(places) and not is_stopped(pid):
+        time.sleep(LOOK_EVERY)
+        if (connection := connect(places, timeout)) is not None:
+            return connection
+    return None
+
+
+def heard(connection: _socket.socket, places: list[bytes], timeout: float | None) -> bytes:
     """The next bytes; raises OSError where they do not come in time, or the daemon answers nobody else either."""
     left, silent = timeout if timeout is not None else float("inf"), 0.0
     while True:
@@ -215,6 +307,8 @@ def is_silent(places: list[bytes]) -> bool:
         if connection is None:
             return False
         try:
+            if is_stopped(_peer(connection)):
+                return True
             connection.sendall(request(connection, "GET", "/healthz"))
             connection.recv(1)
         finally:
@@ -222,7 +316,7 @@ def is_silent(places: list[bytes]) -> bool:
     except (TimeoutError, BlockingIOError):
         return True
     except OSError:
-        pass  # It has gone: whoever waits for its answer learns that as well.
+        pass  # It has gone: the call that waits for its answer learns that as well.
     return False
 
 
@@ -309,6 +403,7 @@ class _Shown:
     pager = True
     lost = False
     silent = False
+    waited = False
     socket: str | None = None
 
 

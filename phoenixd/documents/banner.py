@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Literal
 
@@ -17,6 +18,8 @@ INTERRUPTED = "You were interrupted"
 ENDED, RENEWED = "phoenixd ended the run before", "phoenixd began a fresh session"
 """How it begins where phoenixd itself ended that run, by an order or for a loss of its context."""
 GOES_ON = (INTERRUPTED, ENDED, RENEWED)
+TASK, GO_ON = " The task in hand: ", " Continue."
+LAST_TASK = "Last task: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +40,7 @@ def banner(state: StateDocument, interruption: Interruption | None) -> str:
     how = f" ({interruption.how})" if interruption.how else ""
     what = "in the middle of its work" if interruption.during == "working" else "with an error"
     return (
-        f"{TITLE}Last task: {task}\n"
+        f"{TITLE}{LAST_TASK}{task}\n"
         f"The previous run of this agent ended {what}{when}{how}.\n"
         f"Open loops: {len(state.open_loops)}"
     )
@@ -58,11 +61,22 @@ def ended_sentence(state: StateDocument, ended: float, why: str, *, renewed: boo
     return f"{RENEWED if renewed else ENDED}{_at(ended)}: {one_line(why, 200)}.{_go_on(state)}"
 
 
+def tasks_told(words: str) -> tuple[str, ...]:
+    """What such a sentence, or a banner, may name as the task in hand; empty where it names none.
+
+    Where the task itself holds the word that ends the sentence, nothing tells which of the two was meant.
+    """
+    if words.startswith(TITLE):
+        return (words.partition(LAST_TASK)[2].partition("\n")[0],)
+    told = words.partition(TASK)[2]
+    return tuple(told[: found.start()] for found in re.finditer(re.escape(GO_ON), told))
+
+
 def _at(ended: float | None) -> str:
     return f" at {timestamp(ended)}" if ended is not None else ""
 
 
 def _go_on(state: StateDocument) -> str:
-    task = f" The task in hand: {one_line(state.current_task, TASK_LIMIT)}" if state.current_task else ""
+    task = f"{TASK}{one_line(state.current_task, TASK_LIMIT)}" if state.current_task else ""
     closing = "" if not task or task.endswith((".", "!", "?", "…")) else "."
-    return f"{task}{closing} Continue."
+    return f"{task}{closing}{GO_ON}"

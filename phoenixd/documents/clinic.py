@@ -1,7 +1,7 @@
 """The clinic's records as the seed lays them out (C2, C7 to C18): trauma, diagnosis, prescription, and the Case.
 
 Fields and closed sets are the seed's; what is ours beside them is optional. All texts come from agents and APIs: they
-are data, bounded here, and redacted by whoever makes a record.
+are data, bounded here, and redacted where a record is made.
 """
 
 from __future__ import annotations

@@ -58,7 +58,7 @@ def _opinion(found: Examination, prompt: str, clean: Cleaner) -> Opinion:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object, each key of which stands there once: of two values neither is the answer."""
+    """An object in which each key stands once: where a key has two values, neither is the answer."""
     found = dict(pairs)
     if len(found) != len(pairs):
         raise ValueError("a key stands there twice")

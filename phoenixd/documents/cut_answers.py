@@ -12,7 +12,7 @@ CALLS_LIMIT = 400
 
 
 def cut_sentence(cut: Cut) -> str:
-    """The fact, and what it means for whoever reads that answer."""
+    """The fact, and what it means for the reader of that answer."""
     when = timestamp(cut.at if cut.at is not None else cut.seen_wall)
     told = f"The session's newest answer, of {when}, was cut by {HOW[cut.how]}"
     if cut.went_on:

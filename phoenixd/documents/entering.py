@@ -17,7 +17,7 @@ def remedy(cwd: str, failed: str, way: str, user: int) -> Remedy:
     """
     made = f"mkdir -p {quote(cwd)}"
     if failed in UNANSWERED:
-        # Who makes a directory there hides the loss of the mount. Which one it is, and from where, is what this says.
+        # A directory that is made there hides the loss of the mount. This says which mount it is, and from where.
         return Sentence(f"findmnt --target {quote(cwd)}")
     if failed == "ENOTDIR" and way:
         return Command(f"mv {quote(way)} {quote(f'{way}.aside')} && {made}")

@@ -12,7 +12,7 @@ from typing import Any, get_args
 from phoenixd.core import actions, hooks
 from phoenixd.core.actions import Action
 from phoenixd.core.events import Event
-from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, ReportJudged
+from phoenixd.core.events.aftermath import AttendanceSeen, CleanedUp, DirectoryLooked, ReportJudged
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import (
     AnswerCut,
@@ -113,6 +113,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     BreakerCorrupt: "breaker_corrupt",
     AgentStarted: "agent_started",
     StartFailed: "start_failed",
+    DirectoryLooked: "directory_looked",
     AgentExited: "agent_exited",
     AgentVanished: "agent_vanished",
     ShimLost: "shim_lost",
@@ -180,6 +181,7 @@ EVENT_NAMES: dict[type[Any], str] = {
 
 ACTION_NAMES: dict[type[Any], str] = {
     actions.LookForFile: "look_for_file",
+    actions.LookForDirectory: "look_for_directory",
     actions.MeasureWork: "measure_work",
     actions.CollectTask: "collect_task",
     actions.ExamineCase: "examine_case",

@@ -32,7 +32,7 @@ from phoenixd.documents.times import known_wall
 
 FILE = "ledger.json"
 SIZE_LIMIT = 8 << 20
-VERSION: Final = 1
+VERSION: Final = 2
 
 MOST_CHARS, MOST_ITEMS = 4 * PLAN_LIMIT, max(MOST_TASKS, MOST_PENDING, MOST_ROWS)
 """Characters of any text, and items of any list."""
@@ -45,7 +45,7 @@ class KeptLedger:
     is_whole: the transcript was heard to its end; else only its beginning was, and the next reading goes on.
     """
 
-    version: Literal[1]
+    version: Literal[2]
     path: str
     device: int
     inode: int

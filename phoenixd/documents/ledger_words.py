@@ -48,6 +48,11 @@ class Speech:
             self.agent[-1].is_final = False
         self._add(self.agent, words, AGENT_CHARS)
 
+    def turn_began(self) -> None:
+        """A turn began by the CLI's own word: where no end of the one before was written, that did not come to one."""
+        if self.agent and self.agent[-1].is_final is None:
+            self.agent[-1].is_final = False
+
     def turn_over(self, how: Ending) -> None:
         """The turn in hand is over: all that the person said in it belongs to it."""
         if self.agent and (not self.person or self.agent[-1].number > self.person[-1].number):

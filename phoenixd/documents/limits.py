@@ -16,7 +16,7 @@ from phoenixd.documents.times import known_wall, read_time
 
 _MILLISECONDS = 1e11
 _LARGEST = 1e300
-"""No time of ours is so many seconds away from 1970: such a number counts milliseconds."""
+"""Seconds from 1970. No time of ours is as far away as _MILLISECONDS: such a number counts milliseconds."""
 
 _CLOCK = r"(?P<hour>1[0-2]|[1-9])(?::(?P<minute>[0-5]\d))? ?(?P<half>am|pm)"
 _MONTH = "(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)[a-z]*"

@@ -11,7 +11,8 @@ from phoenixd.documents.deeds import clipped
 from phoenixd.documents.times import read_time
 from phoenixd.documents.transcript import Piece, Said
 
-LogKind = Literal["prompt", "said", "tool", "result", "error"]
+LogKind = Literal["prompt", "said", "tool", "result", "error", "session"]
+"""session: no line of a transcript, but where the lines of another session begin."""
 
 MOST_TEXT = 4_000
 """Characters of one line."""
@@ -19,7 +20,7 @@ CUT = "... ({} characters more)"
 MOST_CALLS = 1_000
 """Calls whose tools' names are kept until their results come."""
 MOST_TOLD = 256
-"""Things said of which it is known what was told, should they be said anew."""
+"""Things said that are remembered with what was told of them, should they be said anew."""
 AHEAD = 60.0
 """Seconds beyond now that a line's time may lie: an agent writes these times, and its clock may be wrong."""
 TELLING = (

@@ -1,4 +1,4 @@
-"""Whose an open loop is: a session's, and of which kind; or an operator's, whatever keys of its own it has."""
+"""Where an open loop comes from: a session, and as what kind; or an operator, whatever keys of its own it has."""
 
 from __future__ import annotations
 

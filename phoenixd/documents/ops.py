@@ -78,7 +78,7 @@ def render_occurrence(seen: Occurrence, clean: Callable[[str], str]) -> bytes:
 
 
 def untold(seen: Sequence[Occurrence], lines: Iterable[bytes], clean: Callable[[str], str]) -> Sequence[Occurrence]:
-    """Those of an agent's newest occurrences that came after the last one of which the end of an ops.jsonl tells.
+    """Those of an agent's newest occurrences that came after the last one that the end of an ops.jsonl tells of.
 
     What came before that and stands nowhere was left out, or stands further up: behind newer ones it is old news.
     Where these lines tell of none, it is what came after all of them.
@@ -152,7 +152,7 @@ def _read(line: bytes) -> dict[str, Any] | None:
 
 
 def _marks(line: dict[str, Any]) -> tuple[Any, ...]:
-    """By what it is known of which occurrence a line tells, in whatever words; () for an odd one."""
+    """The marks of the occurrence that a line tells of, in whatever words; () for an odd line."""
     found = (line.get("ts"), line.get("event"), line["meta"].get("incarnation"), line["meta"].get("state"))
     return found if all(isinstance(one, str | int | None) for one in found) else ()
 

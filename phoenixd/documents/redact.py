@@ -174,7 +174,7 @@ def _marked(mark: str) -> re.Pattern[str]:
 
 
 def _without_cut_off(text: str, value: str) -> str:
-    """The text without the beginning of `value` at its end: whoever cut the text may have cut within the secret."""
+    """The text without the beginning of `value` at its end: the text may have been cut within the secret."""
     ending = text[-SHORTEST_VALUE:]
     at = value.find(ending) if len(ending) == SHORTEST_VALUE else -1
     while at >= 0:

@@ -46,7 +46,7 @@ class Seal:
 
 
 def mint(draw: Callable[[int], str], apart_from: str = "") -> Seal:
-    """Two words of six hex digits that stand nowhere in a text. draw: so many random bytes, in hex (secrets.token_hex).
+    """Two words of six hex digits that stand nowhere in a text. draw(n): n random bytes, in hex (secrets.token_hex).
 
     Each has a letter and a digit, for numbers and words are in many texts. Raises ValueError where `draw` gives none.
     """

@@ -88,6 +88,8 @@ class SessionReading:
     """Of the answer whose usage was told last."""
     checking: bool = False
     """A check of ours is being answered."""
+    answered: float | None = None
+    """When the newest answer, or part of one, was written (wall)."""
 
     def hear(self, record: Record) -> None:
         """Take one record into account."""
@@ -105,6 +107,8 @@ class SessionReading:
         is_whole = not any(isinstance(fact, CutShort | Unended | ApiFailed) for fact in record.facts)
         if record.kind == "assistant" and is_whole and not is_checked:
             self.went_on, self.unended = self.cut is not None, None
+        if record.kind == "assistant" and record.at is not None:
+            self.answered = record.at
 
     def facts(self) -> SessionFacts:
         """All that was heard so far."""
@@ -180,13 +184,13 @@ class SessionReading:
                 assert_never(fact)
 
     def _begin(self, at: float | None = None) -> None:
+        # A busy CLI writes the prompt after the answer that it got: the times tell them apart.
+        if at is not None and self.answered is not None and at < self.answered:
+            return
         self.turn_open, self.ending = True, None
         self.tools.clear()
         self.calls = self.counted_calls = ()
-        # A busy CLI writes the prompt after the answer that it got: the times tell them apart.
-        is_older = at is not None and self.cut is not None and self.cut.at is not None and at < self.cut.at
-        if not is_older:
-            self.cut, self.went_on, self.unended = None, False, None
+        self.cut, self.went_on, self.unended = None, False, None
 
 
 def says_usage(record: Record) -> bool:

@@ -79,6 +79,8 @@ class SessionLedger:
     """Whether a turn is open; None: unknown."""
     ending: TurnEnded | None = None
     """How the last turn ended; None while one is open."""
+    writes_no_ends: bool = False
+    """This CLI does not write down where a turn ends that ends well."""
     prompt_turn: str | None = None
     """The CLI's name of the turn that the newest prompt belongs to."""
     tasks: TaskList = field(default_factory=TaskList)
@@ -90,6 +92,8 @@ class SessionLedger:
     questions: dict[str, AskedQuestion] = field(default_factory=dict)
     timers: dict[str, Timer] = field(default_factory=dict)
     waiting: list[Waiting] = field(default_factory=list)
+    taken: int = 0
+    """How many of these the CLI says that it took without saying which: the prompts that follow tell."""
     speech: Speech = field(default_factory=Speech)
     pending: dict[str, Pending] = field(default_factory=dict)
     checking: bool = False
@@ -101,6 +105,8 @@ class SessionLedger:
             self.newest_at = record.at
             # A CLI may write a prompt behind the answer to it.
             self.began_at = record.at if self.began_at is None else min(self.began_at, record.at)
+        if record.kind == "assistant":
+            self._settle_taken()
         if record.kind in ("assistant", "tool"):
             self.turn_open, self.ending = True, None
         for fact in record.facts:
@@ -124,14 +130,16 @@ class SessionLedger:
                 if fact.turn is not None and fact.turn == self.prompt_turn:
                     fact = replace(fact, queued=True)
                 self.prompt_turn = fact.turn
-                self._read_from_queue(fact.text)
+                if self._read_from_queue(fact.text):
+                    self.taken = max(0, self.taken - 1)
                 self.speech.prompted(fact)
                 if not fact.queued:
                     self.turn_open, self.ending = True, None
             case TurnBegan():
+                self.speech.turn_began()
                 self.turn_open, self.ending = True, None
             case TurnUnclear():
-                self.turn_open = None
+                self.turn_open, self.writes_no_ends = None, True
             case TurnEnded():
                 self._turn_over(fact)
                 self.checking = False
@@ -200,8 +208,8 @@ class SessionLedger:
             case PromptTaken():
                 if fact.text is not None:
                     self._read_from_queue(fact.text)
-                elif self.waiting:
-                    del self.waiting[0]
+                else:
+                    self.taken += 1
             case _:
                 pass  # What tells how full the context is belongs to session_facts.
 
@@ -235,6 +243,7 @@ class SessionLedger:
             question.answers, question.answered = (), fact.at
 
     def _turn_over(self, fact: TurnEnded) -> None:
+        self._settle_taken()
         # The CLI closes its books on every turn, also on one that had ended badly.
         if self.turn_open is False and self.ending is not None:
             return
@@ -290,6 +299,7 @@ class SessionLedger:
             plan.text, plan.path = fact.text or plan.text, fact.path or plan.path
 
     def _queued(self, fact: PromptQueued) -> None:
+        self._settle_taken()
         # A timer's prompt is queued as a person's is when it fires; one that fires once is gone then.
         fired = [key for key, one in self.timers.items() if one.prompt and one.prompt == clipped(fact.text, WHAT_LIMIT)]
         for key in fired:
@@ -301,8 +311,21 @@ class SessionLedger:
         )
         del self.waiting[:-MOST_WAITING]
 
-    def _read_from_queue(self, text: str) -> None:
+    def _read_from_queue(self, text: str) -> bool:
+        """Whether it waited."""
         key = digest(clipped(text, SPOKEN_LIMIT))
         at = next((index for index, one in enumerate(self.waiting) if one.key == key), None)
         if at is not None:
             del self.waiting[at]
+        return at is not None
+
+    def _settle_taken(self) -> None:
+        """Nothing told which of what waited was taken: it was a note of the CLI's own, or else what waited longest.
+
+        What waited when an earlier process ended is not among the new one's, and stays in front of them.
+        """
+        while self.taken > 0 and self.waiting:
+            notes = (index for index, one in enumerate(self.waiting) if one.by_cli)
+            del self.waiting[next(notes, 0)]
+            self.taken -= 1
+        self.taken = 0

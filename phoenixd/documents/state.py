@@ -115,7 +115,7 @@ def resolve_loop(document: StateDocument, loop_id: str, reason: str, today: date
 
 
 def without_secrets(document: StateDocument, clean: Callable[[str], str]) -> StateDocument:
-    """Secrets are taken out of whatever we write, whoever put them there (P79, F-ST-12)."""
+    """The document without secrets: they are taken out of all that we write, whatever they came from (P79, F-ST-12)."""
     return _cleaned(
         document,
         clean,

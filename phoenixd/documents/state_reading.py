@@ -1,4 +1,4 @@
-"""Reading state.json from any hand: the right is kept, the odd mended with a note, nothing dropped in silence."""
+"""Reading state.json from any hand: the right is kept, the odd repaired with a note, nothing dropped in silence."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NEWEST_VERSION = 2
 class StateReading:
     """What became of a file's content.
 
-    broken: why nothing of it counts, and then there is no document. notes: what was mended. lossy: something could
+    broken: why nothing of it counts, and then there is no document. notes: what was repaired. lossy: something could
     not be kept, so the original deserves a copy. read_only: a newer version wrote it, so it must not be written.
     """
 

@@ -1,4 +1,4 @@
-"""What is kept of a task when its worker has ended: the manifest of its outputs, and a page for whoever asked."""
+"""What is kept of a task when its worker has ended: the manifest of its outputs, and a page for the asker."""
 
 from __future__ import annotations
 

@@ -156,7 +156,7 @@ Fact = Standing | Deed
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One line that belongs to the main thread, and what it tells. kind None: it tells of nobody's doing."""
+    """One line that belongs to the main thread, and what it tells. kind None: it tells that nobody did anything."""
 
     kind: RecordKind | None
     at: float | None

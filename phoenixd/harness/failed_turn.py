@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.agent.state import Live, is_its_own
 from phoenixd.core.hooks import OF_A_SERVICE, Failure, Named, TurnFailed
 from phoenixd.core.traits import traits_of
 from phoenixd.documents.failure_names import named_in
@@ -47,13 +47,13 @@ def failed_turn(agent: Agent, facts: SessionFacts, harness: Harness, now: float)
     turn came to stands in its transcript alone, and by its hooks the turn is open still.
     """
     state, failed = agent.state, facts.error
-    if not isinstance(state, Starting | Running) or failed is None:
+    if failed is None or not (isinstance(state, Live) and is_its_own(state)):
         return None
     resets = failed.resets if failed.resets is not None else reset_in_words(failed.text, now)
     word, failure, named = meaning(failed, resets=resets is not None, broke=broke_off(facts))
     if harness.tells_failures and not (failure in REFUSED_UNTOLD and state.activity.turn_open):
         return None
-    if agent.parking is not None or state.activity.waiting is not None:
+    if agent.limits.parking is not None or state.activity.waiting is not None:
         return None
     run, asked_at = state.run, facts.prompt.at if facts.prompt is not None else None
     if failed.at is None or failed.at < max(run.began_wall, asked_at or 0.0) or facts.turn_open:
@@ -83,7 +83,7 @@ def broke_off(facts: SessionFacts) -> bool:
 
 
 def meaning(failed: ApiFailed, *, resets: bool, broke: bool = False) -> tuple[str, Failure, Named]:
-    """The hook's word for a failure of which a transcript tells, its class, and what it names beside that.
+    """The hook's word for a failure that a transcript tells of, its class, and what it names beside that.
 
     broke: its stream broke off. Where nothing says why, that is a service, or the way to it, that failed (F-PROC-26).
     """

@@ -18,8 +18,8 @@ from phoenixd.harness.prompts import Prompt
 from phoenixd.harness.trust import Read
 
 PermissionTold = Literal["answered", "ended", "refused"]
-"""answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, whoever allowed it.
-refused: a person said No to it, or broke it off when it was under way already; nobody can tell which."""
+"""answered: by a hook's answer, and so not at the terminal. ended: the call was made and is over, however it was
+allowed. refused: a person said No to it, or broke it off when it was under way already; nobody can tell which."""
 
 _SESSION_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}")
 

@@ -22,7 +22,7 @@ from phoenixd.directories import Directories
 from phoenixd.runs import is_locked
 
 GENERATIONS_KEPT = 100
-"""Of each seat. A journal that is older than so many handoffs does not know again which of them are over."""
+"""For each seat. A journal that has lost more handoffs than this does not know again which of them are over."""
 INTERVAL = 3600.0
 _TASK = re.compile(r"t([1-9][0-9]{0,8})")
 
@@ -50,7 +50,7 @@ async def clear(directories: Directories, fleet: Callable[[], Fleet], generation
 
 
 def _old_tasks(there: Iterable[str], known: Fleet, keep: int) -> list[str]:
-    """The tasks of which nothing is kept: none that the journal remembers, and none that it has yet to give out."""
+    """The tasks whose files go: the journal has forgotten them, and will not give their numbers out."""
     tasks = known.tasks
     needed = {task.id for task in (*tasks.open, *tasks.ended, *tasks.untold)}
     needed |= {agent.spec.task for agent in known.agents.values()}

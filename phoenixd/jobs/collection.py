@@ -31,7 +31,7 @@ from phoenixd.jobs.kept import MANIFEST, OUTPUTS, require_own
 
 ANSWER_CHARS = 400_000
 MOST_PARTS = 8
-"""Parts of which an answer is put together, where its seal says that it has several."""
+"""Parts that one answer is put together from at most, where its seal says that it has several."""
 WORDS_LIMIT = 300
 REPORT = "report.md"
 

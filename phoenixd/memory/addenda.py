@@ -1,6 +1,6 @@
 """The addendum of a package: the workspace is looked at at the snapshot and at the fence, and what differs is written.
 
-Blocking work runs in a thread. Who wrote a file is what the transcripts of those say that work there.
+Blocking work runs in a thread. The transcripts of the agents that work there say which of them wrote a file.
 """
 
 from __future__ import annotations

@@ -45,9 +45,9 @@ class AgentFiles:
     own: Path | None = None
     """Where the files of the runs stand, if not here: those of a later generation of a seat (see RUN_FILES)."""
     notes: list[str] = field(default_factory=list)
-    """What was odd about the documents, and was mended; for the log."""
+    """What was odd about the documents, and was repaired; for the log."""
     alarms: list[str] = field(default_factory=list)
-    """What could not be relied on; taken by whoever tells the operator."""
+    """What could not be relied on; the operator is told of it."""
     _beat: tuple[tuple[int, ...], float | None] = ((), None)
     """How heartbeat.json looked when it was read last, and the time that it named."""
 

@@ -16,7 +16,7 @@ from phoenixd.memory.files import Files, Location
 
 T = TypeVar("T")
 PLAIN_KEPT = 5
-"""Of what was moved aside, so many plain files stay; a directory may hold anything, and stays."""
+"""Plain files that stay of what was moved aside; a directory may hold anything, and stays."""
 
 
 class AsideFiles:

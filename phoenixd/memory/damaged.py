@@ -1,4 +1,4 @@
-"""Copies of state.json that could not be kept as they were, for whoever wants to look at what was lost."""
+"""Copies of state.json that could not be kept as they were, for an operator who wants to see what was lost."""
 
 from __future__ import annotations
 

@@ -13,24 +13,18 @@ import anyio
 
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Incident
 from phoenixd.core.condition import public_status
-from phoenixd.core.decision import Readings
 from phoenixd.documents.banner import Interruption, banner
 from phoenixd.documents.brief.page import BriefFacts, render_brief, render_injection
 from phoenixd.documents.brief.record import FILE as RECORD_FILE
 from phoenixd.documents.brief.record import SIZE_LIMIT as RECORD_LIMIT
 from phoenixd.documents.brief.record import BriefRecord, Narrative, read_record, render_record
-from phoenixd.documents.heartbeat import heartbeat_record
-from phoenixd.documents.incident import DIRECTORY as INCIDENTS
-from phoenixd.documents.incident import KEPT as INCIDENTS_KEPT
-from phoenixd.documents.incident import render_incident, screen_lines
 from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.state import OpenLoop, StateDocument, flag_stale, without_secrets
 from phoenixd.documents.state_merge import later
-from phoenixd.documents.times import read_time, timestamp, utc_date
+from phoenixd.documents.times import read_time, utc_date
 from phoenixd.documents.workspace import GitSummary
 from phoenixd.harness import HARNESSES
 from phoenixd.memory.aside import AsideFiles
@@ -40,16 +34,14 @@ from phoenixd.memory.brief.switch import Switch, begin_switch, finish_switch, me
 from phoenixd.memory.brief.task_in_hand import TaskInHand
 from phoenixd.memory.files import Files
 from phoenixd.memory.known_secrets import KnownSecrets
-from phoenixd.memory.log_files import signature
+from phoenixd.memory.last_active import last_active
+from phoenixd.memory.log_files import written_at
 from phoenixd.memory.ops_log import FILE as OPS_FILE
 from phoenixd.memory.ops_log import OpsLog
 from phoenixd.memory.resonance.checkpoint import without_codes
 from phoenixd.memory.resonance.front import with_front
 from phoenixd.memory.shelf import Shelf
 from phoenixd.memory.told_runs import ToldRuns, told_to
-
-SKEW = 60.0
-"""Seconds by which a record in a transcript may be ahead of the clock; past that its time is none (F-HB-3)."""
 
 BEAT_SPACING = 300.0
 """Seconds by which state.json may be behind a heartbeat: each writing waits for the disk, for every agent that beats.
@@ -105,7 +97,7 @@ class Desk:
     _found_clean: tuple[StateDocument, tuple[str, ...]] | None = None
     """The state that holds none of these secrets, for it was looked through."""
     _flagged: tuple[StateDocument, date, tuple[OpenLoop, ...]] | None = None
-    """The loops of a state, of which the stale ones are marked as of a day."""
+    """The loops of a state as of a day, with the stale ones marked."""
     _brief_written: float = 0.0
     _record: BriefRecord | None = None
     _begun: tuple[int, str] = (0, "")
@@ -184,7 +176,7 @@ class Desk:
         return self.shelf.settle(
             public_status(agent),
             self._task(agent, session, now),
-            None if is_calm and not self._is_behind(now) else self._last_active(agent, session, now),
+            None if is_calm and not self._is_behind(now) else last_active(self.shelf, agent, session, now),
             today,
             self.clean,
         )
@@ -197,7 +189,7 @@ class Desk:
         return self.shelf.foresee(
             public_status(agent),
             self._task(agent, session, now),
-            self._last_active(agent, session, now),
+            last_active(self.shelf, agent, session, now),
             utc_date(now),
             self.clean,
         )
@@ -219,7 +211,7 @@ class Desk:
             self.interruption = None
         page, told = self._rendered(agent, state, now, self.brief_record().narrative)
         self.shelf.write("brief.md", page.encode("utf-8", "replace"), anew=anew)
-        self._brief_written = _written(self.shelf.place("brief.md"))
+        self._brief_written = written_at(self.shelf.place("brief.md"))
         self.told.write(agent, told)
 
     def tell_of(self, desk: Desk, agent: Agent, state: StateDocument, now: float) -> None:
@@ -281,7 +273,7 @@ class Desk:
         begin_switch(self.shelf, switch)
         state = finish_switch(self.shelf, switch)
         self._record = record
-        self._brief_written = _written(self.shelf.place("brief.md"))
+        self._brief_written = written_at(self.shelf.place("brief.md"))
         if not self.told.owes(agent):
             self.told.write(agent, told)
         return state
@@ -311,17 +303,6 @@ class Desk:
         told = render_injection(facts, path, banner(state, self.interruption), limit, length)
         return without_codes(render_brief(facts), codes), with_front(without_codes(told, codes), front, reader)
 
-    def keep_incident(self, agent: Agent, incident: Incident, readings: Readings, screen: str) -> tuple[int, str]:
-        """Write an incident's file, and let go of the oldest; returns its lines of the screen, and its content."""
-        lines = screen_lines(screen, self.clean)
-        content = self.shelf.heartbeat()
-        beat = heartbeat_record(content) if content is not None else None
-        self.shelf.make_directory(INCIDENTS)
-        record = render_incident(agent, incident, readings, lines, beat, self.clean)
-        self.shelf.write(incident.file, record)
-        self.shelf.keep_newest(f"{INCIDENTS}/*.json", INCIDENTS_KEPT)
-        return len(lines), record.decode("utf-8", "replace")
-
     def take_notes(self) -> list[str]:
         """What was odd about the documents since this was last asked."""
         notes, self.shelf.notes = self.shelf.notes, []
@@ -334,7 +315,7 @@ class Desk:
 
     def fold(self, now: float) -> bool:
         """Bring `last_active` up to date in state.json; whether more is due without any event, and all documents with
-        it: another hand's edit, a new day, a prompt of which no hook told, a brief whose `Last active` is old."""
+        it: another hand's edit, a new day, a prompt that no hook told of, a brief whose `Last active` is old."""
         shelf = self.shelf
         if self.agent is None or shelf.state is None:
             return False
@@ -345,7 +326,7 @@ class Desk:
         known, session = self.task, self.session_of(self.agent)
         if self._task(self.agent, session, now) != known:
             return True
-        newest = later(shelf.state.last_active, self._last_active(self.agent, session, now))
+        newest = later(shelf.state.last_active, last_active(shelf, self.agent, session, now))
         if newest is None or newest == shelf.state.last_active:
             return False
         if shelf.owes or now >= self.brief_due:
@@ -363,23 +344,3 @@ class Desk:
     def _task(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
         self.task = current_task(self.prompts.words(agent, session, now), self.clean)
         return self.task
-
-    def _last_active(self, agent: Agent, session: SessionFacts | None, now: float) -> str | None:
-        """The newest sign of life: a heartbeat, what hooks told, a record in the transcript."""
-        run = agent.run
-        activity = getattr(agent.state, "activity", None)
-        seen = [self.shelf.heartbeat_time(now)]
-        if agent.spec.heartbeat_file is not None:
-            # Of evidence alone no desk is told: it is looked for, as in the file of its own.
-            seen.append(min(now, _written(Path(agent.spec.heartbeat_file))) or None)
-        if run is not None and run.evidence and activity is not None:
-            seen.append(activity.evidence_wall)
-        if session is not None and session.newest_at is not None and session.newest_at <= now + SKEW:
-            seen.append(min(session.newest_at, now))
-        known = [when for when in seen if when is not None]
-        return timestamp(max(known)) if known else None
-
-
-def _written(path: str | Path) -> float:
-    found = signature(path)
-    return found[0] / 1e9 if found else 0.0

@@ -19,7 +19,7 @@ CLEARED_AFTER = 60.0
 
 
 class Desks:
-    """Desks by name; whoever writes holds the desk's lock."""
+    """Desks by name; a writer holds the desk's lock."""
 
     def __init__(self, directories: Directories, settings: ConfigurationTable, clock: Clock, files: Files) -> None:
         self._directories = directories

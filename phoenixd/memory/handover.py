@@ -23,11 +23,9 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.keeping import SessionFound, left_open, superfluous
-from phoenixd.documents.project.models import ContradictedReport, SessionRecord, SessionStatus
+from phoenixd.documents.project.models import ContradictedReport
 from phoenixd.documents.project.outcomes import Ended, untold
 from phoenixd.documents.project.publishing import Made
-from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.redact import CleanOf
@@ -37,6 +35,7 @@ from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafting import Drafting
 from phoenixd.memory.drafts import Draft, Write, drafted, unless_changed
+from phoenixd.memory.session_records import RecordFiles, SessionRecords
 from phoenixd.memory.sharing import SharedMemory
 
 log = structlog.get_logger("phoenixd.handoffs")
@@ -47,22 +46,12 @@ FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
 
 
-class ProjectFiles(Protocol):
-    """Projects on disk. Both may raise PhoenixdError and OSError."""
+class ProjectFiles(RecordFiles, Protocol):
+    """Projects on disk. All may raise PhoenixdError and OSError."""
 
     def read_project(self, workspace: str, project: str) -> Tree: ...
 
     def edit_project(self, workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree: ...
-
-    def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None:
-        """Put these in the place of whatever plain files stand there."""
-        ...
-
-    def read_file(self, workspace: str, path: str, limit: int) -> bytes: ...
-
-    def sessions_of(self, workspace: str, project: str) -> tuple[SessionFound, ...]: ...
-
-    def remove_files(self, workspace: str, paths: Sequence[str]) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,7 +112,7 @@ class Handover:
         """Say in both session records what became of the handoff (E50); safe to repeat."""
         found = self._of(action.agent, action.handoff)
         if found is not None and found[0].session:
-            await to_thread.run_sync(self._record, *found)
+            await to_thread.run_sync(self._session_records.tell, *found)
 
     async def is_changed(self, seat: Seat) -> bool:
         """Whether the package on disk is no longer the one that was written (F-HO-8)."""
@@ -140,6 +129,10 @@ class Handover:
             return None
         agent = self.find(generation_name(seat.name, handoff.predecessor)) or self.find(seat.holder)
         return await to_thread.run_sync(self._fault, handoff, agent.spec.cwd) if agent is not None else None
+
+    @property
+    def _session_records(self) -> SessionRecords:
+        return SessionRecords(self.files, self.find, self.wall)
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
@@ -228,7 +221,7 @@ class Handover:
                     layout.session_paths(previous).package: content,
                     places.package: content,
                     places.prompt: opening.encode(),
-                    **self._records(handoff, old, previous, session, "handoff_pending", "running"),
+                    **self._session_records.of(handoff, old, previous, session, "handoff_pending", "running"),
                 },
             )
         except (PhoenixdError, OSError) as failure:
@@ -251,61 +244,6 @@ class Handover:
         return tuple(
             ContradictedReport(of=cleaned(one.of), claims=tuple(map(cleaned, one.claims))) for one in old.disproved
         )
-
-    def _record(self, handoff: Handoff, agent: Agent) -> None:
-        done = handoff.step is Step.DONE
-        statuses: tuple[SessionStatus, SessionStatus] = ("shutdown", "running") if done else ("running", "shutdown")
-        paths = [layout.session_paths(one).record for one in (handoff.previous_session, handoff.session)]
-        known = [self._known_record(agent.spec.cwd, path) for path in paths]
-        if tuple(record and record.status for record in known) == statuses:
-            return
-        records = self._records(handoff, agent, handoff.previous_session, handoff.session, *statuses)
-        self.files.put_files(agent.spec.cwd, records)
-        spared = frozenset((handoff.previous_session, handoff.session))
-        sessions = self._told_over(handoff, agent, spared)
-        # Of so many handoffs there is one session more.
-        gone = superfluous(sessions, agent.spec.handoff.keep + 1, spared)
-        if gone:
-            self.files.remove_files(agent.spec.cwd, gone)
-
-    def _told_over(self, handoff: Handoff, agent: Agent, spared: frozenset[str]) -> tuple[SessionFound, ...]:
-        """The project's sessions, once the records of those that are over say so."""
-        workspace = agent.spec.cwd
-        known = self.files.sessions_of(workspace, handoff.project)
-        changes = {"status": "shutdown", "shutdown_at": timestamp(self.wall())}
-        paths = [layout.session_paths(one).record for one in left_open(known, handoff.seat, spared)]
-        found = {path: record for path in paths if (record := self._known_record(workspace, path)) is not None}
-        if not found:
-            return known
-        writes = {path: render_document(record.model_copy(update=changes)) for path, record in found.items()}
-        self.files.put_files(workspace, writes)
-        return self.files.sessions_of(workspace, handoff.project)
-
-    def _records(
-        self, handoff: Handoff, agent: Agent, previous: str, session: str, old: SessionStatus, new: SessionStatus
-    ) -> dict[str, bytes]:
-        now = timestamp(self.wall())
-        found: dict[str, bytes] = {}
-        for id_, generation, status in ((previous, handoff.predecessor, old), (session, handoff.successor, new)):
-            path = layout.session_paths(id_).record
-            known = self._known_record(agent.spec.cwd, path)
-            run = self.find(generation_name(handoff.seat, generation))
-            record = known or SessionRecord(session_id=id_, project_name=handoff.project, created_at=now)
-            changes = {
-                "status": status, "generation": generation, "agent": generation_name(handoff.seat, generation),
-                "previous_session_id": previous if generation == handoff.successor else record.previous_session_id,
-                "shutdown_at": now if status == "shutdown" else None,
-            }  # fmt: skip
-            if run is not None and run.session is not None:
-                changes["native_session_id"] = run.session.session_id
-            found[path] = render_document(record.model_copy(update=changes))
-        return found
-
-    def _known_record(self, workspace: str, path: str) -> SessionRecord | None:
-        try:
-            return read_document(SessionRecord, self.files.read_file(workspace, path, 1 << 20), path)
-        except (PhoenixdError, OSError):
-            return None
 
     def _is_changed(self, handoff: Handoff, workspace: str) -> bool:
         return self._fault(handoff, workspace) is not None

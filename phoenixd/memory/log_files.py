@@ -16,6 +16,12 @@ def signature(path: str | Path) -> tuple[int, ...]:
     return found.st_mtime_ns, found.st_ino, found.st_size, found.st_ctime_ns
 
 
+def written_at(path: str | Path) -> float:
+    """When a file was last written (wall); 0 where there is none."""
+    found = signature(path)
+    return found[0] / 1e9 if found else 0.0
+
+
 def size_of(path: str | Path) -> int:
     """A file's size in bytes; 0 when there is none."""
     found = signature(path)

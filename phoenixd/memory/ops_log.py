@@ -28,7 +28,7 @@ FILE = "ops.jsonl"
 
 
 def last_spoken(directory: Path) -> tuple[float, str] | None:
-    """When the newest turn ended of which an agent's log tells (wall), and the agent's last words in it."""
+    """When the newest turn in an agent's log ended (wall), and the agent's last words in it."""
     return read_spoken(tail(directory / FILE, OPS_TAIL))
 
 

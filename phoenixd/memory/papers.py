@@ -17,8 +17,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Calendar
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import StateEdited
+from phoenixd.core.rules import WriterKind
 from phoenixd.core.seat.names import seat_name
-from phoenixd.core.spec import WriterKind
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.conversation import Conversation

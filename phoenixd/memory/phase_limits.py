@@ -9,8 +9,9 @@ from phoenixd.core import alerts
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
+from phoenixd.core.rules import PhaseRules
 from phoenixd.core.seat.state import project_of
-from phoenixd.core.spec import Kind, PhaseRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.project.limits import MOST_BYTES, MOST_FILES, too_long
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.times import timestamp
@@ -55,7 +56,7 @@ class PhaseLimits:
         self._looks = SideBySide("a look at the length of its plans", self._look_at)
 
     async def look(self) -> None:
-        """Judge each orchestrator's project of which a file changed."""
+        """Judge each orchestrator's project that has a changed file."""
         leaders = (one for one in self._agents() if one.spec.kind is Kind.ORCHESTRATOR and one.run is not None)
         self._leaders = {one.name: one for one in leaders}
         self._known = {name: self._known[name] for name in self._leaders if name in self._known}

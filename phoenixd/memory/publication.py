@@ -26,6 +26,7 @@ from phoenixd.documents.state import OpenLoop, flag_stale, is_unconfirmed, witho
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
 from phoenixd.documents.times import utc_date
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory import incident_files
 from phoenixd.memory.bulkhead import bulkhead
 from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.desks import Desks
@@ -54,7 +55,7 @@ log = structlog.get_logger("phoenixd.documents")
 
 
 class Publication:
-    """Writes at the desks; whoever writes holds the desk's lock."""
+    """Writes at the desks, and holds a desk's lock meanwhile."""
 
     def __init__(
         self, directories: Directories, settings: ConfigurationTable, clock: Clock, files: Files, git: GitLook
@@ -102,7 +103,7 @@ class Publication:
             self.desks.desk_of(agent).left = tuple(map(_occurrence, entries))
 
     async def _make_directory(self, desk: Desk) -> None:
-        """Have the directory of a desk be there; whoever writes into it sees to its rights."""
+        """Have the directory of a desk be there; those who write into it see to its rights."""
         # The kernel is asked for its name in this thread anyway, to watch it.
         if not os.path.isdir(desk.shelf.directory):
             await self.threads.run(lambda: desk.aside.ensure_private_dir(desk.shelf.directory))
@@ -162,7 +163,7 @@ class Publication:
 
         def write() -> tuple[int, str]:
             self.desks.learn(agent)
-            return desk.keep_incident(agent, action.incident, action.readings, screen)
+            return incident_files.keep(desk.shelf, desk.clean, agent, action.incident, action.readings, screen)
 
         return await self.threads.run(write)
 
@@ -309,7 +310,7 @@ class Publication:
                             await self.publish(desk.agent, ())
 
     async def _fold(self, desks: Sequence[Desk]) -> list[Desk]:
-        """Fold in one thread; those whose documents are due. Who writes at a desk just now folds as well."""
+        """Fold in one thread; those whose documents are due. A writing that goes on at a desk folds it as well."""
         held: list[Desk] = []
         try:
             for desk in desks:

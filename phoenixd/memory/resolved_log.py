@@ -62,7 +62,7 @@ class ResolvedLog:
         """Move the log's lines to the archive where they end at that place (P52); whether it was done. Raises OSError.
 
         Where another hand has added to it since, all of it stays: those lines are for the next run. The log is renamed
-        first, and nothing is ever written anew: whoever appends from then on begins the next one (P38).
+        first, and nothing is ever written anew: the next line begins a new log (P38).
         """
         self.finish()
         if not size_of(self.directory / LOG) or self.size != place or self.read(LOG) is None:

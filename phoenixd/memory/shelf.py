@@ -53,7 +53,7 @@ class Shelf(AgentFiles):
     """The status that state.json held before this daemon wrote it."""
     _kept: Bookkeeping | None = None
     _closed: tuple[tuple[object, ...], tuple[Resolution, ...]] | None = None
-    """What was read of the resolved loops, and of which files."""
+    """The signatures of the resolved loops' files, and what was read of them."""
     _on_disk: StateDocument | None = None
     _read_only: bool = False
     _seen: tuple[int, ...] = ()

@@ -31,7 +31,7 @@ class Threads:
         weakref.finalize(self, self._work.put, None)
 
     async def run(self, work: Callable[[], T]) -> T:
-        """What `work` returns or raises. Whoever is cancelled meanwhile waits for its end all the same.
+        """What `work` returns or raises. A caller that is cancelled meanwhile waits for its end all the same.
 
         Raises RuntimeError where no thread can be made for it.
         """

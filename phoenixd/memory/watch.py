@@ -30,7 +30,7 @@ from phoenixd.ports import Clock
 BRIEF_LIMIT = 4 << 20
 FIRST_LOOK = 60.0
 LOOK_AGAIN = 3600.0
-"""Seconds after which an agent is looked at again while something of it is wrong, or after it was mended."""
+"""Seconds after which an agent is looked at again while something of it is wrong, or after it was repaired."""
 
 
 class DocumentWatch:
@@ -53,7 +53,7 @@ class DocumentWatch:
         self._tell = tell
         self._due: dict[str, float] = {}
         self._damaged_until: dict[str, float] = {}
-        """Until when what was damaged is told (wall): it is mended within a second, and nobody would see it."""
+        """Until when damage is told (wall): it is repaired within a second, and nobody would see it."""
         self._woken = anyio.Event()
 
     def published(self, agent: Agent) -> None:

@@ -261,11 +261,14 @@ class Journal(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class RunFiles:
-    """What stands in an agent's own directory. incarnation: the highest that its files name."""
+    """What stands in an agent's own directory. incarnation: the highest that its files name. ended: exit.json tells the
+    end of the run of run.json. heard: the newest hook that a shim wrote down, with the id of its run."""
 
     wish: Wish | None = None
     last: SeenRun | None = None
     incarnation: int = 0
+    ended: bool = False
+    heard: tuple[str, str] = ("", "")
 
 
 class Epochs(Protocol):

@@ -81,7 +81,7 @@ class Sweeper(Protocol):
     """Ends what was started for ended runs from outside of their trees, and bears their marks."""
 
     async def sweep(self, runs: Iterable[EndedRun]) -> Mapping[EndedRun, Fenced]:
-        """Look once for all of them; what was found of which. Raises OSError where it could not look."""
+        """Look once for all of them; returns what was found of each. Raises OSError where it could not look."""
         ...
 
 
@@ -101,7 +101,7 @@ class Memory(Protocol):
 class WorkDone:
     """What some processes have done in their lives, and their dead children: seconds of CPU, bytes from and to storage.
 
-    unread: processes of which something could not be read, as where another user's are hidden: their work is unknown.
+    unread: processes that could not be read in full, as where another user's are hidden: their work is unknown.
     """
 
     cpu: float = 0.0

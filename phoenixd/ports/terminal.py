@@ -44,7 +44,7 @@ class Terminal(Protocol):
         ...
 
     async def capture(self, agent: str, history: int = 0) -> str:
-        """The visible text of the pane, without escape sequences, and up to so many lines that scrolled off it."""
+        """The visible text of the pane, without escape sequences, and up to `history` lines that scrolled off it."""
         ...
 
     async def capture_raw(self, agent: str, history: int = 0) -> str:
@@ -62,7 +62,7 @@ class Terminal(Protocol):
         ...
 
     async def tell_attached(self, agent: str, words: str) -> None:
-        """Show words of our own, letters and digits, to whoever is attached, without touching the pane."""
+        """Show words of our own, letters and digits, at the attached clients, without touching the pane."""
         ...
 
     async def clear_line(self, agent: str) -> None:

@@ -42,3 +42,7 @@ class Work(Protocol):
     async def exists(self, directory: str, pattern: str) -> bool:
         """Whether a file matches a pattern below a directory."""
         ...
+
+    async def can_enter(self, directory: str) -> bool | None:
+        """Whether an agent could work in a directory; None where its file system does not answer."""
+        ...

@@ -1,4 +1,4 @@
-"""When a check is due: at the start, every so many turns, after a compaction or an error."""
+"""When a check is due: at the start, after a number of turns, after a compaction or an error."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ HOUR = 3600.0
 
 
 class Pacemaker:
-    """One session after another with one model. draw: so many random bytes, in hex; now: wall seconds."""
+    """One session after another with one model. draw(n): n random bytes, in hex; now: wall seconds."""
 
     _session: Session
     _due: Due
@@ -194,7 +194,7 @@ class Pacemaker:
     # --- A loss --------------------------------------------------------------------------------------------------
 
     def _restore(self) -> None:
-        """The seed's seven steps. Never the session that was cut, and at most so many times within an hour."""
+        """The seed's seven steps. Never the session that was cut, and only a few times within an hour."""
         now, note = self.records.now(), self.records.note
         # A clock that was set back makes no loss older than it is.
         self._restored = [at for at in self._restored if now - HOUR < at]

@@ -18,7 +18,7 @@ MOST_KEPT = 1000
 
 
 class Records:
-    """The papers of one agent, as values; whoever uses the library decides where they are written."""
+    """The papers of one agent, as values; the library's user decides where they are written."""
 
     anchor: anchors.Anchor
 
@@ -31,7 +31,7 @@ class Records:
         self._used, self._draw, self._sessions = set(used), draw, 0
 
     def plant(self, mode: Mode, codes: int, marker: Marker | None = None) -> Planting:
-        """New codes, none of which was ever used, under this marker or under a new one."""
+        """New codes that were never used, under this marker or under a new one."""
         bearer = marker or mint(self._draw, self._used)
         self._note_given(() if marker else (bearer.code,))
         planted = mint_codes(self._draw, self._used, codes) if mode == "one_time" else ()

@@ -78,7 +78,7 @@ class Arrivals:
         """Set once something waits that is no hook, or so much that it is crowded."""
 
     def takes(self, event: Event) -> bool:
-        """Whether one more event is taken in that nobody waits for: of mere evidence the next one tells the same."""
+        """Whether one more event that nobody waits for is taken in; mere evidence may not be, for more will come."""
         return len(self.queue) <= EVIDENCE_LIMIT or not isinstance(event, (EvidenceSeen, UsageSeen, *EVIDENCE))
 
     def put(self, waiting: Waiting, *, first: bool = False, alone: bool = False) -> None:

@@ -7,23 +7,20 @@ where the answer is not written yet.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
-import anyio
-
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.activity import Activity
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.core.moment import Instant
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.gathered import GATHER, Gathered, Heard
 from phoenixd.harness.failed_turn import meaning
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Transcripts
 from phoenixd.side_by_side import SideBySide
-
-GATHER = 1.0
-"""Seconds between the hook of a turn's end and the look."""
 
 SETTLED = 3.0
 """Seconds for which a cut answer has to be the last one: a CLI that goes on by itself may write that a moment later."""
@@ -65,42 +62,32 @@ class CutAnswers:
         self._tell = tell
         self._clock = clock
         self._transcripts = transcripts
-        self._waiting: dict[str, Instant] = {}
-        """Agents whose turn has ended, and when its hook was heard."""
+        self._ended = Gathered(clock)
+        """Agents whose turn has ended."""
         self._failed: set[str] = set()
         """Those of them whose turn failed: the CLI has given up, and goes on by itself with nothing."""
         self._seen: dict[str, tuple[AnswerCut, Instant]] = {}
         """Answers of agents that nothing follows so far, and since when that is seen."""
         self._due: dict[str, Instant] = {}
-        """Those of which it is time, and when that hook was heard."""
-        self._arrived = anyio.Event()
+        """The agents whose answer is looked at next, and when that hook was heard."""
         self._looks = SideBySide("a look at the end of its turn", self._look_at)
 
     def heard(self, agent: str, kind: str, payload: dict[str, Any]) -> None:
         """A hook came. A subagent's answer goes to its caller, who judges it."""
         if kind in ENDS and not payload.get("agent_id"):
-            self._waiting[agent] = self._clock.at()
+            self._ended.note(agent)
             if kind == "stop-failure":
                 self._failed.add(agent)
             else:
                 self._failed.discard(agent)
-            self._arrived.set()
 
     async def run(self) -> None:
         """Look for ever."""
-        try:
-            while True:
-                await self._arrived.wait()
-                await self._clock.sleep_until(self._clock.at() + GATHER)
-                began, self._arrived = self._clock.at(), anyio.Event()
-                due = {name: heard for name, heard in self._waiting.items() if heard <= began - GATHER}
-                self._due.update(due)
-                self._waiting = {name: heard for name, heard in self._waiting.items() if name not in due}
-                if self._waiting:
-                    self._arrived.set()
-                self._looks.ask(due)
-        finally:
-            self._looks.close()
+        await self._ended.look(self._looks, self._begin)
+
+    def _begin(self, every: Heard, due: Heard) -> Iterable[str]:
+        self._due.update(due)
+        return due
 
     async def _look_at(self, name: str) -> None:
         heard, began, is_told = self._due.pop(name, None), self._clock.at(), True
@@ -111,8 +98,7 @@ class CutAnswers:
         finally:
             # What was seen late gets its time to settle as well.
             if not is_told and began < heard + LATE + (SETTLING if name in self._seen else 0.0):
-                self._waiting.setdefault(name, heard)
-                self._arrived.set()
+                self._ended.put_back(name, heard)
             else:
                 self._seen.pop(name, None)
                 self._failed.discard(name)
@@ -137,7 +123,15 @@ class CutAnswers:
         self._seen.pop(name, None)
         if found is not None:
             self._tell(found)
-        return found is not None or facts.newest_kind not in (None, "prompt")
+        return found is not None or self._is_written(agent.activity, facts)
+
+    def _is_written(self, activity: Activity, facts: SessionFacts) -> bool:
+        """Whether the newest that the transcript has is of the turn that is over."""
+        if facts.newest_kind in (None, "prompt"):
+            return False
+        now = self._clock.now()
+        began = now.wall - (now.at - activity.turn_since) if activity.turn_since is not None else 0.0
+        return facts.newest_at is None or facts.newest_at >= began
 
     def _is_settled(self, name: str, found: AnswerCut) -> bool:
         if name in self._failed:

@@ -44,6 +44,8 @@ class Deaths:
 
         def died() -> None:
             self._watched.discard(hello.shim)
+            if self._leaving.get(name) == hello.shim:
+                del self._leaving[name]  # Its name may be that of a worker, and never asked for again.
             agent = self._find(name)
             # The death of a shim that a newer one has followed is no news about the newer one's run.
             if agent is not None and agent.run is not None and self._shim_of.get(name) == hello.shim:
@@ -51,12 +53,12 @@ class Deaths:
 
         self._watch(hello.shim, died)
 
-    def let_go(self, agent: str) -> None:
-        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
-        self._shim_of.pop(agent, None)
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        """The shim that is told to leave. Its death then says nothing of a run that begins under another one."""
+        return self._shim_of.pop(agent, None)
 
     def leaves(self, agent: str) -> None:
-        """Its shim has ended its run and goes by itself: whoever starts the next one has to wait until it is gone."""
+        """Its shim has ended its run and goes by itself: the next start has to wait until it is gone."""
         shim = self._shim_of.pop(agent, None)
         if shim is not None:
             self._leaving[agent] = shim

@@ -15,7 +15,7 @@ from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, CodesSeen, 
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.events.tasks import TaskCollected, TaskRequested
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.hooks import Hook
+from phoenixd.core.hooks import Hook, TurnFailed
 from phoenixd.documents.hooks import MEANINGS
 from phoenixd.documents.journal_names import action_name, event_name
 from phoenixd.documents.redact import CleanOf
@@ -60,7 +60,7 @@ def describe_event(event: Event) -> tuple[str, dict[str, Any]]:
             continue
         if isinstance(event, WorkMeasured) and one.name == "deeds":
             value = tuple(f"{deed.kind}{' of notes' if deed.notes else ''} in {deed.where}" for deed in event.deeds)
-        if isinstance(value, AgentExited):
+        if isinstance(value, AgentExited | TurnFailed):
             value = describe_event(value)[1]
         detail[one.name] = (
             value[:MAX_FIELD] if isinstance(value, str) else list(value) if isinstance(value, tuple) else value

@@ -85,7 +85,7 @@ class Dues:
         self.settle()
 
     def go_on_without(self, due: Due, *, forget: bool) -> bool:
-        """Do of the newest turn what does not wait; whether all of it has been carried out.
+        """Carry out what does not wait of the newest turn; returns whether all of the turn has been carried out.
 
         forget: keep nothing of a turn from which nothing more follows, so that a failing journal fills no memory.
         """

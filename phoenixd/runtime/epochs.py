@@ -96,7 +96,7 @@ class EpochKeeper:
     def keep(self, batch: Batch, is_order: bool, is_saved: bool) -> anyio.Event | None:
         """Make durable what a turn decided; returns what is set once that is so, None where nothing has to be.
 
-        A batch that is not saved leaves its wishes, and no epoch; and nobody waits for them.
+        Of a batch that is not saved only the wishes are written, without an epoch, and nobody waits for that.
         """
         wishes = self._changed(batch)
         if is_saved:

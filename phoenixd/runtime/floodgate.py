@@ -33,7 +33,7 @@ class Floodgate:
         return self._opening is not None
 
     def enter(self, who: object) -> None:
-        """Somebody asks, who is no agent as far as is known."""
+        """A client asks that is no agent, as far as is known."""
         if self._opening is None:
             now = self._clock()
             left = min(MOST, self._left + now - self._changed_at)
@@ -46,7 +46,7 @@ class Floodgate:
         self._asking.add(who)
 
     def leave(self, who: object) -> None:
-        """He was answered, or asks no more; to be called as often as one likes."""
+        """That client was answered, or asks no more. Further calls change nothing."""
         self._asking.discard(who)
         if not self._asking:
             self._open()

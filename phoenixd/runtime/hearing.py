@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import signal
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 
 import structlog
@@ -28,7 +28,7 @@ from phoenixd.ports.shims import Records, ShimHello, ShimLinks, ShimMessage
 from phoenixd.runtime.arming import uses_in
 from phoenixd.runtime.deaths import LOOK_AGAIN, Deaths
 from phoenixd.runtime.exits import ended_at, exit_event
-from phoenixd.runtime.failed_starts import start_failed
+from phoenixd.runtime.failed_starts import is_leaving, start_failed
 from phoenixd.runtime.told_hooks import ToldHooks
 
 ENDS_AND_BEGINNINGS = frozenset({"started", "start_failed", "exited"})
@@ -59,8 +59,12 @@ class Hearing:
         unswept: Callable[[str, object], None] = lambda agent, told: None,
         left_out: HearHook = lambda agent, kind, payload: None,
         looked_into: Callable[[AgentExited], bool] = lambda ended: False,
+        explained: Callable[[AgentExited], Awaitable[AgentExited]] | None = None,
     ) -> None:
-        """looked_into: takes an end that has to be looked into first, and tells it; False where it is told as it is."""
+        """looked_into: takes an end that has to be looked into first, and tells it; False where it is told as it is.
+
+        explained: such an end that was recorded while nobody heard it, with what was found.
+        """
         self._shims = shims
         self._records = records
         self._clock = clock
@@ -72,6 +76,7 @@ class Hearing:
         self._memory = memory
         self._unswept = unswept
         self._looked_into = looked_into
+        self._explained = explained
         self._hooks = ToldHooks(shims, clock, find, tell, later, heard, left_out)
         self._deaths = Deaths(processes, find, tell, later)
         self._protocols: dict[str, int] = {}
@@ -103,6 +108,8 @@ class Hearing:
                 link = self._protocols.get(agent, 0)
                 self._tell(AgentStarted(agent, incarnation, run_id, pid, start_time, link), None)
             case "start_failed":
+                if is_leaving(body):
+                    self._deaths.leaves(agent)
                 self._tell(start_failed(agent, body, self._find(agent)), None)
             case "exited":
                 self._tell_uses(agent, int(body["incarnation"]), body.get("armed"))
@@ -208,6 +215,11 @@ class Hearing:
             log.warning("exit_record_malformed", agent=agent, fault=repr(fault)[:200])
             return None
 
+    async def explained_end(self, agent: str, incarnation: int, run_id: str) -> AgentExited | None:
+        """The same, with what had failed, where only the transcript of its session tells that."""
+        ended = self.recorded_end(agent, incarnation, run_id)
+        return ended if ended is None or self._explained is None else await self._explained(ended)
+
     def was_begun(self, agent: str, run_id: str) -> bool:
         """Whether a shim wrote that it had begun this run."""
         record = self._records.run_record(agent)
@@ -230,6 +242,6 @@ class Hearing:
         """The shim of an agent that has said by the end of its run that it goes, and is not gone yet."""
         return self._deaths.leaving(agent)
 
-    def let_go(self, agent: str) -> None:
-        """Its shim is told to leave: that it dies is no news about a run that begins meanwhile under another one."""
-        self._deaths.let_go(agent)
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        """The shim that is told to leave. Its death then says nothing of a run that begins under another one."""
+        return self._deaths.let_go(agent)

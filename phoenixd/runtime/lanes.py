@@ -21,6 +21,7 @@ from phoenixd.core.actions import (
     Kill,
     LookAtCall,
     LookAtScreen,
+    LookForDirectory,
     LookForFile,
     MeasureWork,
     ObserveTerminal,
@@ -40,7 +41,7 @@ from phoenixd.core.actions import (
     WritePackage,
 )
 from phoenixd.core.events import Event
-from phoenixd.core.events.aftermath import AttendanceSeen
+from phoenixd.core.events.aftermath import AttendanceSeen, DirectoryLooked
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
 from phoenixd.core.events.resonance import PlantingFailed
@@ -78,6 +79,8 @@ def lane_of(action: Action) -> str:
             return f"{agent} marker"
         case MeasureWork(agent=agent) | LookForFile(agent=agent):
             return f"{agent} work"
+        case LookForDirectory(agent=agent):
+            return f"{agent} directory"
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
             return f"{agent} project"
         case WriteAddendum(agent=agent):
@@ -100,6 +103,8 @@ def came_to_nothing(action: Action, why: str) -> Event | None:
             return NotDelivered(agent, incarnation, action.message_id, why)
         case LookForFile(agent=agent):
             return FileLooked(agent, action.number, action.turn, None)
+        case LookForDirectory(agent=agent, incarnation=incarnation):
+            return DirectoryLooked(agent, incarnation, action.directory, None)
         case AnswerHold(agent=agent, incarnation=incarnation):
             return HoldAnswered(agent, incarnation, action.hold, False, why, still_held=True)
         case MeasureWork(agent=agent):

@@ -11,19 +11,14 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Protocol
 
-import anyio
-
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
-from phoenixd.core.moment import Instant
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.documents.resonance.heard import Passed, given_at, newest_footer, spotted, wanted
+from phoenixd.gathered import Gathered
 from phoenixd.ports import Clock
 from phoenixd.side_by_side import SideBySide
-
-GATHER = 1.0
-"""Seconds between a hook and the look at the transcript."""
 
 
 class Passing(Protocol):
@@ -46,8 +41,7 @@ class MarkerWatch:
         agents: Callable[[], Iterable[Agent]] = tuple,
     ) -> None:
         self._find, self._tell, self._clock, self._passing, self._agents = find, tell, clock, passing, agents
-        self._waiting: dict[str, Instant] = {}
-        self._arrived = anyio.Event()
+        self._heard_of = Gathered(clock)
         self._looks = SideBySide("a look at what passes by in its session", self.look)
         self._footers: dict[str, tuple[int, Footer]] = {}
         """By agent: the run and the footer that was told of it last."""
@@ -60,25 +54,14 @@ class MarkerWatch:
         # The core burns what stands in a turn's last words itself: it knows which of them answer a check.
         told = of_hook(payload)
         self._judge(known, told, tuple(one for one in told if one.where != "answer"))
-        self._note(agent)
+        self._heard_of.note(agent)
 
     async def run(self) -> None:
         """Look for ever, first at all that live: something may have passed by while no daemon did."""
         for agent in self._agents():
             if agent.run is not None and agent.resonance is not None:
-                self._note(agent.name)
-        try:
-            while True:
-                await self._arrived.wait()
-                await self._clock.sleep_until(self._clock.at() + GATHER)
-                names, began, self._arrived = tuple(self._waiting), self._clock.at(), anyio.Event()
-                # What was heard of a moment ago may not be written yet: that agent is looked at once more.
-                self._waiting = {name: heard for name, heard in self._waiting.items() if heard > began - GATHER}
-                if self._waiting:
-                    self._arrived.set()
-                self._looks.ask(names)
-        finally:
-            self._looks.close()
+                self._heard_of.note(agent.name)
+        await self._heard_of.look(self._looks, lambda every, due: every)
 
     async def look(self, name: str) -> None:
         """Read what one agent's transcript says since the last look."""
@@ -87,17 +70,18 @@ class MarkerWatch:
         if agent is None or agent.run is None or planting is None:
             return
         told = await self._looks.aside(partial(self._passing.passed_now, agent, wanted(planting)))
-        self._judge(agent, told, told)
-
-    def _note(self, name: str) -> None:
-        self._waiting[name] = self._clock.at()
-        self._arrived.set()
+        # The read takes its time: others may be planted by now, and what a run wrote that was replaced judges no other.
+        now = self._find(name)
+        if now is None or now.run is None:
+            return
+        is_the_same = now.run.incarnation == agent.run.incarnation
+        # A code that was seen in a session proves nothing in its next run either.
+        self._judge(now, told if is_the_same else (), told)
 
     def _judge(self, agent: Agent, passed: tuple[Passed, ...], burning: tuple[Passed, ...]) -> None:
-        # The planting as it is now: others may have been given while the transcript was read.
         known = agent.resonance
         planting = known.planting if known is not None else None
-        if known is None or planting is None or not passed:
+        if known is None or planting is None:
             return
         now = self._clock.now().wall
         if not known.proven and (given := given_at(planting, passed)) is not None:

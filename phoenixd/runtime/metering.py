@@ -10,20 +10,15 @@ from collections.abc import Callable, Iterable
 from functools import partial
 from typing import Any, Protocol
 
-import anyio
-
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
-from phoenixd.core.moment import Instant
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
+from phoenixd.gathered import Gathered
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Transcripts
 from phoenixd.side_by_side import SideBySide
-
-GATHER = 1.0
-"""Seconds between what was heard and the look: CLIs write their transcripts a moment after their hooks."""
 
 Noted = Callable[[Agent, StatusLine | None, Used | None], None]
 
@@ -50,14 +45,11 @@ class Metering:
         """noted: called at each look's end with what was read; it never waits."""
         self._find = find
         self._tell = tell
-        self._clock = clock
         self._transcripts = transcripts
         self._status = status
         self._agents = agents
         self._noted = noted
-        self._waiting: dict[str, Instant] = {}
-        """Agents that are to be looked at, and when they were heard of last."""
-        self._arrived = anyio.Event()
+        self._heard_of = Gathered(clock)
         self._looks = SideBySide("a look at its context", self.look)
         self._told: dict[str, tuple[int, StatusLine]] = {}
         """The newest of each agent's newest run; what did not change is not told again."""
@@ -74,26 +66,14 @@ class Metering:
 
     def note(self, agent: str) -> None:
         """Look at this agent soon."""
-        self._waiting[agent] = self._clock.at()
-        self._arrived.set()
+        self._heard_of.note(agent)
 
     async def run(self) -> None:
         """Look for ever, first at all that live."""
         for agent in self._agents():
             if agent.run is not None:
                 self.note(agent.name)
-        try:
-            while True:
-                await self._arrived.wait()
-                await self._clock.sleep_until(self._clock.at() + GATHER)
-                names, began, self._arrived = tuple(self._waiting), self._clock.at(), anyio.Event()
-                # What was heard of a moment ago may not be written yet: that agent is looked at once more.
-                self._waiting = {name: heard for name, heard in self._waiting.items() if heard > began - GATHER}
-                if self._waiting:
-                    self._arrived.set()
-                self._looks.ask(sorted(names))
-        finally:
-            self._looks.close()
+        await self._heard_of.look(self._looks, lambda every, due: sorted(every))
 
     async def look_now(self, name: str) -> None:
         """Look at this agent at once, as before it hands out a task (E17). Where its files hang, it stays as it is."""

@@ -44,7 +44,7 @@ class Onlookers:
         self._looked: Instant | None = None
 
     async def look(self, patience: float = PATIENCE) -> None:
-        """Have it known as of now, where that is to be had in time."""
+        """Have `Sights` know who looks on now; after `patience` seconds go on with what it knew before."""
         if self._look is None or self._look.done():
             if self._looked is not None and self._clock.at() - self._looked < FRESH:
                 return

@@ -28,6 +28,7 @@ from phoenixd.core.actions import (
     Kill,
     LookAtCall,
     LookAtScreen,
+    LookForDirectory,
     LookForFile,
     MeasureWork,
     ObserveTerminal,
@@ -47,7 +48,7 @@ from phoenixd.core.actions import (
     WritePackage,
 )
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.aftermath import AttendanceSeen, ReportJudged
+from phoenixd.core.events.aftermath import AttendanceSeen, DirectoryLooked, ReportJudged
 from phoenixd.core.events.fleet import TerminalSeen
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.events.work import FileLooked, WorkMeasured
@@ -169,6 +170,9 @@ class Performer:
             case LookForFile(agent=agent, number=number, turn=turn):
                 exists = await self._outside.work.exists(action.directory, action.pattern)
                 self._tell(FileLooked(agent, number, turn, exists))
+            case LookForDirectory(agent=agent, incarnation=incarnation, directory=directory):
+                is_open = await self._outside.work.can_enter(directory)
+                self._tell(DirectoryLooked(agent, incarnation, directory, is_open))
             case Spawn():
                 await self._runs.spawn(action)
             case Terminate(agent=agent, incarnation=incarnation):

@@ -42,7 +42,7 @@ EVIDENCE = "evidence_seen"
 """A sign of life by files changes no document but `last_active`, which is brought up to date without any event."""
 
 WRITTEN_WITHIN = 5.0
-"""Seconds for which whoever needs an agent's documents as they are to be waits for their writing."""
+"""Seconds that a reader waits for an agent's documents to be written as they are to be."""
 
 RETRY = 15.0
 """Seconds after which documents that could not be written are tried again."""
@@ -110,7 +110,7 @@ class Publisher:
                 known.pop(name, None)
 
     def hear_rest(self, agents: Iterable[Agent]) -> None:
-        """A daemon has begun: have those written, too, to which nothing happened meanwhile, each agent once."""
+        """A daemon has begun: write also, once, the documents of agents that nothing happened to meanwhile."""
         self.hear((), [agent for agent in agents if agent.name not in self._noted])
         self._is_begun = True
         self._noted.clear()

@@ -10,10 +10,11 @@ import structlog
 
 from phoenixd.core import answers, opening
 from phoenixd.core.agent import Agent
+from phoenixd.core.agent.run import Run
 from phoenixd.core.boot import Boot, is_another_host, is_another_table, read_boot, why_gone
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
 from phoenixd.core.events.orders import AgentDeclared
-from phoenixd.core.events.runs import RunMissing
+from phoenixd.core.events.runs import AgentExited, RunMissing
 from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.progress import waits
@@ -90,12 +91,7 @@ async def recover(
     is_gone = await why_all_is_gone(supervisor, outside, boot)
     is_behind = faced is not None and faced.behind
     if is_gone and not (is_behind and faced is not None and faced.lives):
-        ended = [
-            hearing.recorded_end(agent.name, agent.run.incarnation, agent.run.run_id)
-            for agent in supervisor.fleet.agents.values()
-            if agent.run is not None
-        ]
-        await supervisor.ask(Rebooted(boot.boot_id, tuple(end for end in ended if end is not None)))
+        await supervisor.ask(Rebooted(boot.boot_id, await _recorded(supervisor, hearing)))
     else:
         limit = anyio.CapacityLimiter(CONCURRENT)
         async with anyio.create_task_group() as tasks:
@@ -202,6 +198,23 @@ async def relink(
             await clock.sleep_until(clock.at() + LOOK_AGAIN)
             continue
         return
+
+
+async def _recorded(supervisor: Supervisor, hearing: Hearing) -> tuple[AgentExited, ...]:
+    """The ends of all runs that were recorded before the boot, in the order of the fleet."""
+    found: dict[str, AgentExited] = {}
+
+    async def look(name: str, run: Run) -> None:
+        end = await hearing.explained_end(name, run.incarnation, run.run_id)
+        if end is not None:
+            found[name] = end
+
+    names = tuple(supervisor.fleet.agents)
+    async with anyio.create_task_group() as tasks:
+        for agent in supervisor.fleet.agents.values():
+            if agent.run is not None:
+                tasks.start_soon(look, agent.name, agent.run)
+    return tuple(found[name] for name in names if name in found)
 
 
 async def _recover_agent(

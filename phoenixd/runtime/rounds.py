@@ -1,4 +1,4 @@
-"""What nobody tells of is looked at again and again, by the daemon's own clock."""
+"""Looks at what no event tells of, again and again, by the daemon's own clock."""
 
 from __future__ import annotations
 

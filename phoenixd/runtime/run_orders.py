@@ -86,20 +86,23 @@ class RunOrders:
         One whose directories were moved since it began would start a run that nobody hears: another takes its place.
         """
         left = await self._left_by(agent)
-        hello = await self._outside.shims.connect(agent)
-        if hello is not None and hello.shim == left:
-            hello = None
+        hello = await self._answering(agent, left)
         if hello is not None and hello.run is None:
             moved = await self._outside.starter.begun_elsewhere(hello.shim)
             if moved is not None:
                 log.warning("shim_replaced", agent=agent, reason=f"it was begun with {moved}, which was moved since")
-                await self._part(agent, hello)
+                self._outside.shims.quit(agent)
+                await self._part(agent, hello.shim)
                 hello = None
         if hello is not None:
             self._hearing.watch_shim(hello)
             return hello
         if not await self._outside.terminal.revive():
             raise TerminalFailed("the tmux server does not answer", "phoenixctl doctor")
+        before = self._hearing.let_go(agent)
+        if before is not None and self._outside.processes.is_alive(before):
+            # It has closed its link and is about to go. Until it has, it keeps another one from the agent's directory.
+            await self._part(agent, before)
         command = await self._outside.starter.shim_command(agent)
         pid = await self._outside.terminal.open_pane(agent, command.argv)
         hello = await self._first_word(agent, pid, left)
@@ -124,6 +127,14 @@ class RunOrders:
             shim = self._hearing.leaving(agent)
         return left
 
+    async def _answering(self, agent: str, left: ProcessIdentity | None) -> ShimHello | None:
+        """The hello of the shim that listens; None where none does, or one that goes. left: one that is gone."""
+        try:
+            hello = await self._outside.shims.connect(agent)
+        except ShimGone:
+            return None
+        return None if hello is not None and hello.shim == left else hello
+
     async def _first_word(self, agent: str, pid: int | None, left: ProcessIdentity | None) -> ShimHello:
         """Wait until the shim in a new pane listens. pid: its process, where known; left: the shim before it."""
         clock, processes = self._outside.clock, self._outside.processes
@@ -138,9 +149,7 @@ class RunOrders:
             # A socket that begins to listen announces itself by no event that a connecting side could wait for.
             await clock.sleep_until(clock.now().at + pause)
             pause = min(0.1, pause * 1.5)
-            hello = await self._outside.shims.connect(agent)
-            if hello is not None and hello.shim == left:
-                hello = None
+            hello = await self._answering(agent, left)
         return hello
 
     async def order(self, agent: str, give: Callable[[], None]) -> None:
@@ -159,7 +168,7 @@ class RunOrders:
         if fenced.remaining:
             self._tell(TreeLingers(action.agent, action.incarnation, fenced.remaining))
             return
-        ended = self._hearing.recorded_end(action.agent, action.incarnation, action.run_id)
+        ended = await self._hearing.explained_end(action.agent, action.incarnation, action.run_id)
         begun = child is not None or self._hearing.was_begun(action.agent, action.run_id)
         gone = TreeGone(action.agent, action.incarnation, fenced.killed, fenced.unproven, fenced.unread)
         self._tell(weighed(gone, ended, begun=begun))
@@ -192,17 +201,17 @@ class RunOrders:
         if hello is None:
             await self._outside.terminal.close_pane(action.agent)
             return
-        await self._part(action.agent, hello)
+        self._outside.shims.quit(action.agent)
+        await self._part(action.agent, hello.shim)
 
-    async def _part(self, agent: str, hello: ShimHello) -> None:
-        """Let a shim go with its pane; returns when it is gone, or after a while."""
+    async def _part(self, agent: str, shim: ProcessIdentity) -> None:
+        """Let a shim that goes go with its pane; returns when it is gone, or after a while."""
         self._hearing.let_go(agent)
-        self._outside.shims.quit(agent)
         await self._outside.terminal.close_pane(agent)
         clock = self._outside.clock
         give_up, pause = clock.now().at + SHIM_TIMEOUT, 0.002
         # What begins next would be ordered of a shim that is about to leave.
-        while self._outside.processes.is_alive(hello.shim) and clock.now().at < give_up:
+        while self._outside.processes.is_alive(shim) and clock.now().at < give_up:
             await clock.sleep_until(clock.now().at + pause)
             pause = min(0.1, pause * 1.5)
         await clock.sleep_until(clock.now().at + 0.002)  # The end of its link is read meanwhile.

@@ -89,8 +89,8 @@ class Saver:
         """Hand a batch in, and wait until it is durable; for no longer than a commit may take before it is late.
 
         What was late is not lost: it is committed as soon as the journal can. begun: called when it was handed in; the
-        tasks that it starts come behind the one that gives it to the journal. is_order: somebody waits for it, and for
-        him the reserve is freed.
+        tasks that it starts come behind the one that gives it to the journal. is_order: an operator waits for it, and
+        the reserve is freed for that.
         """
         if self.known.fault:
             self._bound()

@@ -108,7 +108,7 @@ class ToldHooks:
         self._later(HANG_UP_GRACE, lambda: self._tell(released, None))
 
     def hear_many(self, agent: str, batch: list[Any]) -> None:
-        """Hear a batch; of what is left out of it is seen what no transcript tells, such as a code in a call."""
+        """Hear a batch. What is left out of it is still searched for what no transcript tells, as a code in a call."""
         kept = condensed(batch)
         if len(kept) < len(batch):
             heard = {id(one) for one in kept}

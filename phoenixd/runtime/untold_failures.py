@@ -2,20 +2,24 @@
 
 A CLI that works without a terminal ends where the API refuses its turn. Where neither a hook nor its exit code says
 why, the end of a run at its account's limit looks like a crash, and the next run would meet the limit again at once.
+An end that is found when its run is looked for, because its shim is lost, or after a boot, bears what had failed.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from dataclasses import replace
 
 import anyio
 import structlog
 from anyio import to_thread
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.agent.state import Stopping, is_its_own
+from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.harness.failed_turn import is_told_by_transcript_alone
 from phoenixd.ports import Sink
 from phoenixd.ports.evidence import Transcripts
@@ -38,12 +42,15 @@ class UntoldFailures:
         transcripts: Transcripts,
         screens: Screens,
         patience: float = PATIENCE,
+        clean: Callable[[str, str], str] = lambda agent, text: text,
     ) -> None:
+        """clean: takes the secrets of an agent out of a text."""
         self._find = find
         self._tell = tell
         self._transcripts = transcripts
         self._screens = screens
         self._patience = patience
+        self._clean = clean
         self._threads = anyio.CapacityLimiter(math.inf)
         self._under_way: set[tuple[str, str]] = set()
 
@@ -54,7 +61,7 @@ class UntoldFailures:
         agent = self._find(ended.agent)
         if agent is None or agent.run is None or agent.run.run_id != ended.run_id:
             return False
-        return isinstance(agent.state, Starting | Running) and is_told_by_transcript_alone(agent.spec.harness)
+        return is_its_own(agent.state) and is_told_by_transcript_alone(agent.spec.harness)
 
     async def tell(self, ended: AgentExited) -> None:
         """Tell what failed, if the transcript says it in time, and then the end, whatever became of the look."""
@@ -63,31 +70,50 @@ class UntoldFailures:
             # A shim that is asked anew says the same end again.
             return
         self._under_way.add(key)
+        told = ended
+        try:
+            failed, cut = await self._looked(ended)
+            agent = self._find(ended.agent)
+            if failed is not None and agent is not None and isinstance(agent.state, Stopping):
+                # Of a run that is over no hook is heard any more.
+                told = replace(ended, failed=failed)
+            elif failed is not None:
+                self._tell(failed)
+                if cut is not None:
+                    self._tell(cut)
+        finally:
+            self._under_way.discard(key)
+            self._tell(told)
+
+    async def explained(self, ended: AgentExited) -> AgentExited:
+        """An end that was recorded while nobody heard it, with what had failed, if the transcript says it in time."""
+        if not self.may_be(ended):
+            return ended
+        failed, _ = await self._looked(ended)
+        return replace(ended, failed=failed) if failed is not None else ended
+
+    async def _looked(self, ended: AgentExited) -> tuple[TurnFailed | None, AnswerCut | None]:
         try:
             with anyio.move_on_after(self._patience):
-                await self._look(ended)
+                return await self._look(ended)
         except Exception:
             # An agent's files may be anything: a fault in reading them costs this look.
             log.exception("untold_failures_fault", agent=ended.agent)
-        finally:
-            self._under_way.discard(key)
-            self._tell(ended)
+        return None, None
 
-    async def _look(self, ended: AgentExited) -> None:
+    async def _look(self, ended: AgentExited) -> tuple[TurnFailed | None, AnswerCut | None]:
         agent = self._find(ended.agent)
         if agent is None:
-            return
+            return None, None
         facts = await to_thread.run_sync(
             self._transcripts.end_now, agent, abandon_on_cancel=True, limiter=self._threads
         )  # fmt: skip
         # The look takes its time: what was told meanwhile counts.
         agent = self._find(ended.agent)
         if facts is None or agent is None or agent.run is None or agent.run.run_id != ended.run_id:
-            return
+            return None, None
         failed = self._screens.failed_turn(agent, facts)
         if failed is None:
-            return
+            return None, None
         log.info("untold_failure", agent=ended.agent, incarnation=ended.incarnation, failure=failed.failure)
-        self._tell(failed)
-        if (cut := answer_cut(agent, facts)) is not None:
-            self._tell(cut)
+        return replace(failed, text=self._clean(agent.name, failed.text)), answer_cut(agent, facts)

@@ -32,8 +32,8 @@ log = structlog.get_logger()
 class Faced:
     """newest: the highest epoch that was met. behind: whether the journal is older than the world.
 
-    lives: a run of ours does, so that this is not another boot than theirs, whatever boot an old journal remembers.
-    runs: the ids of those that journal and world knew of: what else runs was begun by this daemon.
+    lives: a run of ours lives, so this is still the boot of our runs, whatever boot an old journal remembers. runs: the
+    ids of the runs that journal and world knew of; this daemon began any other.
     """
 
     newest: int
@@ -102,7 +102,7 @@ async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[s
 
 async def _trace(outside: Outside, name: str, files: RunFiles) -> Trace:
     known = max(files.incarnation, files.wish.incarnation if files.wish is not None else 0)
-    found = Trace(name, files.wish, "none", None, files.last, known)
+    found = Trace(name, files.wish, "none", None, files.last, known, ended=files.ended)
     try:
         hello = await outside.shims.connect(name)
     except ShimFailed as failure:
@@ -115,6 +115,8 @@ async def _trace(outside: Outside, name: str, files: RunFiles) -> Trace:
     if hello.run is None:
         return replace(found, shim="idle", incarnation=max(known, ended), told=told)
     living = _living(hello, files.last)
+    run_id, hook = files.heard
+    living = replace(living, heard=hook if run_id == living.run_id else "")
     return replace(found, shim="runs", living=living, incarnation=max(known, ended, living.incarnation), told=told)
 
 

@@ -40,7 +40,7 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.moment import Moment
-from phoenixd.core.seat.finding import meant, why_fenced
+from phoenixd.core.seat.finding import meant, why_fenced, written_by
 from phoenixd.core.seat.names import seat_name
 from phoenixd.core.seat.state import project_of
 from phoenixd.core.sight import Sight
@@ -58,7 +58,7 @@ from phoenixd.errors import PhoenixdError
 from phoenixd.harness import HARNESSES
 from phoenixd.planting import Marker
 from phoenixd.ports import Clock
-from phoenixd.ports.journal import Journal, StoredEntry
+from phoenixd.ports.journal import Journal, KeptLife, StoredEntry
 from phoenixd.ports.processes import Cleaner, Leftovers
 from phoenixd.ports.shims import ShimLinks
 from phoenixd.ports.terminal import Terminal
@@ -74,6 +74,8 @@ from phoenixd.service.recheck import recheck
 from phoenixd.service.sources import Handover, Knowledge, SharedMemory, Starts, Transcripts
 
 T = TypeVar("T")
+MOST_LIVES = 500
+"""Runs of a name, the newest, among which is looked for the sessions of a stretch of the log."""
 FIRST = StopRequested | RestartRequested | AgentWithdrawn | AnswerRequested | MuteRequested | UnmuteRequested
 """Orders that are decided before the events that wait."""
 
@@ -139,7 +141,7 @@ class DaemonService:
         self.sights.changed = self._seen
 
     def turned(self, entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
-        """A turn is over: tell those who attend, and whoever waits for the fleet or for journal rows."""
+        """A turn is over: tell those who attend, and those who wait for the fleet or for journal rows."""
         for attendant in self._attendants:
             attendant.turned(entries, changed)
         self.ring(max((stored.seq for stored in entries), default=0))
@@ -257,7 +259,7 @@ class DaemonService:
         return False
 
     def ring(self, newest: int) -> None:
-        """A turn was saved: wake whoever waits for the fleet or for journal rows."""
+        """A turn was saved: wake those who wait for the fleet or for journal rows."""
         self._newest = max(self._newest, newest)
         for attendant in self._attendants:
             attendant.saved(self._newest)
@@ -301,7 +303,13 @@ class DaemonService:
         return await self.transcripts.turns(agent, most, partial(self.knowledge.clean, name))
 
     def log(self) -> LogReader:
-        return NamedLog(self._meant_if_any, self.knowledge.clean, self.transcripts.log(self.knowledge.clean))
+        reader = self.transcripts.log(self.knowledge.clean)
+        return NamedLog(self._meant_if_any, self.knowledge.clean, reader, self._lives)
+
+    async def _lives(self, name: str) -> list[KeptLife]:
+        """The newest runs of an agent, or of all generations of a seat."""
+        names = written_by(self.fleet(), name) or name
+        return await self.journal.lives((names,) if isinstance(names, str) else names, MOST_LIVES)
 
     async def heartbeat(self, name: str) -> Mapping[str, object] | None:
         found = await anyio.to_thread.run_sync(self.knowledge.heartbeat, self._meant(name).name)

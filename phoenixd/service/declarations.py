@@ -11,19 +11,15 @@ from pathlib import Path
 import anyio
 
 from phoenixd import config
-from phoenixd.api.values import Change, Planned
+from phoenixd.api.values import Planned
 from phoenixd.bounded_reads import BoundedReads
 from phoenixd.config.seats import require_seats
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Quarantined, Running, Starting
 from phoenixd.core.behind.world import World
-from phoenixd.core.correction import LAUNCH_KEYS, is_corrected, still_given_up
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import LimitsDeclared
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, UndoRequested
-from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat.finding import declared, meant
 from phoenixd.core.seat.names import refusal_of_name
 from phoenixd.core.spec import AgentSpec
@@ -32,6 +28,7 @@ from phoenixd.directories import Directories, check_socket_paths, find_configura
 from phoenixd.errors import ConfigurationError, NoAnswer
 from phoenixd.ports import Clock
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.service.changes import changes_of
 from phoenixd.service.sources import Starts
 from phoenixd.terrain import TERRAIN
 
@@ -45,8 +42,8 @@ START_PATIENCE = 8.0
 class Declarations:
     """Adds, removes, brings back and applies declared agents; one order at a time.
 
-    Agents' places may hang. Each order looks at them before it waits for its turn, so that whoever has the turn meets
-    none that is not known to hang, and nobody waits for an order about another agent's dead mount.
+    Agents' places may hang. Each order looks at them before it waits for its turn, so that it meets only known hangs
+    when its turn has come, and nobody waits for an order about another agent's dead mount.
     """
 
     supervisor: Supervisor
@@ -90,7 +87,7 @@ class Declarations:
         )
         with anyio.move_on_after(START_PATIENCE):
             problems = await self.starts.start_problems(holder)
-        # A directory that is missing is told by whoever typed its name.
+        # A missing directory is told where its name was typed.
         known = declared if await anyio.to_thread.run_sync(TERRAIN.is_directory, holder.spec.cwd) else ()
         return (*(one.message for one in known if one.agent == name and one.severity == "warning"), *problems)
 
@@ -211,7 +208,7 @@ class Declarations:
             return replace(planned, changes=tuple(changes))
 
     async def _declare(self, added: Sequence[AgentDeclared], others: Sequence[Event] = ()) -> list[Refusal | None]:
-        """Give these orders in one turn. Who is new and lives already is adopted: a start would end that run."""
+        """Give these orders in one turn. A new agent that lives already is adopted: a start would end that run."""
         seen = [replace(one, world=await self.left_alone(one.spec.name)) for one in added]
         answers = await self.supervisor.ask_all([*others, *seen])
         for one in seen:
@@ -239,7 +236,7 @@ class Declarations:
         fleet = self.supervisor.fleet
         settings = config.at_once(fleet.limits, fleet.jobs, fleet.clinic, configuration)
         warnings = await self._warnings(difference, configuration)
-        return Planned(_changes(difference, self.supervisor.fleet, warnings), waiting, settings)
+        return Planned(changes_of(difference, self.supervisor.fleet, warnings), waiting, settings)
 
     async def _warnings(self, difference: config.Plan, configuration: config.Configuration) -> dict[str, list[str]]:
         """By agent: that it is declared twice, also where nothing changes; that its command is not there."""
@@ -324,33 +321,3 @@ def _agent_of(order: Event) -> str:
 def _twice(configuration: config.Configuration) -> dict[str, list[str]]:
     """What is to be known of each agent that a file and `add` declare."""
     return {one.agent: [str(one)] for one in configuration.problems if one.is_twice and one.agent is not None}
-
-
-def _changes(plan: config.Plan, fleet: Fleet, warnings: Mapping[str, Sequence[str]]) -> tuple[Change, ...]:
-    """What is done of each agent, and what is to be known of it."""
-    added = [
-        Change(spec.name, "add", f"{spec.harness}, {'starts' if spec.autostart else 'does not start'}")
-        for spec in plan.added
-    ]
-    changed = [_changed(change, meant(fleet, change.spec.name)) for change in plan.changed]
-    removed = [Change(name, "remove", "its run is stopped, its files stay", restart=False) for name in plan.removed]
-    found = (*added, *changed, *removed, *(Change(name, "keep") for name in plan.unchanged))
-    return tuple(
-        replace(
-            one, detail="; ".join(filter(None, (one.detail, *(f"warning: {each}" for each in warnings[one.agent]))))
-        )
-        if one.agent in warnings
-        else one
-        for one in found
-    )
-
-
-def _changed(change: config.Change, agent: Agent | None) -> Change:
-    """A change as this agent takes it: its run ends where it has one, and a quarantine ends or stays."""
-    told = list(change.differences)
-    if agent is not None and isinstance(agent.state, Quarantined):
-        is_over = is_corrected(agent, change.spec)
-        told.append("it is started, which ends its quarantine" if is_over else still_given_up(agent))
-    lives = agent is not None and isinstance(agent.state, Starting | Running)
-    restart = lives and any(key.partition(".")[0] in LAUNCH_KEYS for key in change.keys)
-    return Change(change.spec.name, "change", "; ".join(told), restart=restart)

@@ -106,7 +106,7 @@ class AgentHooks:
 
     @property
     def ways(self) -> tuple[HookFiles, HookEndpoint]:
-        """The ways by which hooks come, each of which somebody may have taken away."""
+        """The ways by which hooks come. Somebody may have taken any of them away."""
         return self._files, self._endpoint
 
     def answer(self, number: int, words: dict[str, Any]) -> None:

@@ -142,7 +142,7 @@ class Arming:
         self._renew()
 
     def note(self, id: str, uses: int) -> None:
-        """The daemon has kept so many uses of it."""
+        """The daemon has kept the count of its uses up to this one."""
         known = self._answers.get(id)
         if known is not None and known.noted >= 0:
             known.noted = max(known.noted, min(uses, known.uses))

@@ -1,7 +1,7 @@
 """The connections to the hook endpoint: how long each may be there for how little, and who gives way to whom.
 
-Whoever has not shown the token of the living run has one of few places, for a second from its first byte, and gives
-way to the next newcomer; who has said nothing yet has a moment to say it first.
+A client that has not shown the token of the living run has one of few places, for a second from its first byte, and
+gives way to the next newcomer. One that has said nothing yet has a moment to say it first.
 """
 
 from __future__ import annotations

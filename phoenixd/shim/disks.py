@@ -1,6 +1,6 @@
 """Which of the disks that a run writes to have no room left, as the kernel counts it.
 
-A network's file system may hang whoever asks it, and the shim has to live: only disks of this host are asked.
+A network's file system may hang any process that asks it, and the shim has to live: only disks of this host are asked.
 """
 
 from __future__ import annotations

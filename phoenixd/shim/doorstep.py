@@ -29,7 +29,7 @@ PACKET_LIMIT = 64 * 1024
 
 
 class Doorstep:
-    """`on_hello(peer, message)` gets whoever said hello; `is_agents(pid)` tells a peer that some agent started."""
+    """`on_hello(peer, message)` gets a peer that says hello; `is_agents(pid)` tells a peer that some agent started."""
 
     def __init__(
         self,

@@ -41,7 +41,7 @@ class _Ruleset(ctypes.Structure):
 
 
 class Fence:
-    """Whole paths. hidden: directories of which nothing is to be seen but what is shown; masked: files and sockets.
+    """Whole paths. hidden: directories that show nothing but what is in `shown`; masked: files and sockets.
 
     shown: path, and whether it may be written to; below a hidden directory, or where it always was. Outer ones first,
     in each list. What is not there is left out of masked and shown.

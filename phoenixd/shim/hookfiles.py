@@ -114,7 +114,7 @@ class HookFiles:
         return fd
 
     def drain(self, seconds: float = SECONDS_AT_END) -> None:
-        """Take in what has been announced, as far as that goes in so many seconds; the rest has the next turn."""
+        """Take in what has been announced, as far as that goes in `seconds`; the rest has the next turn."""
         until = time.monotonic() + seconds
         while self._large is not None or self._lines or self._refill():
             if self._large is not None:

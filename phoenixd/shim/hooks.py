@@ -1,7 +1,7 @@
 """The hook endpoint: HTTP on loopback and on a unix socket, for agents that post their hooks themselves.
 
 All of it comes from the agent's side and is believed in nothing: sizes, counts and times have limits, and a fault
-ends the connection that made it. Whoever has the token of the living run is answered `{}` at once, whatever becomes
+ends the connection that made it. A client with the token of the living run is answered `{}` at once, whatever becomes
 of the event.
 """
 
@@ -47,9 +47,9 @@ NO_HOOKS = frozenset({403, 404, 405})
 class HookEndpoint:
     """Calls `on_hook(kind, input)` for each genuine event; `token()` is the living run's, or None.
 
-    Whoever has not shown the token gets one of few places, for a short time, and gives way to the next (connection.py).
+    A client without the token gets one of few places, for a short time, and gives way to the next (connection.py).
 
-    An event for which `on_hook` returns a number is held: whoever posted it waits until `answer` is called with that
+    An event for which `on_hook` returns a number is held: its client waits until `answer` is called with that
     number, or hangs up, which `on_released(number)` tells. Bytes are the body of the answer, which is given at once.
     """
 
@@ -100,7 +100,7 @@ class HookEndpoint:
         if connection is None:
             self._on_answered(number, False)
             return
-        # Whoever answered at the terminal has made the agent hang up; that may stand here unread.
+        # A person who answered at the terminal has made the agent hang up; that may stand here unread.
         self._serve(connection, READABLE)
         if connection.held != number:
             self._on_answered(number, False)
@@ -157,7 +157,7 @@ class HookEndpoint:
                 continue
             self._connections.by_fd[accepted.fileno()] = connection
             self._reactor.watch(accepted.fileno(), READABLE, functools.partial(self._serve, connection), HOOKS_FIRST)
-            # Who shows the token in the same breath never has to give way.
+            # A client that shows the token in the same breath never has to give way.
             self._serve(connection, READABLE)
 
     def _serve(self, connection: Connection, mask: int) -> None:
@@ -294,7 +294,7 @@ class HookEndpoint:
         self._reactor.forget(fd)
         connection.socket.close()
         self._connections.resume_soon()
-        # Whoever asked for no more than this answer is done; it was sent, unless some of it is left.
+        # A client that asked for no more than this answer is done; it was sent, unless some of it is left.
         self._settle(connection, connection.closing and not connection.keep_alive and not connection.answers)
         if connection.held:
             number, connection.held = connection.held, 0

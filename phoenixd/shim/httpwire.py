@@ -189,7 +189,7 @@ def _parse_head(lines: list[bytes], known: dict[bytes, tuple[bytes, bytes]]) -> 
             if len(known) < MOST_LINES and len(line) <= LINE_LIMIT:
                 known[line] = field
         name, value = field
-        # Two Hosts, lengths or tokens: whoever sends them wants two readers to see two requests.
+        # Two Hosts, lengths or tokens: their sender wants two readers to see two requests.
         if name in headers and name in (b"host", b"content-length", b"authorization", b"transfer-encoding"):
             raise Refused(400)
         headers[name] = value

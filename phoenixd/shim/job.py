@@ -1,9 +1,8 @@
-"""A job: a program that runs once, outside any terminal, and of which nothing stays behind.
+"""A job: a program that runs once, outside any terminal, and leaves nothing behind.
 
 Run as `PYTHON -I -S DIRECTORY --job [--setup JSON] ARGV...`, with PHOENIX_AGENT and PHOENIX_RUN_ID set. The program
 gets a session of its own and our standard streams. When it has ended, or we are told to (SIGTERM, or the death of
-whoever started us), all that it started is killed: we are its subreaper, so whatever detached itself from it is our
-child.
+our parent), all that it started is killed: we are its subreaper, so whatever detached itself from it is our child.
 The setup names a control group and a fence that the program runs in, and a directory that is removed with it. A group
 that cannot be entered is gone without, unless it is `required`: the kernel lets nobody but root move a process from one
 systemd unit into another. The tree ends with it or without it.
@@ -115,7 +114,7 @@ def _go_first() -> None:
 
 
 def _empty(tree: Tree) -> None:
-    """Kill and reap until nothing is left; whoever waits for us has a deadline of its own."""
+    """Kill and reap until nothing is left; our parent has a deadline of its own."""
     while True:
         tree.kill_group()
         tree.kill_descendants()

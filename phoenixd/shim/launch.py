@@ -49,7 +49,7 @@ class _CloneArguments(ctypes.Structure):
 
 
 def end_with_parent(number: int) -> None:
-    """Have the kernel send this signal when whoever started the caller is gone."""
+    """Have the kernel send this signal when the caller's parent is gone."""
     if _prctl(PR_SET_PDEATHSIG, number, 0, 0, 0) != 0:
         raise OSError(ctypes.get_errno(), "prctl(PR_SET_PDEATHSIG)")
 
@@ -115,7 +115,7 @@ def explain(report: bytes, order: Order) -> StartFailure | None:
     if stage == b"fence":
         return StartFailure(NOT_EXECUTABLE, name, f"fence: {_shown(where)}: {why}; not started without it")
     if stage != b"exec":
-        return StartFailure(NOT_TRIED, name, f"{stage.decode()}: {why}")
+        return StartFailure(NOT_TRIED, name, f"{stage.decode()}: {why}", stage.decode())
     if code == errno.E2BIG:
         return StartFailure(NOT_EXECUTABLE, name, f"{program}: {_what_is_too_long(order)}")
     if code in (errno.ENOENT, errno.ENOTDIR):
@@ -138,7 +138,7 @@ def _fork(cgroup: str | None) -> tuple[int, bool]:
             return os.fork(), False
         try:
             arguments = _CloneArguments(flags=CLONE_INTO_CGROUP, exit_signal=signal.SIGCHLD, cgroup=fd)
-            # With one thread, and nothing but an exec to come, the child needs none of what os.fork() mends.
+            # With one thread, and nothing but an exec to come, the child needs nothing that os.fork() puts right.
             pid = _syscall(SYS_CLONE3, ctypes.byref(arguments), ctypes.sizeof(arguments))
         finally:
             os.close(fd)

@@ -61,7 +61,7 @@ class Link:
         reactor.at("alone", time.monotonic() + LOOK_EVERY, self._be_alone)
 
     def reopen(self) -> None:
-        """Listen again where the socket is no longer found; raises OSError. Who is on the line stays."""
+        """Listen again where the socket is no longer found; raises OSError. The daemon on the line stays there."""
         self._doorstep.reopen()
 
     def greet(self, hello: dict[str, Any], again: Iterable[bytes] = (), abilities: Iterable[str] = ()) -> None:
@@ -125,12 +125,12 @@ class Link:
         self._doorstep.close()
 
     def refuse(self, reason: str) -> None:
-        """Have nothing to do with whoever says hello; the daemon that is on the line stays."""
+        """Have nothing to do with the daemon that says hello; the one that is on the line stays."""
         if self._newcomer is not None:
             doorstep.complain(self._newcomer, f"refused: {reason}")
 
     def _hear_newcomer(self, peer: socket.socket, message: dict[str, Any]) -> None:
-        """Whoever is greeted takes the place of the daemon before it, and nobody else does."""
+        """A daemon that is greeted takes the place of the one before it, and nobody else does."""
         self._newcomer = peer
         self._on_message(message)
         self._newcomer = None

@@ -39,7 +39,7 @@ class Sending:
 
 
 class Outbox:
-    """Bounded in its evidence: of what has no room the oldest goes. Who fills the rest looks at `queued`."""
+    """Bounded in its evidence: of what has no room the oldest goes. The senders of all else look at `queued`."""
 
     def __init__(self, packet_limit: int) -> None:
         self._limit = packet_limit

@@ -76,7 +76,7 @@ def identity(name: str, directory: int) -> tuple[int, int] | None:
 def _hold(path: str, flags: int, patience: float = 0.0) -> int:
     """Held until this process is gone, however it goes; raises BlockingIOError where another shim holds it.
 
-    Whoever asks whether a shim lives has the lock for an instant, shared, since no other way to ask sees it everywhere:
+    A process that asks whether a shim lives takes the lock for an instant, shared: no other way sees it everywhere, as
     /proc/locks hides what is held in another pid namespace. A shim alone holds it for itself.
     """
     fd = os.open(path, flags)

@@ -43,7 +43,7 @@ def is_hidden(pid: int) -> bool:
 
 
 def ticks_now(ago: float = 0.0) -> int:
-    """Clock ticks from boot until so many seconds ago: the clock of `start_time`, cut off as the kernel does."""
+    """Clock ticks from boot until `ago` seconds ago: the clock of `start_time`, cut off as the kernel does."""
     return int((time.clock_gettime(time.CLOCK_BOOTTIME) - ago) * os.sysconf("SC_CLK_TCK"))
 
 
@@ -96,7 +96,7 @@ def _is_listed(pid: int, ancestor: int) -> bool:
         offspring = set(children(waiting.pop())) - found
         found |= offspring
         waiting.extend(offspring)
-    # Whoever is in a session descends from its leader.
+    # All processes of a session descend from its leader.
     return pid in found or session in found
 
 

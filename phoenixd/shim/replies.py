@@ -77,7 +77,7 @@ class Answers:
 
     @property
     def told(self) -> list[list[int | bool]]:
-        """The number of each request, and whether the agent took the answer; none of those of which that is open."""
+        """The number of each request, and whether the agent took the answer; none of those where that is open."""
         return [[number, taken] for number, taken in self._came.items() if taken is not None]
 
     def begin(self, number: int) -> None:

@@ -48,7 +48,7 @@ class Run:
         self._began = time.monotonic()
         self.lived: float | None = None
         self.failure: launch.StartFailure | None = None
-        # By the name that its processes bear: that of the seat, of which the order's agent is a generation.
+        # By the name that its processes bear: that of the seat, where the order's agent is a generation of one.
         self.tree = Tree(
             os.fsdecode(order.environment.get(b"PHOENIX_AGENT", b"")) or order.agent, order.run_id, order.cgroup
         )
@@ -182,7 +182,7 @@ class Run:
         self.tree.kill_group()
         met_new = self.tree.kill_descendants()
         if not self._collect():
-            # A SIGCHLD calls again as well, but whoever was met just now may have had a child since.
+            # A SIGCHLD calls again as well, but a process that was met just now may have had a child since.
             self._try_again(0.0 if met_new else self._retry)
             return
         self.unswept = self._can_sweep_later()
@@ -195,7 +195,7 @@ class Run:
         """Whether the tree is proven empty, so that the next run need not wait until all of /proc was read.
 
         Called when the shim has no child: what descends from a subreaper cannot leave it, but for a program that enters
-        another pid namespace, and that stays in the leaf. Who had the run ended waits for all of it.
+        another pid namespace, and that stays in the leaf. A daemon that had the run ended waits for all of it.
         """
         is_proven = self._ends_by_itself and self.failure is None and self.tree.is_leaf_empty()
         return is_proven and self._observer.can_sweep_later()

@@ -216,7 +216,7 @@ class Scan:
             raise Malformed("no value")
 
     def _text(self, limit: int, tail: int = 0) -> Steps:
-        """A text whose quote is next: up to so many bytes of what stands in it, and whether that is all.
+        """A text whose quote is next: up to `limit` bytes of what stands in it, and whether that is all.
 
         tail: bytes of its end that are kept in `_tail` besides.
         """
@@ -250,7 +250,7 @@ class Scan:
             yield from self._more()
 
     def _more(self, keep: int = 0) -> Steps:
-        """Wait for the next piece; so many bytes of this one are looked at again."""
+        """Wait for the next piece; the last `keep` bytes of this one are looked at again."""
         known = len(self._data) - keep
         for tape in self._tapes:
             tape.wind(self._data, known)

@@ -103,6 +103,11 @@ class Shim:
         else:
             self._run.kill(cause)
 
+    @property
+    def _is_leaving(self) -> bool:
+        """Whether it goes as soon as no run is left, also where it has yet to be told that its terminal has gone."""
+        return self._leaving is not None or (self._terminal is not None and self._terminal.is_lost())
+
     def fence(self) -> None:
         """For a shim that cannot go on: end the run, and return when nothing of it is left."""
         self.leave("shim_terminated")
@@ -267,6 +272,7 @@ class Shim:
                 "message": failure.message,
                 "stage": failure.stage,
                 "way": failure.way,
+                "leaving": self._is_leaving,
             },
         )
         self._settle()
@@ -336,7 +342,7 @@ class Shim:
             self._run.reap()
 
     def _keep_reachable(self) -> None:
-        """Whoever took the directory away, or a socket in it, has not taken the shim: make again what is missing."""
+        """The shim outlives the loss of its directory or of a socket in it: make again what is missing."""
         try:
             self._place.regain()
         except OSError as error:  # Another shim holds it, or nothing can be made there; the next look tries again.
@@ -360,7 +366,7 @@ class Shim:
         """Write a file; the error's number where that failed, else 0."""
         try:
             write()
-        except OSError as error:  # A full disk is the operator's to mend; the event below still tells the daemon.
+        except OSError as error:  # The operator has to free a full disk; the event below still tells the daemon.
             self._complain(f"{name} could not be written: {error.strerror}")
             return error.errno or errno.EIO
         return 0
@@ -372,7 +378,8 @@ class Shim:
         self._tell("exited", runfiles.told(record, self._unswept.runs))
 
     def _refuse(self, identity: dict[str, Any], errno_name: str, message: str) -> None:
-        self._tell("start_failed", {**identity, "code": 0, "errno": errno_name, "message": message})
+        told = {"code": 0, "errno": errno_name, "message": message, "leaving": self._is_leaving}
+        self._tell("start_failed", {**identity, **told})
 
     def _complain(self, message: str) -> None:
         self._link.complain(message)

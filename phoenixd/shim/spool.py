@@ -45,9 +45,9 @@ class Kept:
 
 
 class Spool:
-    """Bounded: when it is full, the oldest event of which a newer one of its kind can be told becomes a count.
+    """Bounded: when it is full, the oldest event that has a newer one of its kind becomes a count in that one.
 
-    `dropped` counts those of which there is none. A kind is an incarnation and the name of a hook.
+    `dropped` counts the events that had none and were forgotten. A kind is an incarnation and the name of a hook.
     """
 
     def __init__(self, path: str) -> None:

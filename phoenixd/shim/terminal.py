@@ -34,7 +34,7 @@ RESET = (
     b"\x1b[?1049h\x1b[?6l\x1b[r\x1b[?1049l"
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
-# Away with so many rows above the cursor. They are the last ones, so that nothing that scrolled away is touched.
+# Removes rows above the cursor. They are the last ones, so that nothing that scrolled away is touched.
 ROWS_ABOVE = b"\x1b[%dF\x1b[%dM"
 # Away with the notice that nothing was started, which is all that stands there. Deleted lines leave no history.
 NOTHING_YET = b"\x1b[H\x1b[999M"
@@ -122,7 +122,7 @@ class Terminal:
             self._swallow(False)
 
     def _discard_typed(self) -> bool:
-        """False where this is not the foreground any more, and what is typed goes to whoever is."""
+        """False where this is not the foreground any more, and what is typed goes to another process."""
         # Reading makes room for what the kernel holds back behind a full buffer, where tcflush does not reach.
         for _ in range(MAX_DISCARDS):
             try:

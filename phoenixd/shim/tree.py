@@ -69,7 +69,7 @@ class Tree:
         self._root = pid
 
     def kill_group(self) -> None:
-        """Kill whoever is in the run's control group, together."""
+        """Kill all processes in the run's control group, together."""
         if self._leaf is None or not self._leaf.populated():
             return
         members = self._leaf.members()

@@ -36,7 +36,7 @@ def _parts(told: str, width: int) -> list[str]:
 
 
 def questions(item: Json) -> list[Json]:
-    """The questions of an item; one of which only the text is known takes any words."""
+    """The questions of an item. Where only its text is known, that is one question, which takes any words."""
     return list(item["questions"]) or [{"question": item["text"], "several": False, "options": []}]
 
 

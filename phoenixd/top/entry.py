@@ -37,7 +37,7 @@ def top(command: Command) -> int:
         return refuse(exits.FAILED, why, INSTALL)
     places = wire.sockets(wire.environment(), command.socket)
     try:
-        connection = wire.connect(places)
+        connection = wire.reach(places)
     except OSError:
         connection = None
     if connection is None:

@@ -35,7 +35,7 @@ class Refused(Exception):
 
 @dataclass(slots=True)
 class Feed:
-    """Where the daemon may listen, and the newest row of the journal of which this client knows.
+    """Where the daemon may listen, and the newest row of the journal that this client knows.
 
     begun: a stream that was asked for already; it is heard to its end before another one is asked for.
     """
@@ -160,7 +160,7 @@ async def _aside(asked: Callable[[], wire.Answer | None]) -> wire.Answer | None:
 
 
 async def _read(reader: asyncio.StreamReader, size: int) -> bytes:
-    """So many bytes at most. Not by wait_for, which in Python 3.11 can swallow that its task is canceled."""
+    """At most `size` bytes. Not by wait_for, which in Python 3.11 can swallow that its task is canceled."""
     async with asyncio.timeout(SILENCE):
         return await reader.read(size)
 

@@ -14,7 +14,7 @@ from phoenixd.top.spans import Style
 Group = Literal["needs_you", "healing", "unknown", "working", "resting"]
 ORDER: tuple[Group, ...] = ("needs_you", "healing", "unknown", "working", "resting")
 FINE: tuple[Group, ...] = ("working", "resting")
-"""Groups of which those are counted that have no room."""
+"""Groups whose agents are counted where there is no room to list them."""
 LEAST = 3
 """Lines that a group gets at least, where not all of it is listed; with fewer it is a heading alone."""
 SIGNS: Mapping[str, str] = {"needs_you": "!", "healing": "~", "working": "*", "resting": ".", "unknown": "?"}

@@ -204,7 +204,7 @@ def _quit(world: World, key: str) -> Done:
 
 
 def _moved(by: Callable[[World], int]) -> Callable[[World, str], Done]:
-    """Down or up by so many lines, on the page or in the list."""
+    """Down or up by some lines, on the page or in the list."""
 
     def moved(world: World, key: str) -> Done:
         page, steps = world.face.page, by(world)

@@ -36,7 +36,7 @@ class Ending:
 
 
 async def dismiss(shims: SeqpacketShims, terminal: TmuxTerminal, cgroups: CgroupTree | None, what: Dismiss) -> None:
-    """End the shims, none of which has a run, and the tmux server where it is ours to end.
+    """End the shims, which have no run, and the tmux server where it is ours to end.
 
     idle: but for a server in which somebody opened panes by hand, who may be at work there.
     """

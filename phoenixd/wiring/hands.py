@@ -86,6 +86,7 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         unswept=strays.hear,
         left_out=marker_watch.heard,
         looked_into=looked_into,
+        explained=untold.explained,
     )
     performer = Performer(
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,

@@ -8,8 +8,8 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 
 from phoenixd.core.agent import Agent
+from phoenixd.core.rules import WriterKind
 from phoenixd.core.seat.finding import is_other
-from phoenixd.core.spec import WriterKind
 from phoenixd.core.tasks.state import is_of
 from phoenixd.documents.project.outcomes import of_workers
 from phoenixd.drivers.files import plain as plain_files

@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 from phoenixd import runs
-from phoenixd.api.lineage import Scarce
 from phoenixd.api.marks import agent_by_mark
+from phoenixd.api.proc import Scarce
 from phoenixd.core.agent import Agent
 from phoenixd.directories import Directories
 from phoenixd.drivers.cgroups.tree import CgroupTree

@@ -32,7 +32,7 @@ def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | 
         Look("processes in agents' sessions", coexistence.INTERVAL, house.starter.coexistence.look),
         # An operator's edit or deletion is an order, and comes on file systems that tell of nothing, too.
         Look("files of breakers", breakers.INTERVAL, lambda: files.look_at_all(supervisor.everybody, supervisor.tell)),
-        # Whoever writes a plan tells nobody; what did not change is not read (E68).
+        # The writer of a plan tells nobody; what did not change is not read (E68).
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
         # The allocator gives back by itself only what lies above all that is used.
         Look("pages that nothing uses", heap.INTERVAL, _give_back),

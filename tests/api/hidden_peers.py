@@ -58,7 +58,7 @@ def connect() -> None:
 
 
 def knock() -> None:
-    """Connect as whoever one is."""
+    """Connect as the user that this process is."""
     peer = socket.socket(socket.AF_UNIX)
     peer.connect(PLACE)
     peer.recv(1)

@@ -576,7 +576,7 @@ async def test_a_removal_says_how_it_is_taken_back(live: Live, daemon: FakeDaemo
 
 
 async def test_an_undo_after_an_unmute_says_which_older_act_it_took_back(live: Live, daemon: FakeDaemon) -> None:
-    """An unmute is no act, so whoever wants silence again would get a stopped agent back, and not be told why."""
+    """An unmute is no act. An operator who wants silence again would get a stopped agent back, and not be told why."""
     fleet(daemon)
     await live.ask("POST", "/v1/act", {"verb": "stop", "select": "docs"})
     await live.ask("POST", "/v1/agents/docs/mute", {"for": "1h"})

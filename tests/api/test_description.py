@@ -1,4 +1,4 @@
-"""The description of the API is made aside: whoever asks for it first holds up nobody who is answered meanwhile."""
+"""The description of the API is made aside: the first request for it holds up no other request."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from phoenixd.api import application, openapi
+from phoenixd.api import openapi, responses
 from tests.api.conftest import Live
 
 
@@ -18,10 +18,10 @@ async def test_the_description_is_made_in_a_thread_and_once(live: Live, monkeypa
         made.append(threading.current_thread())
         return whole(version)
 
-    application._description.cache_clear()
+    responses.description.cache_clear()
     monkeypatch.setattr(openapi, "document", document)
     first, second = [(await live.ask("GET", "/openapi.json")).json for _ in range(2)]
 
     assert first == second == json.loads(json.dumps(whole(first["info"]["version"])))
     assert [one is threading.main_thread() for one in made] == [False]
-    application._description.cache_clear()
+    responses.description.cache_clear()

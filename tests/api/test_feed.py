@@ -487,7 +487,7 @@ def any_step(daemon: FakeDaemon, chance: random.Random) -> None:
 
 
 async def told(follower: Follower, model: Model, texts: list[str], most: int) -> bool:
-    """Have the client hear so many of these frames; whether that were all."""
+    """Have the client hear `most` of these frames; whether that were all."""
     heard = [frame for text in texts if (frame := frame_of(text)) is not None]
     for frame in heard[:most]:
         model.hear(frame)
@@ -506,7 +506,7 @@ async def test_a_client_that_chose_agents_knows_all_of_these_and_nothing_of_othe
 
 
 async def play(seed: int, steps: int, select: str = "") -> tuple[int, int]:
-    """So many steps; how often the link was cut, and how often the daemon died of it."""
+    """Play `steps` steps; returns how often the link was cut, and how often the daemon died of it."""
     cuts = deaths = 0
     chance, daemon, model = random.Random(seed), standing(), Model()
     found = parse(select)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from phoenixd.api import lineage as lineages
-from phoenixd.api import peers
+from phoenixd.api import peers, proc
 from phoenixd.api.known import MOST, Held, Known, hold
 from phoenixd.api.peers import identify
 from tests.waiting import eventually_sync
@@ -69,11 +69,11 @@ def walked(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """The pids whose stat is read from now on."""
     read: list[int] = []
 
-    def counted(pid: int) -> lineages.Stat | None:
+    def counted(pid: int) -> proc.Stat | None:
         read.append(pid)
         return stat_of(pid)
 
-    stat_of = lineages.stat_of
+    stat_of = proc.stat_of
     monkeypatch.setattr(lineages, "stat_of", counted)
     return read
 
@@ -212,7 +212,7 @@ def test_of_too_many_servers_none_is_forgotten_and_their_descriptors_are_bounded
 
 def test_a_server_that_is_held_no_longer_is_told_by_its_start_and_ends_with_its_process() -> None:
     with subprocess.Popen(["sleep", "1000"]) as process:
-        found = lineages.stat_of(process.pid)
+        found = proc.stat_of(process.pid)
         assert found is not None
         there = [lineages._is_there(process.pid, found.start_time + later) for later in (0, 1)]
         process.kill()

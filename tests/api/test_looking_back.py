@@ -16,7 +16,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from phoenixd.api.chronicle import SITTING, Chronicle
-from phoenixd.api.history import Digest, Stretch, event_key
+from phoenixd.api.event_names import event_key
+from phoenixd.api.history import Digest, Stretch
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.history import since
 from phoenixd.api.pages.layout import Page

@@ -8,7 +8,8 @@ import pytest
 
 from phoenixd.api.values import MemoryFace
 from phoenixd.core.events.orders import AgentDeclared
-from phoenixd.core.spec import AgentSpec, HandoffRules, Kind
+from phoenixd.core.rules import HandoffRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.project.memory import Provenance, SharedFile
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon

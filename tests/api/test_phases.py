@@ -8,8 +8,9 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core.events.orders import AgentDeclared
+from phoenixd.core.rules import PhaseRules
 from phoenixd.core.seat import succession
-from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.project.revision import Revision
 from phoenixd.documents.project.splitting import split
 from tests.api.conftest import Live

@@ -16,7 +16,8 @@ from phoenixd.core.events.orders import AnswerRequested, SendRequested, StopRequ
 from phoenixd.core.events.runs import Delivered, HoldReleased, NotDelivered
 from phoenixd.core.facts import AnswerJudged, Asked, AskingOver, Fact, Ordered
 from phoenixd.core.question import leftover
-from phoenixd.core.spec import PreparedAnswer, RestartRules
+from phoenixd.core.rules import RestartRules
+from phoenixd.core.spec import PreparedAnswer
 from phoenixd.documents.hooks import hook_event
 from phoenixd.ports.journal import Entry, StoredEntry
 from tests.api.conftest import Live

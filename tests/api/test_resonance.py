@@ -13,7 +13,7 @@ from phoenixd.core.armed_answer import Armed, ArmedAnswer
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, RestorationRequested
 from phoenixd.core.resonance.state import Resonance, Restoration
 from phoenixd.core.resonance.state import Step as RestorationStep
-from phoenixd.core.spec import ResonanceRules
+from phoenixd.core.rules import ResonanceRules
 from phoenixd.documents.resonance.anchor import Anchor
 from phoenixd.planting import CODES, Marker
 from tests.api.conftest import Live

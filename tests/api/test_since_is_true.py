@@ -18,7 +18,7 @@ from phoenixd.core.events.orders import (
     UndoRequested,
     UnmuteRequested,
 )
-from phoenixd.core.spec import RestartRules
+from phoenixd.core.rules import RestartRules
 from tests.api.conftest import Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 

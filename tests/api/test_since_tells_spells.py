@@ -3,12 +3,20 @@
 from __future__ import annotations
 
 from itertools import takewhile
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 
-from phoenixd.api.spells import MOST, Spells
-from phoenixd.core.facts import BeganParking, EndedParking, Fact, Ordered, PutInQuarantine
+from phoenixd.api.spells import MOST, Spell, Spells
+from phoenixd.core.facts import (
+    BeganParking,
+    EndedParking,
+    Fact,
+    Ordered,
+    ProgressMade,
+    PutInQuarantine,
+    RunProductive,
+)
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.ports.journal import Entry
 from tests.api.nights.playing import Told, told
@@ -65,6 +73,26 @@ def test_g60_of_an_agent_that_went_on_or_was_removed_nobody_says_that_it_waits_f
     assert (one.of, one.begins, one.until, one.waiting) == ("a", 1.0, 2.0, set())
 
 
+def test_g60_who_goes_on_is_found_without_a_look_at_all_that_stands() -> None:
+    """100,000 rows beside 1,000 waits took seconds, for each row looked through all of them."""
+    spells = Spells()
+
+    class Standing(dict[tuple[str, str], Spell]):
+        def values(self) -> NoReturn:
+            raise AssertionError("all that stands is looked through for one row")
+
+    spells._standing = Standing()
+    for name in ("a", "b"):
+        facts = (BeganParking(ParkingKind.LIMIT, 9.0), BeganParking(ParkingKind.OVERLOAD, 9.0))
+        spells.hear(Entry(1.0, 1.0, name, 1, "tick", {}, facts=facts), "tick")
+    for at, name in ((2.0, "a"), (3.0, "b")):
+        spells.hear(Entry(at, at, name, 1, "tick", {}, facts=(EndedParking(),)), "tick")
+
+    # An overload has no owner but its service, so one spell is both agents'.
+    assert [(one.of, one.until) for one in spells.known] == [("a", 2.0), ("", 3.0), ("b", 3.0)]
+    assert spells._waits == {}
+
+
 def test_g60_what_goes_on_is_told_however_much_began_and_ended_since() -> None:
     spells = Spells()
     spells.hear(Entry(0.0, 0.0, "a", 1, "tick", {}, facts=(PutInQuarantine("it crashed"),)), "tick")
@@ -101,6 +129,26 @@ async def test_f_proc_8_quarantines_of_one_agent_that_ended_alike_are_one_entry_
     assert len(found.since["quarantines"]) == 3
     said = line(found.page, "quarantine")
     assert said == "quarantine   3 docs 3 times 28 Nov 23:10 to 23:35, started by ben"
+
+
+@pytest.mark.parametrize(
+    ("by_breaker", "fact", "is_told"),
+    [
+        (True, RunProductive(2), False),
+        (True, ProgressMade(2), True),
+        (False, RunProductive(2), True),
+        (False, ProgressMade(2), False),
+    ],
+)
+def test_x8_progress_is_what_the_breaker_calls_progress(by_breaker: bool, fact: Fact, is_told: bool) -> None:
+    """An iteration that ended with 0 and changed nothing is no word against its breaker."""
+    spells = Spells()
+    spells.hear(Entry(1.0, 1.0, "a", 1, "tick", {}, "quarantined", facts=(PutInQuarantine("x", by_breaker),)), "tick")
+    spells.hear(Entry(2.0, 2.0, "a", 2, "tick", {}, "starting"), "tick")
+    spells.hear(Entry(3.0, 3.0, "a", 2, "tick", {}, "running", facts=(fact,)), "tick")
+
+    (one,) = spells.of("quarantine")
+    assert (one.until, one.productive) == (2.0, is_told)
 
 
 async def test_f_proc_8_a_quarantine_that_stands_is_told_as_what_waits_and_no_more() -> None:

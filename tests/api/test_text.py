@@ -33,7 +33,7 @@ from phoenixd.api.pages import tasks as text_tasks
 from phoenixd.api.pages.headline import needed
 from phoenixd.api.pages.layout import UNCUT, Page, clean, clip, columns, pad, page_columns, wrap
 from phoenixd.api.pages.next_commands import next_commands
-from phoenixd.api.representation import pane_text
+from phoenixd.api.pages.pane import pane_text
 from phoenixd.api.times import meant_past, parse_past
 from phoenixd.api.values import Change, Planned
 from phoenixd.core import projection

@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from phoenixd.api import lineage as lineages
-from phoenixd.api import marks, peers
+from phoenixd.api import marks, peers, proc
 from phoenixd.api.lineage import Lack, lineage
 from phoenixd.api.marks import agent_by_mark
 from phoenixd.api.peers import Peer, identify
@@ -41,7 +41,7 @@ STOP = (
 
 @contextlib.contextmanager
 def free_descriptors(count: int) -> Iterator[None]:
-    """No more than this many can be opened: the kernel's limit is on the number, of which the lowest free is given."""
+    """No more than this many can be opened: the kernel limits the number itself, and the lowest free one is given."""
     lowest_free = os.dup(0)
     os.close(lowest_free)
     soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
@@ -243,7 +243,7 @@ async def test_promise_10_a_look_that_fails_is_answered_and_leaves_no_connection
         raise fault
 
     monkeypatch.setattr(daemon, "shim_pids", fail)
-    # Refused before anything was asked: whoever says nothing is told as well.
+    # Refused before anything was asked: a client that says nothing is told as well.
     found = parse(await live.raw(b""))
     assert found.status == answer
     await eventually(lambda: not live.server.server_state.connections, what="nothing stays open")
@@ -272,7 +272,7 @@ def test_of_those_above_a_caller_the_environment_is_read_once_and_its_own_each_t
 
     def counted(pid: int, name: str, limit: int = 0) -> bytes:
         read.append((pid, name))
-        return lineages.read_bytes(pid, name, limit)
+        return proc.read_bytes(pid, name, limit)
 
     monkeypatch.setattr(marks, "read_bytes", counted)
     agents = str(tmp_path / "agents")
@@ -307,7 +307,7 @@ def test_who_is_on_its_way_out_and_shows_no_mark_any_more_is_no_operator(tmp_pat
         asking = subprocess.Popen([sys.executable, "-c", HEADLESS, str(tmp_path / "api.sock")], env=environ)
         connection, _ = door.accept()
         with asking, connection:
-            eventually_sync(lambda: lineages.is_ending(asking.pid), 60, "its first thread has ended")
+            eventually_sync(lambda: proc.is_ending(asking.pid), 60, "its first thread has ended")
             found = identify(connection, {}, None, str(agents))
             connection.close()
 

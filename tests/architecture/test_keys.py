@@ -18,7 +18,7 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.agent import AgentTable
 from phoenixd.config.tables.daemon import FleetTable
 from phoenixd.config.tables.sequence import SequenceTable, TurnTable
-from phoenixd.core import spec
+from phoenixd.core.rules import RestartRules
 from phoenixd.core.spec import AgentSpec, FleetLimits
 
 ROOT = Path(__file__).resolve().parents[2] / "phoenixd"
@@ -130,4 +130,4 @@ def _last(node: ast.AST) -> str:
 def test_the_search_finds_a_key_that_nothing_reads() -> None:
     assert "nothing_reads_this" not in read_of("RestartRules", "restart")
     assert "max_crashes" in read_of("RestartRules", "restart")
-    assert spec.RestartRules().max_crashes
+    assert RestartRules().max_crashes

@@ -1,9 +1,13 @@
-"""What people read keeps to the words that CONTRIBUTING asks for: messages, pages, the configuration and the units."""
+"""What people read keeps to the words that CONTRIBUTING asks for: messages, docstrings, comments, pages, the
+configuration and the units."""
 
 from __future__ import annotations
 
 import ast
+import io
 import re
+import tokenize
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -33,10 +37,58 @@ def messages(module: Path) -> list[str]:
     return [node.value for node in texts if isinstance(node.value, str)]
 
 
+def docstrings(source: str) -> Iterator[str]:
+    """Every string that stands as a statement of its own, so those of constants and fields too."""
+    for node in ast.walk(ast.parse(source)):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str):
+            yield node.value.value
+
+
+def comments(source: str) -> Iterator[str]:
+    """Every comment; one that goes on over several lines is one text."""
+    text, below = "", 0
+    for token in tokenize.generate_tokens(io.StringIO(source).readline):
+        if token.type == tokenize.COMMENT:
+            if token.start[0] != below:
+                yield text
+                text = ""
+            text, below = f"{text} {token.string.lstrip('#')}", token.start[0] + 1
+    yield text
+
+
+def unusual_in_remarks(path: Path, source: str) -> list[str]:
+    """As `unusual`, of what a module says to its readers. A line break within a phrase does not hide it."""
+    if not UNUSUAL.search(re.sub(r"[\s#]+", " ", source)):
+        return []  # To take all modules apart would take seconds.
+    remarks = (*docstrings(source), *comments(source))
+    return [one for text in remarks for one in unusual(path, " ".join(text.split()))]
+
+
 def test_no_message_has_a_word_that_few_know() -> None:
     modules = sorted((ROOT / "phoenixd").rglob("*.py"))
 
     assert [one for module in modules for text in messages(module) for one in unusual(module, text)] == []
+
+
+def test_no_docstring_and_no_comment_has_a_word_that_few_know() -> None:
+    modules = sorted((ROOT / "phoenixd").rglob("*.py"))
+
+    assert [one for module in modules for one in unusual_in_remarks(module, module.read_text(encoding="utf-8"))] == []
+
+
+@pytest.mark.parametrize(
+    "planted",
+    [
+        '"""A module.\n\nWhoever reads it."""',
+        'def f() -> None:\n    """Rows of\n    which none is left."""',
+        'MOST = 3\n"""So many are kept."""',
+        "x = 1  # It is nobody's.",
+        "# There are so\n# many of them.\nx = 1",
+    ],
+    ids=["module", "function", "constant", "comment", "comment of two lines"],
+)
+def test_a_planted_word_is_found(planted: str) -> None:
+    assert len(unusual_in_remarks(ROOT / "phoenixd" / "planted.py", planted)) == 1
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))

@@ -43,7 +43,7 @@ class Cost:
     run: Figures
     """One whole brief run."""
     again: Figures
-    """One of which nothing is new."""
+    """One with nothing new."""
     papers: Figures
     """The agent's documents, which every turn's end brings up to date, brief or not."""
     largest: int

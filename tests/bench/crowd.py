@@ -60,7 +60,7 @@ def _print(runners: list[Runner], host: int) -> None:
 
 @contextlib.contextmanager
 def crowd(size: int) -> Iterator[None]:
-    """So many processes that sleep, below one that is killed with all of its group."""
+    """`size` processes that sleep, below one that is killed with all of its group."""
     asleep = "for i in $(seq $1); do sleep 100000 & done; echo there; wait"
     group = subprocess.Popen(
         ["sh", "-c", asleep, "crowd", str(size)], start_new_session=True, stdout=subprocess.PIPE, text=True

@@ -27,9 +27,9 @@ from tests.e2e.test_canaries import TELL
 
 RATE, PUPPETS = 100, 20
 """Events a second of all agents together, at random moments of their own, as agents that know nothing of each other:
-prompts, which are marked, and ends of turns. Tool calls are evidence, which a shim sends ten times a second at most. So
-many agents that none fills its bucket (`runtime/throttle.py`): what one tells beyond that waits for a second, and is no
-delay of the feed's."""
+prompts, which are marked, and ends of turns. Tool calls are evidence, which a shim sends ten times a second at most.
+The agents are too many to fill a bucket (`runtime/throttle.py`): what one tells beyond it waits for a second, which is
+no delay of the feed's."""
 NEAR = 20.0
 """Milliseconds from an event to its client, for 95 of 100."""
 AGENTS, FOLLOWERS = 1000, 50
@@ -141,7 +141,7 @@ def _fleet(agents: int, rate: float) -> Iterator[tuple[int, Path]]:
 
 
 def _followed(agents: int, followers: int, rate: float, seconds: float) -> tuple[float, int]:
-    """CPU seconds of the server while so many follow, once each has heard all there was; bytes that one got."""
+    """CPU seconds of the server with that many followers, once each has heard all there was; bytes that one got."""
     with _fleet(agents, rate) as (pid, socket):
         return asyncio.run(_follow(pid, socket, followers, seconds))
 
@@ -184,7 +184,7 @@ LEAVE = "import posix; posix._exit(0)"
 
 @contextlib.contextmanager
 def _started(agents: int) -> Iterator[tuple[int, Path]]:
-    """So many agents of a real daemon, and its socket: each has a shim and papers, which a fleet in memory has not."""
+    """`agents` agents of a real daemon, and its socket: each has a shim and papers, which a fleet in memory has not."""
     with tempfile.TemporaryDirectory(prefix="phx-") as directory:
         stage = Stage(Path(directory))
         stage.environ = {**stage.environ, "PYTHONPATH": str(ROOT)}

@@ -1,7 +1,7 @@
 """A flood at the daemon's links: 20,000 events a second as 100 shims send them, and orders meanwhile.
 
 No agent and no shim takes part: one cheap process speaks for all shims (`link_talkers.py`), so that it is the daemon
-that is measured, and a processor is free for whoever orders.
+that is measured, and a processor is free for the client that orders.
 """
 
 from __future__ import annotations

@@ -115,7 +115,7 @@ class Runner:
 
 @contextlib.contextmanager
 def racing(keys: list[str], agents: int) -> Iterator[list[Runner]]:
-    """All of them started, each with so many children of its own; those that cannot run here say why."""
+    """All of them started, each with `agents` children of its own; those that cannot run here say why."""
     with contextlib.ExitStack() as ends:
         directory = Path(ends.enter_context(tempfile.TemporaryDirectory(prefix="phx-bench-")))
         child = build_child(directory)

@@ -19,7 +19,7 @@ DAEMON, OTHERS = 1000, 100
 def weighed(name: str, daemon: Iterable[int], agents: Iterable[int]) -> Iterator[Path | None]:
     """Weigh the processes of a daemon and of its agents as the units do, and this process with those of the agents.
 
-    Yields the group for whoever orders, to `join`; None where this host lets no group be made.
+    Yields the group that clients with orders are to `join`; None where this host lets no group be made.
     """
     found = _hierarchy()
     if found is None:

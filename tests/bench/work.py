@@ -77,7 +77,7 @@ def _fill(top: Path, files: int, changed: int) -> None:
         place.mkdir(exist_ok=True)
         (place / f"file-{number}").write_text(f"line of file {number}\n" * 50)
     git(top, "init", "-q")
-    # So many loose objects would set off a collection beside the measurement.
+    # This many loose objects would set off a collection beside the measurement.
     git(top, "config", "gc.auto", "0")
     git(top, "config", "maintenance.auto", "false")
     git(top, "add", ".")

@@ -26,7 +26,7 @@ BEFORE = HERE / "before.json"
 
 
 def play_all(corpus: str, half: str, place: Path = HERE, every: int = 1) -> list[Outcome]:
-    """Play one half, or every so many of its cases; a case that cannot be played is a fault of its own."""
+    """Play one half, or every n-th of its cases; a case that cannot be played is a fault of its own."""
     word, play = CORPORA[corpus]
 
     def played(case: Table) -> Outcome:

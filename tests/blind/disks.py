@@ -1,4 +1,4 @@
-"""Plays the corpus of disks: commits against a journal of so many seconds, and what the operator is told of it.
+"""Plays the corpus of disks: commits against a journal that takes its time, and what the operator is told of it.
 
 The supervisor and its saver are the real ones, so that the rules of `core.durability` hear of each commit, refusal and
 shortage as they do in a daemon. Whether a start is withheld is asked by one: an agent crashes at that time, in a play

@@ -40,7 +40,7 @@ class Fates:
         self.lost_at.update(dict.fromkeys(self.names, self.host.now))
 
     def agents_of(self, what: str, since: float = 0.0) -> set[str]:
-        """The agents to which that was done, or of which it was told, at that time or later."""
+        """The agents that had that done to them, or that people were told of, at that time or later."""
         return {deed.agent for deed in self.host.deeds if deed.what == what and deed.at >= since}
 
     def seen(self, agent: str) -> list[Process]:

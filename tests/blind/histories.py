@@ -215,7 +215,7 @@ class _History:
             await self._ask(RecoveryConfirmed())
 
     async def _ask(self, event: Event) -> None:
-        """Ask, and wait for the answer; whoever gets none before the next step is due has a daemon that is deaf."""
+        """Ask, and wait for the answer. Where none comes before the next step is due, the daemon is deaf."""
         await self._ready()
         answers = []
         with anyio.move_on_at(self._limit):

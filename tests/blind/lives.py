@@ -45,7 +45,7 @@ class QuietLauncher(SimulatedLauncher):
 
 
 class WitnessedShims(SimulatedShims):
-    """Shims that say the epochs they know, and of which is noted who had a run ended."""
+    """Shims that say the epochs they know, and that note who had a run ended."""
 
     _host: Stage
 

@@ -148,7 +148,7 @@ def _said(case: Table, cwd: Path, program: str) -> dict[str, Any]:
 
 
 def _failed(said: dict[str, Any], cwd: str, program: str) -> Story:
-    """The agent after so many starts that failed alike that it is given up."""
+    """The agent after the number of failed starts, all alike, at which it is given up."""
     story, processes = Story(spec(cwd=cwd, argv=(program,))), Processes()
     unused: Any = None
 

@@ -9,7 +9,8 @@ from typing import Any
 from phoenixd.core.agent.run import Run
 from phoenixd.core.agent.state import Parked, Running, Starting
 from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRequested, StopRequested
-from phoenixd.core.spec import AgentSpec, Kind, RestartPolicy
+from phoenixd.core.rules import RestartPolicy
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.hooks import hook_of
 from tests.blind.tables import Outcome, Table, quantity
 from tests.blind.world import World

@@ -16,7 +16,7 @@ LEAST = {"disk": 12, "question": 17, "directory": 8}
 
 
 EVERY = {"disk": 8, "breaker": 2}
-"""Of a corpus that takes long the gate plays every so many cases."""
+"""Of a corpus that takes long the gate plays every n-th case."""
 
 WHOLE = [pytest.param(corpus, half, 1, marks=pytest.mark.proof) for corpus in EVERY for half in HALVES]
 

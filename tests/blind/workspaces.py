@@ -10,7 +10,8 @@ from pathlib import Path
 from phoenixd.core.actions import MeasureWork
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.events.work import WorkMeasured
-from phoenixd.core.spec import BreakerRules, Kind
+from phoenixd.core.rules import BreakerRules
+from phoenixd.core.spec import Kind
 from phoenixd.drivers.git.work import WorkPrints
 from tests.blind.tables import Outcome, Table
 from tests.core.story import Story, spec

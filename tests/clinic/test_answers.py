@@ -54,7 +54,7 @@ def test_an_answer_beyond_its_bound_is_not_read() -> None:
     ],
 )
 def test_the_core_believes_no_opinion_beyond_its_closed_sets(change: dict[str, Any], why: str) -> None:
-    """Whoever made it: the core asks again, and does not rest on what a driver has read."""
+    """The core asks again, and does not rest on what a driver has read."""
     sound: dict[str, Any] = {"cause": "logic_error", "explanation": "Because.", "confidence": 0.9, "action": "retry"}
 
     assert why_not_believed(Opinion(**sound)) == ""

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from phoenixd.config import forget_removed, load_configuration, plan, remove_agent, restore_agent, write_agent
 from phoenixd.core.fleet import Fleet
 from phoenixd.errors import ConfigurationError
-from phoenixd.service.declarations import _changes, _twice
+from phoenixd.service.changes import changes_of
+from phoenixd.service.declarations import _twice
 
 TABLE: dict[str, Any] = {"argv": ["sleep", "1"], "cwd": "/", "prompt": 'say "hi"\nand\tgo\u0001', "env": {"K": "v=é"}}
 
@@ -76,7 +77,7 @@ def test_an_agent_that_a_file_and_add_declare_is_warned_of_with_the_one_that_win
     assert f"of what both say {path} wins" in twice.message
     assert f"rm {path} && phoenixctl apply" in twice.message
     assert configuration.agents["a"].argv == ("sleep", "1")
-    changes = _changes(plan({}, configuration.agents), Fleet(), _twice(configuration))
+    changes = changes_of(plan({}, configuration.agents), Fleet(), _twice(configuration))
     (change,) = [one for one in changes if one.agent == "a"]
     assert f"{path} wins" in change.detail
 

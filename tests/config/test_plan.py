@@ -9,7 +9,8 @@ import pytest
 from phoenixd.config import Configuration, after_restart, at_once, plan
 from phoenixd.config.plan import Plan, changed_keys
 from phoenixd.config.tables import ConfigurationTable
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, RestartRules
+from phoenixd.core.rules import RestartRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 
 SPEC = AgentSpec(name="a", argv=("x",), cwd="/", env=(("K", "secret-one"),), source="one.toml")
 

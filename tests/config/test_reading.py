@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.config import configuration, layers, load_configuration, read_configuration
-from phoenixd.core.spec import Kind, RestartPolicy
+from phoenixd.core.rules import RestartPolicy
+from phoenixd.core.spec import Kind
 from phoenixd.documents.credential import credential_path
 from phoenixd.errors import ConfigurationError
 

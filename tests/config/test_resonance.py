@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.config import Configuration, read_configuration
-from phoenixd.core.spec import AgentSpec, Kind, ResonanceRules
+from phoenixd.core.rules import ResonanceRules
+from phoenixd.core.spec import AgentSpec, Kind
 
 
 def read(tmp_path: Path, keys: str, agent: str = "") -> Configuration:

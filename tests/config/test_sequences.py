@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.config import read_configuration
-from phoenixd.core.spec import Kind, Member
+from phoenixd.core.rules import Member
+from phoenixd.core.spec import Kind
 
 LOOPS = "".join(
     f'[agent.{name}]\nkind = "loop"\nargv = ["{name}"]\ncwd = "/"\n' for name in ("builder", "criticizer", "planner")

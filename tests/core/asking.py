@@ -123,7 +123,7 @@ class Day(Story):
 
 KINDS = {"BeforeAgent": "prompt-submit", "AfterAgent": "stop", "BeforeTool": "tool-start", "AfterTool": "tool-end",
          "Interrupt": "stop"}  # fmt: skip
-"""What the harnesses have the hook program call events of which Claude Code has no name."""
+"""What the harnesses have the hook program call events that Claude Code has no name for."""
 
 
 @cache

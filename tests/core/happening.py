@@ -44,7 +44,7 @@ def of_seat(kind: type[Any], *given: Any, **named: Any) -> Happens:
 
 
 def of_text(kind: Callable[..., Event], *given: Any, **named: Any) -> Happens:
-    """What became of the text that is on its way to it, whoever sent that."""
+    """What became of the text that is on its way to it, whatever sent it."""
 
     def of(agent: Agent) -> Event:
         parking, run = agent.limits.parking, agent.run

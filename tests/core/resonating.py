@@ -14,7 +14,8 @@ from phoenixd.core.events.resonance import AnchorSeen, CodesPlanted, SeedRead
 from phoenixd.core.events.runs import AgentStarted, ArmedUsed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.spec import AgentSpec, ResonanceRules
+from phoenixd.core.rules import ResonanceRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.resonance.marker import mint, mint_codes
 from phoenixd.planting import Planting, codes_in, is_ours
@@ -82,7 +83,7 @@ class ResonanceStory(Story):
         return refusal
 
     def carry_out(self, seen: int) -> None:
-        """What was ordered of the papers since so many decisions."""
+        """What was ordered of the papers since the decision number `seen`."""
         for action in [one for decision in self.decisions[seen:] for one in decision.actions]:
             if isinstance(action, PlantCodes):
                 self.plant(action)

@@ -262,7 +262,7 @@ def beats(age: float | None = 0.0) -> Step:
 
 
 def burns(cpu: float = 0.0, mib: float = 0.0) -> Step:
-    """From now on the processes of the open call use so many seconds of CPU, and MiB of storage, in a minute."""
+    """From now on the processes of the open call use `cpu` seconds of CPU, and MiB of storage, in a minute."""
     return lambda watched: watched.burn(cpu, mib)
 
 

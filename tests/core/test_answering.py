@@ -39,7 +39,7 @@ SLOW = 1.0
 @dataclass(frozen=True)
 class World:
     """drawn, gone: when the dialog is drawn, and when somebody answers it at the terminal. proof: when the transcript
-    says so, and what. closes: when a program of which no transcript tells has gone on. fails_at: the order that fails.
+    says so, and what. closes: when a program without a transcript has gone on. fails_at: the order that fails.
     """
 
     allow: bool = True

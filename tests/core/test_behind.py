@@ -7,6 +7,7 @@ from itertools import pairwise
 
 import pytest
 
+from phoenixd.core import projection
 from phoenixd.core.actions import Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
@@ -15,6 +16,7 @@ from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, St
 from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, Word, World
+from phoenixd.core.condition import activity_word, group
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed, Tick
 from phoenixd.core.events.orders import (
@@ -26,13 +28,14 @@ from phoenixd.core.events.orders import (
     StartRequested,
     StopRequested,
 )
-from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.events.runs import AgentExited, AgentStarted, RunAdopted
 from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.iteration import Turn, Underway
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import AgentSpec, Kind, LoopRules, Member
+from phoenixd.core.rules import LoopRules, Member
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Tasks
 from tests.core.lost_journals import play_many
@@ -78,6 +81,12 @@ CASES = [
     ("it was stopped", agent(2, R), Trace("a", Wish("stopped", 18), "idle", None, NEW, 3), "down", Stopped, S),
     ("it was stopped, without a shim", agent(2, R), Trace("a", Wish("stopped", 18), "none", None, NEW, 3), "down",
      Stopping, S),
+    ("it was stopped, and its shim had recorded the end", agent(2, R),
+     Trace("a", Wish("stopped", 18), "none", None, NEW, 3, ended=True), "down", Stopped, S),
+    ("it is wanted, and what its shim recorded alone proves no end", agent(),
+     Trace("a", Wish("running", 18), "none", None, NEW, 3, ended=True), "heal", Running, R),
+    ("nothing is known, and its shim had recorded the end", None,
+     Trace("a", None, "none", None, NEW, 3, ended=True), "wait", Stopping, S),
     ("it was stopped, on another boot", agent(2, R),
      Trace("a", Wish("stopped", 18), "none", None, replace(NEW, boot_id="older"), 3), "down", Stopped, S),
     ("it was stopped, nobody knows it", None, Trace("a", Wish("stopped", 18), "idle", None, NEW, 3), "down",
@@ -131,6 +140,70 @@ def test_promise_3_what_becomes_of_an_agent(
     assert after.incarnation >= trace.incarnation
     assert after.found == judged.finding
     assert judged.finding.reason
+
+
+CLAUDE = replace(SPEC, harness="claude", prompt="Build the shop.")
+
+
+@pytest.mark.parametrize(
+    ("declared", "heard", "word", "is_guessed"),
+    [
+        (SPEC, "", None, False),
+        (SPEC, "session-start", "idle", False),
+        (SPEC, "stop", "idle", False),
+        (SPEC, "tool-end", "working", False),
+        (SPEC, "notification", None, True),
+        (CLAUDE, "", None, True),
+        (CLAUDE, "session-start", None, True),
+        (CLAUDE, "stop", "idle", False),
+        (CLAUDE, "stop-failure", "idle", False),
+        (CLAUDE, "prompt-submit", "working", False),
+        (CLAUDE, "of a subagent", None, True),
+    ],
+)
+def test_x9_what_an_adopted_agent_is_at_is_what_its_shim_last_heard_and_unknown_where_that_does_not_tell(
+    declared: AgentSpec, heard: str, word: str | None, is_guessed: bool
+) -> None:
+    """A program that never tells of its turns is no idle one because the journal was lost."""
+    trace = Trace("a", Wish("running", 18), "runs", replace(NEW, heard=heard), NEW, 3)
+    judged = judge(world(trace), trace, None, declared, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    assert isinstance(judged.agent.state, Running)
+    assert (activity_word(judged.agent), judged.agent.state.run.guessed) == (word, is_guessed)
+    assert judged.agent.hooks_seen is bool(heard)
+    assert group(judged.agent) == ("resting" if word == "idle" else "working")
+
+
+@pytest.mark.parametrize(("screen", "word"), [("working", "working"), ("idle", "idle")])
+def test_an_adopted_agent_of_which_nothing_is_known_is_looked_at_and_is_then_what_its_screen_says(
+    screen: str, word: str
+) -> None:
+    trace = Trace("a", Wish("running", 18), "runs", NEW, NEW, 3)
+    story = Story()
+    story.fleet = Fleet()
+    story.screen = None
+    story.tell(JournalBehind("it is lost", world(trace), (CLAUDE,)))
+    story.tell(RunAdopted("a", 3, 30, 1, True))
+    assert activity_word(story.agent) is None
+    story.screen = "unknown"
+    story.wait(30)
+    assert activity_word(story.agent) is None, "a look that tells nothing is no look"
+    story.screen = screen
+    story.wait(60)
+    assert activity_word(story.agent) == word
+    assert not projection.row(story.agent, story.now).is_guessed
+
+
+def test_a_hook_tells_what_an_adopted_agent_is_at_before_any_look() -> None:
+    trace = Trace("a", Wish("running", 18), "runs", NEW, NEW, 3)
+    for kind, word in (("tool-end", None), ("tool-start", "working"), ("stop", "idle"), ("prompt-submit", "working")):
+        story = Story()
+        story.fleet = Fleet()
+        story.screen = None
+        story.tell(JournalBehind("it is lost", world(trace), (CLAUDE,)))
+        story.hook(kind, **({"text": "on"} if kind == "prompt-submit" else {}))
+        assert activity_word(story.agent) == word, kind
 
 
 MEMBER = replace(SPEC, turn_of="first")

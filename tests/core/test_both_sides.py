@@ -32,8 +32,8 @@ from phoenixd.core.marks import MARKER
 from phoenixd.core.meter import dead_end
 from phoenixd.core.moment import Moment
 from phoenixd.core.roster import BLOCK, Roster
+from phoenixd.core.rules import BreakerRules
 from phoenixd.core.seat.finding import seated
-from phoenixd.core.spec import BreakerRules
 from phoenixd.core.treatment.evidence import cited
 from phoenixd.core.treatment.examined import DAY, UNSURE, Examinations, Opinion, why_not_believed
 from phoenixd.core.turn import calls

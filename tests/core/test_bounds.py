@@ -23,7 +23,7 @@ from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.facts import Ordered
 from phoenixd.core.hooks import Hook, PermissionAsked, ToolEnded, ToolFailed, ToolStarted, TurnEnded, TurnFailed
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import LivenessRules
+from phoenixd.core.rules import LivenessRules
 from phoenixd.core.treatment import advice
 from phoenixd.core.treatment.case import Case, Treated
 from phoenixd.core.treatment.examined import Opinion, bounded

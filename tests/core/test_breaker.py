@@ -13,7 +13,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 from phoenixd.core import breaker as breakers
 from phoenixd.core.breaker import Breaker, Closed, HalfOpen, Judgement, Open, Signals, Tally
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import BreakerRules
+from phoenixd.core.rules import BreakerRules
 from phoenixd.core.work import Deed, Findings
 
 NOW = Moment(1000.0, 1_800_000_000.0)

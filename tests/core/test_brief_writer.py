@@ -28,7 +28,8 @@ from phoenixd.core.briefing import (
     writer_name,
 )
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
-from phoenixd.core.spec import AgentSpec, BriefRules, Kind, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import AgentSpec, Kind
 
 NOW = 20_000 * DAY
 AUTO = BriefRules(writer=WriterKind.AUTO, daily=False)

@@ -16,7 +16,7 @@ from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.facts import HungInCall
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import LivenessRules
+from phoenixd.core.rules import LivenessRules
 from phoenixd.core.treatment import gather
 from phoenixd.core.turn import call_work
 from phoenixd.core.turn.calls import MAX_COMMAND

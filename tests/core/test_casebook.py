@@ -13,7 +13,8 @@ from phoenixd.core.events.fleet import EpochBegun, LimitsDeclared, Tick
 from phoenixd.core.events.orders import AgentWithdrawn, AnswerRequested
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import Treating, TreatmentDropped
-from phoenixd.core.spec import FleetLimits, Kind, LivenessRules
+from phoenixd.core.rules import LivenessRules
+from phoenixd.core.spec import FleetLimits, Kind
 from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Outcome
 from phoenixd.core.treatment import acting, casebook, gather
@@ -278,7 +279,7 @@ def test_a_case_without_any_treatment_closes_with_a_stop(story: Story) -> None:
 
 
 def full_book(story: Story, **of_oldest: Any) -> None:
-    """As many Cases as the book holds, of which the oldest is as said, and the others are over."""
+    """As many Cases as the book holds: the oldest is as said, and the others are over."""
     others = [
         Case(f"c{number}", f"agent x{number}", "k", None, "crash", "r", 0.3, "claude", story.wall, story.wall,
              seen=story.at, closed=story.wall, outcome="moot")
@@ -670,7 +671,7 @@ def test_evidence_of_an_older_incarnation_opens_no_case_and_judges_no_treatment(
     assert isinstance(story.state, Running)
 
 
-# Commands, of which no hook tells (design section 3).
+# Commands, which no hook tells of (design section 3).
 
 
 def comes_back(**changes: Any) -> Story:

@@ -18,7 +18,8 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted, StartFailed
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.fleet import Step
 from phoenixd.core.handoff.state import Step as HandoffStep
-from phoenixd.core.spec import Kind, LoopRules
+from phoenixd.core.rules import LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.step import step
 from phoenixd.core.treatment import acting, casebook, outcome
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules

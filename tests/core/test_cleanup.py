@@ -5,7 +5,7 @@ from __future__ import annotations
 from phoenixd.core.actions import Alert, CleanUp, Fence, Reassure
 from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.core.events.orders import AgentWithdrawn
-from phoenixd.core.spec import CleanupRules
+from phoenixd.core.rules import CleanupRules
 from tests.core.story import Story, spec
 
 RULES = CleanupRules(match=("server.main",), ports=(8080,))

@@ -89,7 +89,7 @@ CASES: list[tuple[Cure, Agent, int, bool]] = [
     (cures.is_unsteady, down(replace(WORKS, record=STEADY)), 1, True),
     (cures.is_back, GIVEN_UP, 1, True), (cures.is_back, down(), 1, True), (cures.is_back, RESTS, LATER, False),
     (cures.is_back, of_run(evidence=True), LATER, True), (cures.is_back, of_run(evidence=True), 1, False),
-    # Whoever stopped it wants to know what may be left.
+    # The operator who stopped it wants to know what may be left.
     (cures.works_again, down(), LATER, False), (cures.works_again, of_run(evidence=False), LATER, False),
     (cures.works_again, of_run(PLAIN, evidence=False), LATER, True), (cures.works_again, PLAIN, 1, False),
     (cures.works_again, replace(STARTS, state=replace(STARTS.state, run=of_run(evidence=False).run)), LATER, False),

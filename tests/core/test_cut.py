@@ -14,7 +14,8 @@ from phoenixd.core.agent.state import Running, Stopping
 from phoenixd.core.events.evidence import AnswerCut
 from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
 from phoenixd.core.facts import AnswerFellShort
-from phoenixd.core.spec import Kind, LimitRules
+from phoenixd.core.rules import LimitRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.cut_answers import cut_sentence
 from phoenixd.documents.hooks import hook_event
 from tests.core.story import Story, claude

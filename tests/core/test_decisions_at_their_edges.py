@@ -27,7 +27,7 @@ from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import checks, codes, due, verdict
 from phoenixd.core.resonance.state import ANCHOR, Asked, Challenge, Resonance, Restoration, Step
-from phoenixd.core.spec import BreakerRules, ResonanceRules
+from phoenixd.core.rules import BreakerRules, ResonanceRules
 from phoenixd.core.work import Deed, Findings
 from phoenixd.documents.hooks import hook_of
 from tests.core.happening import PLANTING

@@ -22,7 +22,7 @@ SHIPPED = Path(__file__).resolve().parents[2] / "config" / "phoenixd.toml"
 
 @pytest.fixture(scope="module")
 def shipped(tmp_path_factory: pytest.TempPathFactory) -> Configuration:
-    """The shipped configuration with one agent, of which nothing is said that has a default."""
+    """The shipped configuration with one agent that declares nothing that has a default."""
     room = tmp_path_factory.mktemp("shipped")
     place = room / "phoenixd.toml"
     place.write_text(f'{SHIPPED.read_text()}\n[agent.a]\nargv = ["x"]\ncwd = "/"\n')

@@ -16,7 +16,7 @@ from phoenixd.core.events.orders import StopRequested
 from phoenixd.core.events.runs import ShimLost, TreeGone
 from phoenixd.core.handoff.holding import predecessor_lost
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.spec import ContextRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import ContextRules, RestartPolicy, RestartRules
 from phoenixd.documents.hooks import hook_event
 from tests.core.handing import HandoffStory, orchestrator
 from tests.core.story import Story, spec

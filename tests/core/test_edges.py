@@ -27,8 +27,9 @@ from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.meter.reading import Meter, claimed, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.parts import View
+from phoenixd.core.rules import ContextRules, LimitRules, RestartPolicy
 from phoenixd.core.seat import lost
-from phoenixd.core.spec import ContextRules, Kind, LimitRules, RestartPolicy
+from phoenixd.core.spec import Kind
 from phoenixd.core.tasks import verdict as tasks
 from phoenixd.core.tasks.state import Cut, Outcome, Task
 from phoenixd.core.treatment import outcome as outcomes

@@ -42,7 +42,7 @@ class World:
     """dialog: what Escape is to say no to; None where a turn is to end. shows: what the screen shows at first.
 
     events: when, and what: the screen shows something else; "hook: ..." tells of the turn's end, or asks; the run ends.
-    reacts: what the screen shows after Escape, each so many seconds later. slow: how long each look takes. dismisses:
+    reacts: what the screen shows after Escape, each with its seconds. slow: how long each look takes. dismisses:
     whether Escape says no and does no more. fails_at: the order that fails.
     """
 

@@ -442,7 +442,7 @@ def test_no_words_of_the_failure_wait_in_the_state(story: Story) -> None:
 
 
 class Read(Storm):
-    """A storm in which whoever reads failures says anything, late, twice or never."""
+    """A storm in which the reader of failures says anything, late, twice or never."""
 
     def __init__(self, seed: int, caps: Caps) -> None:
         super().__init__(seed, ClinicRules(), caps)

@@ -12,7 +12,8 @@ from phoenixd.core.events.fleet import LimitsDeclared, Rebooted, SavingHalted, S
 from phoenixd.core.events.orders import AgentDeclared, StartRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, ShimLost, TreeGone
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.spec import FleetLimits, RestartRules
+from phoenixd.core.rules import RestartRules
+from phoenixd.core.spec import FleetLimits
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 

@@ -11,7 +11,8 @@ from phoenixd.core.armed import LINK
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.hooks import CompactionBegun
-from phoenixd.core.spec import ContextRules, Kind
+from phoenixd.core.rules import ContextRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.hooks import hook_event
 from tests.core.handing import HandoffStory, orchestrator
 from tests.core.story import Story, claude

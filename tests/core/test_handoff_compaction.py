@@ -9,7 +9,7 @@ from phoenixd.core.events.orders import RollbackRequested
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.handoff.compaction import ARMED_FOR
 from phoenixd.core.projection import project
-from phoenixd.core.spec import ContextRules
+from phoenixd.core.rules import ContextRules
 from tests.core.handing import HandoffStory, orchestrator
 
 

@@ -28,7 +28,7 @@ from phoenixd.core.handoff.move import SAYING
 from phoenixd.core.handoff.state import Handoff, Step, Trigger
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import HandoffRules
+from phoenixd.core.rules import HandoffRules
 from tests.core.handing import orchestrator
 from tests.core.recorded.keeping import AGAIN, EDGES
 from tests.core.recorded.rendering import changes

@@ -24,8 +24,8 @@ from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.move import ENDING, ESCAPING, WORK_LIMIT, Order
 from phoenixd.core.handoff.orders import carry_out
 from phoenixd.core.handoff.state import Step
+from phoenixd.core.rules import ContextRules
 from phoenixd.core.seat import finding
-from phoenixd.core.spec import ContextRules
 from phoenixd.core.tasks.state import Outcome
 from tests.core.handing import HandoffStory, orchestrator
 

@@ -32,9 +32,9 @@ from phoenixd.core.handoff.words import FINISH
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
 from phoenixd.core.moment import Instant, Moment
+from phoenixd.core.rules import ContextRules, HandoffRules
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import ContextRules, HandoffRules
 from phoenixd.core.step import step
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_event, hook_of

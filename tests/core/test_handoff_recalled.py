@@ -121,7 +121,7 @@ def test_e80_the_next_handoff_is_not_told_that_the_last_one_was_called_off() -> 
 
 @pytest.mark.parametrize("arrives", [True, False])
 def test_e80_a_text_of_the_next_handoff_waits_until_the_word_to_go_on_is_typed(arrives: bool) -> None:
-    """Two texts at once in one input line would be one prompt, and nobody's."""
+    """Two texts at once in one input line would be one prompt that neither sender meant."""
     story = begun()
     story.told_to_finish()
     story.tell(RollbackRequested("o"))

@@ -15,7 +15,7 @@ from phoenixd.core.handoff.dues import next_due
 from phoenixd.core.handoff.state import Step
 from phoenixd.core.moment import Moment
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.spec import ContextRules
+from phoenixd.core.rules import ContextRules
 from tests.core.handing import HandoffStory, orchestrator
 
 

@@ -16,7 +16,7 @@ from phoenixd.core.events.tasks import TaskRequested
 from phoenixd.core.handoff import machine
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import ContextRules
+from phoenixd.core.rules import ContextRules
 from tests.core.handing import HandoffStory, at, orchestrator, run_of
 from tests.core.story import spec
 

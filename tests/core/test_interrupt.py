@@ -11,7 +11,8 @@ from phoenixd.core.agent.state import BackingOff, Desired, Parked, Starting, Sto
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.interrupt import ANSWER_WITHIN, hear
-from phoenixd.core.spec import Kind, LoopRules
+from phoenixd.core.rules import LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 

@@ -12,7 +12,7 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.events.evidence import CallWorkSeen
 from phoenixd.core.hooks import ToolStarted
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import LivenessRules
+from phoenixd.core.rules import LivenessRules
 from phoenixd.core.turn import call_work, calls
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude

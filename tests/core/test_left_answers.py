@@ -83,8 +83,8 @@ class Shim:
 
 @dataclass(frozen=True)
 class Death:
-    """After so many orders of a life; carried_out: the last of them still was, and nobody heard of it. away: seconds
-    until the next daemon."""
+    """After some orders of a life; carried_out: the last of them still was, and nobody heard of it. away: seconds until
+    the next daemon."""
 
     after: int
     carried_out: bool

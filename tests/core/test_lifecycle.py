@@ -25,7 +25,7 @@ from phoenixd.core.events.runs import (
     TreeGone,
     TreeLingers,
 )
-from phoenixd.core.spec import StopRules
+from phoenixd.core.rules import StopRules
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 

@@ -14,7 +14,8 @@ from phoenixd.core.condition import activity_word
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.runs import RunAdopted
-from phoenixd.core.spec import HOUR, Kind, LivenessRules, LoopRules
+from phoenixd.core.rules import HOUR, LivenessRules, LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.turn.due import untouched_by
 from tests.core.story import EPOCH, Story, claude, spec
 

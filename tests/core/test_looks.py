@@ -1,4 +1,4 @@
-"""Looks at the screen of a run of which no hook tells: when, and what becomes of a dialog that somebody read there."""
+"""Looks at the screen of a run that no hook tells of: when, and what becomes of a dialog that somebody read there."""
 
 from __future__ import annotations
 
@@ -292,7 +292,7 @@ def test_another_dialog_than_the_one_that_was_said_no_to_is_an_item() -> None:
 
 
 def unread(harness: str = "claude", seconds: float = 32) -> Story:
-    """A start of which no hook tells, with a screen that nobody knows, and how long it has stood so."""
+    """A start that no hook tells of, with a screen that nobody knows, and how long it has stood so."""
     story = Story(spec(harness=harness, prompt="Go on."))
     story.screen = "unknown"
     story.start()

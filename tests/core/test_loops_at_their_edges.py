@@ -23,8 +23,9 @@ from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.iteration import Closing, Opening, Passing, Underway
 from phoenixd.core.merit import Merit, Record
 from phoenixd.core.moment import Moment
+from phoenixd.core.rules import BreakerRules, LoopRules, Member, RestartPolicy, RestartRules
 from phoenixd.core.sequence import rules as sequence
-from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.work import Survey
 from phoenixd.documents.hooks import hook_of
 from tests.core.recorded.rendering import value

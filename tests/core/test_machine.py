@@ -28,7 +28,8 @@ from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.iteration import Passing
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.projection import project
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.core.rules import LoopRules, Member, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.core.step import step
 from phoenixd.documents.hooks import hook_of
 from tests.core.outside import TERMINAL, Luck, Outside
@@ -432,7 +433,7 @@ class FleetMachine(RuleBasedStateMachine):
 
     @invariant()
     def ticks_come_to_rest(self) -> None:
-        """At one instant there are only so many ticks to act on: an alarm in the past is never permanent."""
+        """At one instant there are only a few ticks to act on: an alarm in the past is never permanent."""
         fleet, now = self.fleet, Moment(self.at, self.wall, 0.5, "rest")
         for _ in range(20):
             due: Instant | None = next_deadline(fleet, now)

@@ -15,7 +15,8 @@ from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.meter import parts, trend
 from phoenixd.core.meter.reading import Gauge, Meter, UsageSample, read
 from phoenixd.core.projection import row
-from phoenixd.core.spec import ContextRules, Kind
+from phoenixd.core.rules import ContextRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.step import step
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude

@@ -138,7 +138,7 @@ STREAMS = [
          hook("PermissionDenied", tool_name="Bash", tool_input={"command": "make deploy"}), CALM, ends()),
     case("a neighbour is denied by itself", asks(), PERMISSION, draws("permission--bash"),
          hook("PermissionDenied", tool_name="WebFetch"), LOOK, done("Bash"), CALM),
-    # Esc, of which no hook tells.
+    # Esc, which no hook tells of.
     case("broken off while it thinks", draws("idle--interrupted"), after(120)),
     case("broken off in a tool", tool("Bash"), draws("idle--interrupted"), after(120)),
     case("broken off before the first word: the prompt stands in the input line", draws("idle--typed"), after(120)),

@@ -1,4 +1,4 @@
-"""Half of an account's or a harness's agents end without progress: an outage, and nobody's fault (design section 3)."""
+"""Half of an account's or a harness's agents end without progress: an outage, and no agent's fault (design.md, 3)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import AgentDeclared, StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered
 from phoenixd.core.fleet import Fleet
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules
+from phoenixd.core.rules import LimitRules, LoopRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 from tests.journaled import dump_agent, load_agent
@@ -183,7 +184,7 @@ def test_a_loop_that_an_outage_ends_is_not_held_against_it_by_its_breaker() -> N
 
 
 class Dying(Story):
-    """Agents of which a test lets one after the other die in its turn."""
+    """Agents that a test lets die in its turn, one after the other."""
 
     def __init__(self, *specs: AgentSpec) -> None:
         super().__init__(*specs, limits=FleetLimits(max_starting=100))

@@ -27,7 +27,8 @@ from phoenixd.core.limits import accounts, parking, waits
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.projection import row
-from phoenixd.core.spec import AgentSpec, FleetLimits, Kind, LimitRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import LimitRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import EPOCH, Story, claude, spec
 from tests.journaled import dump_agent, load_agent
@@ -319,6 +320,32 @@ def test_f_proc_26_an_overload_is_tried_again_less_and_less_often_by_this_agent_
     assert [one.kind for one in story.named("a0").alerts] == ["outage"]
     story.say("a0", "stop")
     assert story.named("a0").alerts == ()
+
+
+@pytest.mark.parametrize("is_down", [False, True])
+def test_who_waits_for_a_service_that_failed_as_its_account_meets_a_limit_is_told_as_one_that_waits_for_that(
+    is_down: bool,
+) -> None:
+    story = Account(*team(2)).all_work()
+    story.say("a0", "stop-failure", error="overloaded")
+    if is_down:
+        story.dies("a0")
+    parked = story.named("a0").parking
+    assert parked is not None
+    assert parked.kind is ParkingKind.OVERLOAD
+
+    story.meets_limit("a1")
+    if not is_down:
+        story.dies("a0")
+
+    agent = story.named("a0")
+    assert agent.parking is not None
+    assert (agent.parking.kind, agent.parking.until_wall) == (ParkingKind.LIMIT, RESET + 30)
+    assert isinstance(agent.state, Parked)
+    assert "parked, limit: a1 met the limit of its account" in agent.reason
+    story.dies("a1")
+    story.tell(AgentDeclared(claude("a2", account="team"), start=True))
+    assert isinstance(story.named("a2").state, Parked)
 
 
 # Going on.

@@ -19,7 +19,8 @@ from phoenixd.core.events.runs import Delivered, ShimLost
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
 from phoenixd.core.facts import RunEnded, RunProductive
 from phoenixd.core.merit import Merit, Record
-from phoenixd.core.spec import BreakerRules, Kind, LivenessRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import BreakerRules, LivenessRules, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import Kind
 from tests.core.story import Story, claude, spec
 from tests.journaled import dump_agent, load_agent
 

@@ -15,10 +15,11 @@ from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.orders import BreakerCorrupt, BreakerEdited, BreakerReset
 from phoenixd.core.events.runs import RunMissing, StartFailed
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
-from phoenixd.core.facts import RunProductive
+from phoenixd.core.facts import ProgressMade, PutInQuarantine, RunProductive
 from phoenixd.core.iteration import Closing, Opening, Underway
 from phoenixd.core.progress import close
-from phoenixd.core.spec import HOUR, BreakerRules, Kind, LoopRules
+from phoenixd.core.rules import HOUR, BreakerRules, LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.work import Place, Survey
 from tests.core.story import EPOCH, Story, claude, spec
 
@@ -551,3 +552,20 @@ def test_the_work_that_proves_a_run_is_noted_also_where_its_loop_ends_with_it(ru
 
     facts = [fact for decision in story.decisions for fact in decision.facts]
     assert [fact for fact in facts if isinstance(fact, RunProductive)] == [RunProductive(1)]
+
+
+def test_x8_what_closed_a_breaker_that_was_on_trial_is_a_fact_and_an_end_with_0_is_none() -> None:
+    story = LoopStory(breaker=BreakerRules(cooldown=60.0))
+    for _ in range(5):
+        story.iterates()
+    facts = [fact for decision in story.decisions for fact in decision.facts]
+    assert [one.by_breaker for one in facts if isinstance(one, PutInQuarantine)] == [True]
+    story.wait(60)
+    story.iterates()
+    assert story.breaker[0] == "OPEN"
+    story.wait(60)
+    assert not [one for one in facts if isinstance(one, ProgressMade)]
+    story.iterates(work="git:new")
+    assert story.breaker == ("CLOSED", 0)
+    facts = [fact for decision in story.decisions for fact in decision.facts]
+    assert [one.incarnation for one in facts if isinstance(one, ProgressMade)] == [story.agent.breaker.tally.iterations]

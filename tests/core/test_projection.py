@@ -15,7 +15,8 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
 from phoenixd.core.projection import project, row
-from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy, RestartRules
+from phoenixd.core.rules import RestartPolicy, RestartRules
+from phoenixd.core.spec import FleetLimits, Kind
 from phoenixd.documents.hooks import hook_of
 from tests.core.handing import STEPS_BEFORE_FENCE, at
 from tests.core.story import EPOCH, Story, claude, spec

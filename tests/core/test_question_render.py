@@ -79,7 +79,7 @@ def test_p15_a_long_edit_is_compared_in_linear_time_and_shown_whole() -> None:
 
 @pytest.mark.parametrize(("count", "changed"), [(64, 4), (65, 130)])
 def test_p15_up_to_a_bound_an_edit_shows_each_change_by_itself(count: int, changed: int) -> None:
-    """64 lines beside 64 are the last ones of which every pair is compared."""
+    """64 lines beside 64 are the last ones where every pair is compared."""
     old = [str(number) for number in range(count)]
     new = ["first", *old[1:-1], "last"]
     shown = lines("Edit", {"file_path": "x", "old_string": "\n".join(old), "new_string": "\n".join(new)})

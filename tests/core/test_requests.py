@@ -32,7 +32,8 @@ from phoenixd.core.events.runs import (
 )
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.merit import Record
-from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import Kind
 from tests.core.story import Story, claude, spec
 from tests.core.test_lifecycle import SITUATIONS
 

@@ -26,7 +26,8 @@ from phoenixd.core.hooks import SessionStarted
 from phoenixd.core.projection import row
 from phoenixd.core.resonance.checklist import checks
 from phoenixd.core.resonance.checks import hear
-from phoenixd.core.spec import BreakerRules, Kind, ResonanceRules
+from phoenixd.core.rules import BreakerRules, ResonanceRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.step import as_heard
 from phoenixd.documents.hooks import hook_of
 from phoenixd.planting import Marker, Planting

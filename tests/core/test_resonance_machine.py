@@ -29,7 +29,7 @@ from tests.journaled import dump_agent, load_agent
 
 INTERVAL, HOUR = 4, 3600.0
 ORDER = re.compile(r"(1(7|2(3(4(5[67]?|7)?)?)?)?)*")
-"""The steps of restorations one after the other, each of which may be broken off anywhere."""
+"""The steps of restorations one after the other; each restoration may be broken off anywhere."""
 
 
 class Model(ResonanceStory):

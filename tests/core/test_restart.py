@@ -16,7 +16,8 @@ from phoenixd.core.events.orders import AgentDeclared
 from phoenixd.core.events.runs import AgentVanished, ShimLost, StartFailed
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.moment import measured
-from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules, ResumeRules
+from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules, ResumeRules
+from phoenixd.core.spec import Kind
 from tests.core.story import Story, claude, spec
 
 STAYS, AGAIN, GIVES_UP = Stopped, BackingOff | Starting, Quarantined
@@ -318,15 +319,15 @@ def test_back_at_work_a_turn_open_at_death_is_continued_and_an_idle_one_is_left_
     assert (story.spawn.mode, story.spawn.prompt) == (Mode.RESUME, prompt)
 
 
-def died(story: Story, lived: float, *, evidence: bool = True, session: bool = True) -> None:
-    """One run that dies by SIGKILL after `lived` seconds."""
+def died(story: Story, lived: float, *, evidence: bool = True, session: bool = True, killed: bool = False) -> None:
+    """One run that dies after `lived` seconds, by itself or by somebody's SIGKILL."""
     story.started()
     if session:
         story.hook("session-start", session_id=story.run.session_id)
     if evidence:
         story.hook("tool-start", tool="Read")
     story.pass_over(lived)
-    story.exited(signal=9)
+    story.exited(None if killed else 1, 9 if killed else None)
     story.respawned()
 
 
@@ -354,6 +355,53 @@ def test_x5_a_resume_that_was_refused_or_did_no_work_is_not_tried_again(
     if fresh is not None:
         assert story.spawn.session_id != bad
         assert any(fresh in reason for reason in story.reasons), story.reasons[-3:]
+
+
+@pytest.mark.parametrize("lived", [0.5, 1.9, 20, 100])
+@pytest.mark.parametrize("evidence", [True, False])
+def test_p45_whoever_kills_a_resumed_agent_again_says_nothing_of_its_session(lived: float, evidence: bool) -> None:
+    """A person who kills it twice within seconds had its whole context given up."""
+    story = Story(claude(restart=RestartRules(max_crashes=100)))
+    story.start()
+    died(story, 20, killed=True)
+    session = story.spawn.session_id
+    assert story.spawn.mode is Mode.RESUME
+    died(story, lived, killed=True, evidence=evidence)
+    silent = not evidence and lived >= story.agent.spec.resume.window
+    assert (story.spawn.mode is Mode.FRESH) is silent, "a resume that did nothing in its whole window is no good"
+    assert (story.spawn.session_id == session) is not silent
+
+
+def test_p45_a_session_in_which_nothing_was_said_is_not_gone_back_to_whoever_killed_it() -> None:
+    story = Story(claude())
+    story.start()
+    died(story, 20, evidence=False, killed=True)
+    assert story.spawn.mode is Mode.FRESH
+
+
+def test_p45_f_cl_7_of_an_agent_that_is_killed_again_and_again_a_fresh_session_is_tried() -> None:
+    """It may be killed for what its session makes it hold, by a guard of the host's memory say."""
+    story = Story(claude())
+    story.start()
+    modes = []
+    for _ in range(3):
+        died(story, 20, killed=True)
+        modes.append(story.spawn.mode)
+    assert modes == [Mode.RESUME, Mode.RESUME, Mode.FRESH]
+    assert any("killed from outside again and again" in reason for reason in story.reasons)
+
+
+def test_p45_a_run_that_the_kernel_killed_for_its_own_memory_counts_against_its_session() -> None:
+    story = Story(claude(restart=RestartRules(max_crashes=100)))
+    story.start()
+    for _ in range(2):
+        story.started()
+        story.hook("session-start", session_id=story.run.session_id)
+        story.hook("tool-start", tool="Read")
+        story.pass_over(20)
+        story.exited(signal=9, oom="agent")
+        story.respawned()
+    assert story.spawn.mode is Mode.FRESH
 
 
 def test_p58_the_second_short_run_in_a_row_spoils_the_session() -> None:

@@ -17,7 +17,8 @@ from phoenixd.core.hooks import SessionStarted
 from phoenixd.core.projection import row
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step
-from phoenixd.core.spec import Kind, LimitRules, ResonanceRules, ResumeRules
+from phoenixd.core.rules import LimitRules, ResonanceRules, ResumeRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.treatment.outcome import TURNS
 from phoenixd.documents.hooks import hook_of
 from tests.core.resonating import PERSONA, ResonanceStory, hexes_in, resonant

@@ -40,7 +40,7 @@ class Dying(ResonanceStory):
             return refusal
         self.dies, self.deaths = None, self.deaths + 1
         if when == "before its commit":
-            # Nothing of it was noted, and whoever told of it tells it again.
+            # Nothing of it was noted, and its teller tells it again.
             self.fleet = before
             del self.decisions[seen:]
             self.begins_anew()

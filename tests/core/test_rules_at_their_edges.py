@@ -45,7 +45,8 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.parts import View
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Restoration, Step
-from phoenixd.core.spec import BriefRules, Kind, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import Kind
 from phoenixd.core.turn import liveness
 from phoenixd.core.undo import hindrance
 from phoenixd.core.undo import orders as undoing

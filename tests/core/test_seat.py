@@ -26,10 +26,11 @@ from phoenixd.core.events.orders import (
 from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.inbox import inbox
 from phoenixd.core.projection import project, row_of
+from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.seat import finding, names, succession
 from phoenixd.core.seat.orders import NAME_TOO_LONG
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import Kind, RestartPolicy
+from phoenixd.core.spec import Kind
 from tests.core.seats import BOSS, Seats
 from tests.core.story import spec
 

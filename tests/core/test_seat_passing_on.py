@@ -22,9 +22,10 @@ from phoenixd.core.events.orders import (
     StopRequested,
 )
 from phoenixd.core.events.runs import AgentStarted
+from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.seat import finding, succession
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import Kind, RestartPolicy
+from phoenixd.core.spec import Kind
 from tests.core.seats import BOSS, Seats, succession_start
 from tests.core.story import spec
 

@@ -16,7 +16,8 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.events.work import FileLooked, MeasurementLost
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.iteration import Closing, Passing
-from phoenixd.core.spec import BreakerRules, Kind, LoopRules, Member
+from phoenixd.core.rules import BreakerRules, LoopRules, Member
+from phoenixd.core.spec import Kind
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, spec

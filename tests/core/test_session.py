@@ -11,7 +11,8 @@ from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, St
 from phoenixd.core.events.evidence import EvidenceSeen, ScreenSeen
 from phoenixd.core.events.orders import StartRequested
 from phoenixd.core.limits.state import ParkingKind
-from phoenixd.core.spec import Kind, LoopRules
+from phoenixd.core.rules import LoopRules
+from phoenixd.core.spec import Kind
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
 from phoenixd.core.turn.calls import MAX_LEASES
 from phoenixd.core.waiting import MAX_TEXT
@@ -111,7 +112,7 @@ def test_f_res_5_a_new_session_id_is_the_one_to_resume() -> None:
 
 
 def test_f_res_5_of_two_sessions_that_began_in_one_run_the_one_that_takes_a_prompt_is_resumed() -> None:
-    """A Left arrow starts two more in the CLI's own daemon, of which one is a spare; a new renderer starts one."""
+    """A Left arrow starts two more in the CLI's own daemon, one of them a spare; a new renderer starts one."""
     story = Story(claude()).works()
     own = story.run.session_id
     story.hook("stop")
@@ -441,7 +442,7 @@ def test_a_death_closes_the_question() -> None:
     assert story.agent.item is None
 
 
-# The turn ended with an error (F-PROC-26): what only a person can mend is asked of one.
+# The turn ended with an error (F-PROC-26): what only a person can fix is asked of one.
 
 
 @pytest.mark.parametrize(
@@ -524,6 +525,24 @@ def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
     assert [one.mode for one in story.of(Spawn)][1] is mode
 
 
+@pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.LOOP])
+@pytest.mark.parametrize("cause", ["terminal_lost", "shim_terminated"])
+def test_f_proc_27_a_lost_terminal_says_nothing_of_the_session_whose_last_turn_failed(kind: Kind, cause: str) -> None:
+    """Its program ended with 0 because of that, not by itself. What a clinic makes of the turn is another matter."""
+    watches = ClinicRules(AuthorityRules(fresh="observe"))
+    story = Story(claude(kind=kind, prompt="goal", loop=LoopRules(session="resume"), clinic=watches)).works()
+    story.hook("stop-failure", error="invalid_request")
+    story.pass_over(60)
+    story.exited(0, cause=cause)
+    story.wait(1)
+
+    agent = story.agent
+    assert agent.session is not None
+    assert agent.last_exit is not None
+    assert (agent.session.spoiled, agent.last_exit.failed_turn) == (None, False)
+    assert (story.spawn.mode, story.spawn.prompt) == (Mode.RESUME, PromptKind.CONTINUE)
+
+
 @pytest.mark.parametrize("kind", [Kind.RESIDENT, Kind.ORCHESTRATOR])
 @pytest.mark.parametrize(
     ("word", "left", "code", "state"),
@@ -533,7 +552,7 @@ def test_f_proc_27_exit_0_with_a_last_turn_that_failed_keeps_no_session(
         ("invalid_request", True, 0, "stopped"),
         ("invalid_request", False, 130, "stopped"),
         (None, False, 0, "stopped"),
-        # Only a person can mend these, and each further start would be refused alike.
+        # Only a person can fix these, and each further start would be refused alike.
         ("authentication_failed", False, 0, "quarantined"),
         ("billing_error", False, 0, "quarantined"),
         ("rate_limit", False, 0, "parked"),

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from phoenixd.core.spec import Kind, LivenessRules, LoopRules
+from phoenixd.core.rules import LivenessRules, LoopRules
+from phoenixd.core.spec import Kind
 from tests.core.situations import (
     HOUR,
     MINUTE,

@@ -13,7 +13,8 @@ import pytest
 from phoenixd.core.actions import Spawn
 from phoenixd.core.agent.state import BackingOff, Parked, Quarantined, Starting, Stopping
 from phoenixd.core.deadlines import next_deadline
-from phoenixd.core.spec import AgentSpec, FleetLimits, LivenessRules
+from phoenixd.core.rules import LivenessRules
+from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.turn.liveness import was_told
 from tests.core.story import Story, claude, spec
 

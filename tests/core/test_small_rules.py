@@ -31,10 +31,10 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.resonance import codes, restoring
 from phoenixd.core.resonance.state import Resonance, Restoration
 from phoenixd.core.resonance.state import Step as RestoringStep
+from phoenixd.core.rules import ResonanceRules
 from phoenixd.core.seat import finding
 from phoenixd.core.sequence import rules
 from phoenixd.core.signals import at_end
-from phoenixd.core.spec import ResonanceRules
 from phoenixd.core.tasks import queue, steps
 from phoenixd.core.tasks.state import Cut, JobRules, Task, Tasks
 from phoenixd.core.treatment import effects

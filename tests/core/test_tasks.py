@@ -23,7 +23,8 @@ from phoenixd.core.events.tasks import TaskCollected
 from phoenixd.core.facts import RunEnded, TaskFailed
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.spec import FleetLimits, Kind, RestartPolicy
+from phoenixd.core.rules import LimitRules, RestartPolicy
+from phoenixd.core.spec import FleetLimits, Kind
 from phoenixd.core.tasks import queue
 from phoenixd.core.tasks.names import is_reserved, worker_name
 from phoenixd.core.tasks.state import MOST_ENDED, MOST_OPEN, MOST_UNTOLD, JobRules, JudgedReport, Outcome, Task, Tasks
@@ -255,6 +256,26 @@ def test_e57_two_tasks_in_a_row_share_no_session_no_name_and_so_no_directory() -
     assert all(not one.spec.brief.daily and not one.spec.brief.on_change for one in workers)
 
 
+@pytest.mark.parametrize(("harness", "reason"), [("codex", "other"), ("claude", "prompt_input_exit")])
+@pytest.mark.parametrize("code", [0, 1])
+def test_a_worker_whose_session_ends_was_left_by_nobody(harness: str, reason: str, code: int) -> None:
+    """It has no input line. Codex tells the end of each session that no signal ends, and in a terminal a person did."""
+    works = Works(boss(harness=harness))
+    works.ask(tries=1)
+    works.begins("t1")
+    works.tell(hook_of("shop-t1", 1, "prompt-submit", prompt="Do it."))
+    works.tell(hook_of("shop-t1", 1, "stop"))
+    works.tell(hook_of("shop-t1", 1, "session-end", source=reason))
+    works.ends("t1", code)
+
+    end = works.worker("t1").last_exit
+    assert end is not None
+    assert not end.left
+    told = [one for decision in works.decisions for one in decision.facts if isinstance(one, RunEnded)]
+    assert [one.by_person for one in told] == [False]
+    assert not any("a person" in one.reason for one in works.decisions)
+
+
 def test_a_command_of_which_no_transcript_is_known_is_judged_by_its_exit() -> None:
     works = Works(spec("shop", kind=Kind.ORCHESTRATOR))
     works.ask()
@@ -308,6 +329,33 @@ def test_f_ph_7_a_worker_that_never_ends_is_ended_and_the_task_given_back() -> N
     works.collected("t1", Outcome("open"))
     assert works.states() == {"t1": "failed"}
     assert works.task("t1").why == "it took longer than 10 min (--timeout)"
+
+
+@pytest.mark.parametrize(
+    ("reset", "least", "most"),
+    [
+        (60.0, 90.0, 90.0), (600.0, 630.0, 630.0), (7200.0, 7230.0, 7230.0),
+        # It came before what the worker left was collected: a moment is left to it as to any other.
+        (-25.0, 10.0, 30.0),
+        # Where none is named, it is as its agent says it.
+        (None, 120.0, 180.0),
+    ],
+)  # fmt: skip
+def test_g60_a_task_whose_worker_met_a_limit_goes_on_when_that_is_over_and_no_later(
+    reset: float | None, least: float, most: float
+) -> None:
+    works = Works(boss(limits=LimitRules(wait=120.0)))
+    works.ask(tries=1)
+    works.begins("t1")
+    until = works.wall + reset if reset is not None else None
+    works.tell(hook_of("shop-t1", 1, "stop-failure", error="rate_limit", reset_wall=until))
+    met = works.at
+    works.finishes("t1", 1, Outcome("failed", "a limit"))
+
+    task = works.task("t1")
+    assert (task.state, task.spared) == ("waiting", 1)
+    assert task.due is not None
+    assert least <= task.due - met <= most
 
 
 def test_the_time_of_a_task_stands_still_while_its_worker_waits_for_a_limit_or_for_its_start() -> None:
@@ -506,7 +554,7 @@ def test_the_ends_that_nobody_could_be_told_of_are_bounded_and_the_oldest_go_fir
 
 
 def ended_tasks(count: int, **changes: Any) -> Tasks:
-    """So many tasks of a plan have ended, one after the other; nobody is told of them."""
+    """`count` tasks of a plan have ended, one after the other; nobody is told of them."""
     tasks = Tasks()
     for number in range(1, count + 1):
         outcome = Outcome("done", words="w" * 999, judged=JudgedReport("report.md", contradicted=number % 2))

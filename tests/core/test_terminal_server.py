@@ -1,4 +1,4 @@
-"""The tmux server ends: whoever ran in it comes back at once, uncounted, and people are told once (F-TMUX-2)."""
+"""The tmux server ends: the agents in it come back at once, uncounted, and people are told once (F-TMUX-2)."""
 
 from __future__ import annotations
 
@@ -226,7 +226,7 @@ def test_f_tmux_3_a_session_that_somebody_killed_is_no_end_of_the_server(cause: 
 
 
 def test_what_falls_after_it_came_back_waits_as_ever() -> None:
-    """Whoever ends an agent's terminal over and over is not the server that ended before."""
+    """Something that ends an agent's terminal over and over is not the server that ended before."""
     story = young(2)
     story.tell(TerminalEnded())
     for name in TEN[:2]:
@@ -321,3 +321,17 @@ def test_f_tmux_2_a_start_that_is_told_after_the_end_and_falls_with_it_is_waited
     assert all(isinstance(agent.state, Running) for agent in story.fleet.agents.values())
     assert story.fleet.agents[late].incarnation == 3
     assert told(story)[-1] == ALL_BACK[1]
+
+
+def test_who_is_due_when_the_server_ends_a_second_time_is_not_told_that_it_ends_over_and_over() -> None:
+    """More are due than may start at once, and those that wait for their turn fall with nothing."""
+    story = young()
+    for _ in range(2):
+        story.tell(TerminalEnded())
+        for name in TEN:
+            if isinstance(story.fleet.agents[name].state, Running):
+                falls(story, name)
+        story.tell(TerminalSeen(True))
+        assert len(starting(story)) < len(TEN)
+        story.pass_over(0.2)
+    assert [one.reason for one in story.decisions if "over and over" in one.reason] == []

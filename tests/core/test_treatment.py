@@ -38,7 +38,7 @@ def treatings(story: Story) -> list[str]:
 
 
 def dies(story: Story, lived: float = 400) -> None:
-    """A crash of which nobody knows why, in an open turn that achieved nothing."""
+    """A crash that nothing explains, in an open turn that achieved nothing."""
     story.pass_over(lived)
     story.exited(1)
     again(story)

@@ -11,7 +11,7 @@ from phoenixd.core.actions import Alert, Deliver, MeasureWork, Terminate
 from phoenixd.core.agent.state import Desired, Quarantined, Running, Stopped, Stopping
 from phoenixd.core.events.orders import AgentDeclared, BreakerEdited
 from phoenixd.core.events.work import MeasurementLost, WorkMeasured
-from phoenixd.core.spec import BreakerRules
+from phoenixd.core.rules import BreakerRules
 from tests.core.story import Story, claude
 
 PER_TURN = BreakerRules(per_turn=True)

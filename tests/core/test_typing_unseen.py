@@ -22,7 +22,7 @@ PRESSED = Unseen(AT, AT, presses=1)
 
 
 def heard(step: Unseen, sight: Sight = SHOWS, *, after: float = 0.0, **changes: Any) -> Outcome:
-    """What comes of a look so many seconds after the paste."""
+    """What comes of a look `after` seconds after the paste."""
     delivery = replace(begin("go on", 0.0, is_seen=False), step=step, **changes)
     return hear_unseen(delivery, step, sight, Moment(AT + after, 1e9))
 

@@ -6,13 +6,16 @@ from dataclasses import replace
 
 import pytest
 
+from phoenixd.api.pages import agent_lines
+from phoenixd.core import glance, projection
 from phoenixd.core.actions import CleanUp, Fence
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, Starting, Stopped, Stopping
 from phoenixd.core.events.orders import AgentWithdrawn
 from phoenixd.core.events.runs import AgentExited, RunMissing, ShimLost, TreeGone
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import RestartRules, StopRules
+from phoenixd.core.rules import RestartRules, StopRules
 from phoenixd.core.unproven import wait, weighed
+from tests.api.test_text import HERE
 from tests.core.story import Story, spec
 
 
@@ -53,6 +56,18 @@ def test_promise_2_what_nothing_proves_gone_is_waited_for_and_the_next_run_is_to
     assert "nothing proves that run 1 is gone" in story.agent.alerts[0].text
     story.respawned().runs()
     assert [one.kind for one in story.agent.alerts] == []
+
+
+def test_promise_10_a_run_of_which_nothing_is_seen_is_not_alive_and_is_told_until_when_it_is_waited_for() -> None:
+    story = lost()
+    assert glance.headcount(glance.glances(story.fleet, story.now)).alive == 1
+    looked(story)
+    looks(story, 12)
+    shown = projection.row(story.agent, story.now)
+    assert (shown.pid, shown.is_unseen, shown.due) == (None, True, 18.0)
+    assert shown.reason.endswith("nothing of the run is seen, and after 30 s of that it counts as ended")
+    assert agent_lines.reason(shown, HERE).endswith(f"({HERE.clock(HERE.now + 18)})")
+    assert glance.headcount(glance.glances(story.fleet, story.now)).alive == 0
 
 
 def interrupted(**changes: object) -> Story:

@@ -13,7 +13,7 @@ import pkgutil
 import phoenixd.core
 import phoenixd.runtime
 
-RULES = ("phoenixd.core.spec", "phoenixd.core.treatment.authority")
+RULES = ("phoenixd.core.spec", "phoenixd.core.rules", "phoenixd.core.treatment.authority")
 """What the configuration sets: tests/core/test_defaults.py holds it against the shipped one."""
 
 SAID: dict[str, object] = {

@@ -1,4 +1,4 @@
-"""Codes of which nothing shows that the session was given them: not to know them is no loss (R45, X27)."""
+"""Codes that the session may never have been given: not to know them is no loss (R45, X27)."""
 
 from __future__ import annotations
 

@@ -16,7 +16,7 @@ from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.prompts import is_ours
 from phoenixd.core.resonance.restoring import MOST_OPENED, OPENED_WITHIN, VERIFY_WITHIN
 from phoenixd.core.resonance.state import Step
-from phoenixd.core.spec import BreakerRules
+from phoenixd.core.rules import BreakerRules
 from phoenixd.planting import CODES, RENEWED
 from tests.core.resonating import SEED, ResonanceStory, hexes_in, resonant
 from tests.journaled import dump_agent, load_agent

@@ -25,7 +25,8 @@ from phoenixd.core.facts import (
     RunEnded,
     RunProductive,
 )
-from phoenixd.core.spec import Kind, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import Kind
 from tests.core.story import Story, claude, spec
 
 F = TypeVar("F", bound=Fact)

@@ -1,4 +1,4 @@
-"""Who writes the brief is asked once, of a person at a terminal; without a yes it is nobody's model."""
+"""Who writes the brief is asked once, of a person at a terminal; without a yes no model does."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from phoenixd.config import load_configuration, write_agent
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.ctl import calls, declare, wire
 from phoenixd.ctl.grammar import Command
 from tests.api.conftest import Live

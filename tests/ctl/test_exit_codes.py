@@ -10,6 +10,7 @@ import pytest
 from phoenixd.api.finding import Finding
 from phoenixd.api.handlers import commands, sending
 from phoenixd.api.values import Change
+from phoenixd.drivers.files.lock import DirectoryLock
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, Ran
@@ -245,8 +246,9 @@ async def test_doctor_of_a_daemon_that_is_only_slow_never_says_that_there_is_non
         await reader.readline()
         writer.close()
 
-    async with await asyncio.start_unix_server(hang_up, runtime / "api.sock"):
-        ran = await alone("doctor")
+    with DirectoryLock(runtime):
+        async with await asyncio.start_unix_server(hang_up, runtime / "api.sock"):
+            ran = await alone("doctor")
 
     assert ran.code == 7
     assert "phoenixd is there, and has not answered in time" in ran.out

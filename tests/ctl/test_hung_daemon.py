@@ -8,20 +8,25 @@ import socket
 import subprocess
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
 import pytest
 
-from phoenixd.ctl import absence, calls, daemon_start, local_doctor, wire
+from phoenixd.ctl import absence, calls, daemon_start, follow, local_doctor, wire
+from phoenixd.ctl.__main__ import main
 from phoenixd.ctl.grammar import Command
+from phoenixd.drivers.files.lock import DirectoryLock
+from phoenixd.drivers.files.ownership import examine
+from phoenixd.errors import AlreadyRunning
 from tests.ctl.conftest import environment
 from tests.ctl.forked import run_forked
 
 
 @pytest.fixture
 def hung(runtime: Path) -> Iterator[Path]:
-    """A socket that takes everybody in, as the kernel does for a stopped process, and says nothing."""
-    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
+    """A daemon that takes everybody in, as the kernel does for a stopped process, and says nothing."""
+    with DirectoryLock(runtime), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as listener:
         listener.bind(os.fspath(runtime / "api.sock"))
         listener.listen(16)
         yield runtime / "api.sock"
@@ -95,25 +100,58 @@ async def test_a_shells_prompt_is_there_whatever_the_daemon_does(hung: Path, hom
 
 LISTENS = """
 import socket, sys
+from pathlib import Path
+from phoenixd.drivers.files.lock import DirectoryLock
+place, holds, backlog = sys.argv[1:]
+if holds == "holds":
+    lock = DirectoryLock(Path(place).parent)
+    lock.sign()
 listener = socket.socket(socket.AF_UNIX)
-listener.bind(sys.argv[1])
-listener.listen(16)
+if backlog != "none":
+    listener.bind(place)
+    listener.listen(int(backlog))
 print(".", flush=True)
 input()
 """
 
 
+@contextmanager
+def listening(runtime: Path, holds: str = "holds", backlog: str = "16") -> Iterator[subprocess.Popen[str]]:
+    """A process that holds the daemon's directory, if need be, and listens at its socket."""
+    argv = [sys.executable, "-c", LISTENS, os.fspath(runtime / "api.sock"), holds, backlog]
+    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout is not None
+            assert process.stdout.readline() == ".\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def stop(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGSTOP)
+    os.waitpid(process.pid, os.WUNTRACED)
+
+
 @pytest.fixture
 def stopped(runtime: Path) -> Iterator[subprocess.Popen[str]]:
-    """A process that listens at the daemon's socket, and was stopped."""
-    argv = [sys.executable, "-c", LISTENS, os.fspath(runtime / "api.sock")]
-    with subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline() == ".\n"
-        process.send_signal(signal.SIGSTOP)
-        os.waitpid(process.pid, os.WUNTRACED)
+    """A daemon that was stopped."""
+    with listening(runtime) as process:
+        stop(process)
         yield process
-        process.kill()
+
+
+@contextmanager
+def full(place: Path) -> Iterator[None]:
+    """The queue of who waits to be let in is full."""
+    with ExitStack() as waiting:
+        while True:
+            client = waiting.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK))
+            try:
+                client.connect(os.fspath(place))
+            except BlockingIOError:
+                break
+        yield
 
 
 def test_a_stopped_daemon_is_waited_for_no_longer_than_it_takes_to_see_that_and_is_let_go_on(
@@ -134,3 +172,111 @@ def test_a_stopped_daemon_is_waited_for_no_longer_than_it_takes_to_see_that_and_
     code, why, remedy = absence.absence([os.fsencode(place)])
     assert (code, remedy) == (7, f"kill -CONT {stopped.pid}")
     assert f"phoenixd (pid {stopped.pid}) was stopped, by SIGSTOP or a debugger" in why
+
+
+@pytest.fixture
+def named(runtime: Path, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """phoenixctl in this process means the daemon of this test."""
+    environ = {"PHOENIX_RUNTIME_DIR": os.fspath(runtime), "PHOENIX_STATE_DIR": os.fspath(home / "state")}
+    monkeypatch.setattr(wire, "environment", lambda: {os.fsencode(k): os.fsencode(v) for k, v in environ.items()})
+    for name, value in environ.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr(wire._Shown, "silent", False)
+    monkeypatch.setattr(wire._Shown, "waited", False, raising=False)
+
+
+VERBS = ("events", "undo --dry-run", "events -f", "send a x", "down", "stop a", "status", "up", "wait a --for idle")
+
+
+@pytest.mark.parametrize("words", VERBS)
+def test_every_verb_gives_up_at_once_where_a_stopped_daemon_has_a_full_queue(
+    words: str, stopped: subprocess.Popen[str], runtime: Path, named: None, monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    """An act waited for 80 s, for each question had as long to get in as its answer may take."""
+    # Who does not see that the daemon was stopped waits for longer than the test.
+    monkeypatch.setattr(wire, "SILENCE", 0.05)
+    monkeypatch.setattr(wire, "TIMEOUT", 100_000.0)
+    monkeypatch.setattr(calls, "ORDER", 100_000.0)
+    monkeypatch.setattr(follow, "SILENCE", 100_000.0)
+    with full(runtime / "api.sock"):
+        assert main(words.split()) == 7
+
+    said = capfd.readouterr().err
+    assert f"phoenixd (pid {stopped.pid}) was stopped, by SIGSTOP or a debugger" in said
+    assert said.splitlines()[-1].startswith(f"do: kill -CONT {stopped.pid}")
+
+
+@pytest.mark.parametrize("is_full", [False, True])
+@pytest.mark.parametrize("holder", ["nobody", "a dead daemon", "another daemon"])
+def test_what_is_no_daemon_is_called_so_and_nobody_is_told_to_end_it(
+    holder: str, is_full: bool, runtime: Path, hurried: None, named: None
+) -> None:
+    """Any program could listen there; its pid stood in a line with kill -9, and its end is not ours to propose."""
+    place = runtime / "api.sock"
+    with listening(runtime, "holds" if holder == "another daemon" else "", "none") as owner, ExitStack() as more:
+        if holder == "a dead daemon":
+            (runtime / "phoenixd.lock").write_text(f"{owner.pid}\n")
+        strange = more.enter_context(listening(runtime, "", "0"))
+        if is_full:
+            more.enter_context(full(place))
+
+        code, why, remedy = absence.absence([os.fsencode(place)])
+
+    assert code == 7
+    assert f"another program listens at {place} (pid {strange.pid}, {sys.executable} -c import socket" in why
+    assert "\n" not in why.partition("asked at")[0].rstrip()
+    assert "kill" not in f"{why}{remedy}"
+    if holder == "another daemon":
+        assert f"phoenixd (pid {owner.pid}) lives" in why
+        assert remedy == "the same again"
+    else:
+        assert remedy == f"mv {place} {place}.strange && phoenixctl up"
+
+
+def test_up_does_not_take_a_program_for_another_phoenixd(runtime: Path, tmp_path: Path) -> None:
+    with listening(runtime, "") as strange, pytest.raises(AlreadyRunning) as refused:
+        examine(tmp_path / "state", runtime)
+
+    assert f"another program listens at {runtime}/api.sock (pid {strange.pid}, " in refused.value.message
+    assert refused.value.remedy == f"mv {runtime}/api.sock {runtime}/api.sock.strange"
+
+
+def test_a_daemon_whose_socket_is_gone_is_waited_for_and_asked_then(
+    runtime: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It puts the socket back within seconds; phoenixctl said `phoenixctl up`, and that refused."""
+    place = runtime / "api.sock"
+    looks: list[float] = []
+
+    def look(seconds: float) -> None:
+        looks.append(seconds)
+        if len(looks) == 3:
+            server.bind(os.fspath(place))
+            server.listen(4)
+
+    monkeypatch.setattr(wire._Shown, "waited", False, raising=False)
+    monkeypatch.setattr("time.sleep", look)
+    with DirectoryLock(runtime), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as server:
+        assert wire.connect([os.fsencode(place)]) is None
+        connection = wire.reach([os.fsencode(place)])
+        assert connection is not None
+        connection.close()
+    assert len(looks) == 3
+
+
+@pytest.mark.parametrize("verb", ["status", "up"])
+def test_a_daemon_whose_socket_stays_away_is_named_and_not_to_be_begun_again(
+    verb: str, runtime: Path, named: None, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(wire, "RETURNS", 0.2)
+    with listening(runtime, "holds", "none") as daemon:
+        assert main([verb]) == 7
+        said = capsys.readouterr().err
+        stop(daemon)
+        assert main([verb]) == 7
+        said_of_a_stopped_one = capsys.readouterr().err
+
+    assert f"phoenixd (pid {daemon.pid}) lives, and its socket is not there" in said
+    assert said.splitlines()[-1].startswith("do: the same again")
+    assert said_of_a_stopped_one.splitlines()[-1] == f"do: kill -CONT {daemon.pid}"

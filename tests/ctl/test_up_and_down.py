@@ -83,7 +83,7 @@ async def _nobody_is_left(place: Place) -> bool:
 async def test_promise_7_no_file_of_the_directory_in_which_up_is_typed_is_a_module_of_the_daemons(
     place: Place, tmp_path: Path
 ) -> None:
-    """Whoever types it stands in a workspace, where agents write, or where somebody works on what phoenixd needs."""
+    """It is typed in a workspace, where agents write, or where somebody works on what phoenixd needs."""
     (tmp_path / "phoenixd").mkdir()
     for name in ("structlog", "anyio", "phoenixd/__init__", "phoenixd/__main__"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a file of the workspace was run')\n")
@@ -151,7 +151,7 @@ async def _tmux_has_ended(place: Place) -> bool:
 
 
 def _has_ended(pid: int) -> bool:
-    """Gone, or dead and not yet reaped by whoever is its parent now."""
+    """Gone, or dead and not yet reaped by its parent of now."""
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
     except OSError:

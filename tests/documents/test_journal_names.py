@@ -71,6 +71,7 @@ work_measured
 file_looked
 measurement_lost
 cleaned_up
+directory_looked
 attendance_seen
 report_judged
 trouble_seen
@@ -117,6 +118,7 @@ failure_status_seen
 ACTIONS = """
 take_session
 look_for_file
+look_for_directory
 measure_work
 spawn
 terminate

@@ -23,7 +23,7 @@ from phoenixd.documents.deeds import (
     TasksListed,
     TaskTold,
 )
-from phoenixd.documents.kept_ledger import KeptLedger, cleaned, read_kept, render_kept
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger, cleaned, read_kept, render_kept
 from phoenixd.documents.redact import redact
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.transcript import Record, ToolEnded
@@ -40,7 +40,7 @@ def heard(ledger: SessionLedger, *facts: Any) -> SessionLedger:
 def restarted(ledger: SessionLedger) -> SessionLedger:
     """What the next daemon goes on from."""
     without = cleaned(ledger, lambda text: redact(text, (SECRET,)))
-    found = read_kept(render_kept(KeptLedger(1, "/t", 0, 0, 0, "", True, without)))
+    found = read_kept(render_kept(KeptLedger(VERSION, "/t", 0, 0, 0, "", True, without)))
     assert found is not None
     assert SECRET not in repr(found)
     return found.ledger
@@ -120,9 +120,19 @@ def test_a_file_with_more_than_hearing_keeps_is_as_none(
         QuestionAsked("q", (Question("Which?", ()),), 1.0),
         TasksListed(None, (TaskRow("1", "Write it", "open"),), True, 1.0),
     )  # fmt: skip
-    written = render_kept(KeptLedger(1, "/t", 0, 0, 0, "", True, ledger))
+    written = render_kept(KeptLedger(VERSION, "/t", 0, 0, 0, "", True, ledger))
 
     for count, is_taken in ((most, True), (most + 1, False)):
         plain = json.loads(written)
         change(plain, name, count)
         assert (read_kept(json.dumps(plain).encode()) is not None) is is_taken, count
+
+
+def test_what_earlier_rules_kept_is_as_none() -> None:
+    """The transcript is heard anew then, by the rules of now."""
+    written = render_kept(KeptLedger(VERSION, "/t", 0, 0, 0, "", True, SessionLedger()))
+    version = f'"version":{VERSION}'.encode()
+
+    assert read_kept(written) is not None
+    assert version in written
+    assert read_kept(written.replace(version, b'"version":1')) is None

@@ -9,7 +9,7 @@ import pytest
 
 from phoenixd.documents import session_ledger
 from phoenixd.documents.deeds import PromptQueued, Spoke, TaskRow, TasksListed, TimerAsked
-from phoenixd.documents.kept_ledger import KeptLedger, cleaned, read_kept, render_kept
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger, cleaned, read_kept, render_kept
 from phoenixd.documents.ledger_tasks import MOST_TASKS
 from phoenixd.documents.ledger_words import AGENT_CHARS, CUT, WORDS_LIMIT
 from phoenixd.documents.redact import redact
@@ -391,7 +391,7 @@ def test_names_of_any_length_are_bounded_and_stay_names() -> None:
     for form in FORMS:
         one, other = f"{LONG_NAME}1", f"{LONG_NAME}2"
         ledger = ledger_of(named_lines(form, one) + named_lines(form, other), FORMS[form])
-        kept = render_kept(KeptLedger(1, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=ledger))
+        kept = render_kept(KeptLedger(VERSION, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=ledger))
 
         assert len(kept) < 10_000, form
         assert [run.code for run in ledger.runs.values()] == [1], form
@@ -404,7 +404,7 @@ def test_no_secret_stands_in_the_names_of_a_ledger_that_is_kept() -> None:
         one, other = TOKEN, TOKEN[:-1] + "9"
         ledger = ledger_of(named_lines(form, one) + named_lines(form, other), FORMS[form])
         swept = cleaned(ledger, redact)
-        kept = render_kept(KeptLedger(1, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=swept))
+        kept = render_kept(KeptLedger(VERSION, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=swept))
 
         assert b"ghp_" not in kept, form
         assert len(swept.tasks.rows) == len({row.id for row in swept.tasks.rows}), form
@@ -451,7 +451,7 @@ def test_every_value_of_a_recorded_line_may_be_anything(name: str) -> None:
             for twisted in twists(found, other):
                 if (record := form.record(json.dumps(twisted).encode())) is not None:
                     ledger.hear(record)
-    assert read_kept(render_kept(KeptLedger(1, "", 0, 0, 0, "", True, ledger))) is not None
+    assert read_kept(render_kept(KeptLedger(VERSION, "", 0, 0, 0, "", True, ledger))) is not None
     assert facts_in(HERE / f"{name}.jsonl")
 
 
@@ -545,3 +545,70 @@ def test_a_cli_that_writes_the_check_as_a_prompt_is_understood_too() -> None:
         ledger.hear(record)
 
     assert ledger.speech.newest() == []
+
+
+class TestWhatWaits:
+    """Claude Code does not write which prompt of those that wait it has read; the prompt that follows tells."""
+
+    def waits(self, *lines: bytes) -> list[str]:
+        return [one.text for one in ledger_of(b"".join(lines)).waiting]
+
+    def queue(self, operation: str, text: str | None = None) -> bytes:
+        content = {"content": text} if text is not None else {}
+        return claude("queue-operation", operation=operation, **content)
+
+    def read(self, text: str) -> bytes:
+        return claude("attachment", attachment={"type": "queued_command", "prompt": text, "commandMode": "prompt"})
+
+    def test_what_was_typed_before_a_restart_still_waits_after_another_prompt_was_read(self) -> None:
+        before = prompt("Write it."), self.queue("enqueue", "translate the footer")
+        after = (
+            prompt("Go on."),
+            self.queue("enqueue", "and the icons"),
+            self.queue("remove"),
+            self.read("and the icons"),
+        )
+
+        assert self.waits(*before, *after) == ["translate the footer"]
+        assert self.waits(*before, *after, answer()) == ["translate the footer"]
+
+    def test_in_one_process_the_first_is_read_first(self) -> None:
+        typed = prompt("Write it."), self.queue("enqueue", "one"), self.queue("enqueue", "two")
+
+        assert self.waits(*typed, self.queue("remove"), self.read("one"), answer()) == ["two"]
+        assert self.waits(*typed, self.queue("dequeue"), answer(), answer()) == ["two"], "what it was is not written"
+        assert self.waits(*typed, self.queue("dequeue"), self.queue("dequeue"), answer()) == []
+
+    def test_a_note_of_the_clis_own_is_taken_and_not_the_prompt_before_it(self) -> None:
+        note = "<task-notification>\n<task-id>b1</task-id>\n</task-notification>"
+        typed = prompt("Write it."), self.queue("enqueue", "translate the footer"), prompt("Go on.")
+
+        assert self.waits(*typed, self.queue("enqueue", note), self.queue("dequeue"), answer()) == [
+            "translate the footer"
+        ]
+
+    def test_what_is_taken_is_known_to_the_next_daemon_too(self) -> None:
+        ledger = ledger_of(prompt("Write it.") + self.queue("enqueue", "one") + self.queue("remove"))
+        kept = read_kept(render_kept(KeptLedger(VERSION, "/t", 0, 0, 0, "", True, ledger)))
+        assert kept is not None
+
+        for line in (self.read("one"), answer()):
+            record = FORMS["claude"].record(line)
+            assert record is not None
+            kept.ledger.hear(record)
+
+        assert (kept.ledger.waiting, kept.ledger.taken) == ([], 0)
+
+
+def test_a_turn_of_codex_that_a_kill_ended_is_not_over_by_the_next_one() -> None:
+    """Its agent had spoken, and no end was written; the word that a turn begins is."""
+    lines = (HERE / "codex-work.jsonl").read_bytes().splitlines(keepends=True)
+    ends = [number for number, line in enumerate(lines) if b'"task_complete"' in line]
+    said = next(number for number, line in enumerate(lines) if b"The parser is written." in line)
+    killed = b"".join(lines[: said + 2] + lines[ends[0] + 1 :])
+
+    first = [words.turn for words in ledger_of(killed, FORMS["codex"]).speech.person]
+
+    assert b"The parser is written." in killed
+    assert first[0] is None
+    assert next(words.turn for words in recorded("codex-work").speech.person) == "done"

@@ -1,4 +1,4 @@
-"""state.json: the seed's file is accepted as it stands, odd ones are mended, broken ones never raise, loops survive."""
+"""state.json: the seed's file is accepted as it stands, odd ones are repaired, broken ones never raise, loops stay."""
 
 from __future__ import annotations
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from phoenixd.documents.kept_ledger import KeptLedger, read_kept, render_kept
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger, read_kept, render_kept
 from phoenixd.documents.limits import instant
 from phoenixd.documents.times import FIRST, LAST, known_wall, read_time, timestamp, utc_date
 from tests.documents.ledgers import ledger_of
@@ -63,7 +63,7 @@ LINES = (
 def kept_with(wall: str) -> bytes:
     """A kept ledger whose times are all that one, as JSON writes it."""
     ledger = ledger_of(b"".join(LINES))
-    kept = KeptLedger(1, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=ledger)
+    kept = KeptLedger(VERSION, "/t.jsonl", 1, 2, 0, "", is_whole=True, ledger=ledger)
 
     def replaced(value: object) -> object:
         if isinstance(value, float):

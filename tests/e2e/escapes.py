@@ -1,4 +1,4 @@
-"""An agent that hides children from whoever wants to end it: ten ways, each leaves a file that names its process."""
+"""An agent that hides children from those who want to end it: ten ways, each leaves a file that names its process."""
 
 from __future__ import annotations
 

@@ -382,7 +382,7 @@ def test_promise_11_in_a_race_of_keyboard_and_answer_one_wins_and_the_other_is_t
         tally[by] += 1
         tally[hazard] += 1
         assert by == "nobody" or (came == typed if by == "keyboard" else came != typed)
-        # Whoever is told that it counted is told of what came about; None: the daemon died, and nothing was told.
+        # A client that is told that it counted is told of what came about; None: the daemon died, and told nothing.
         unsaid = (hazard == "daemon dies" and taken is None) or (hazard == "agent dies" and taken is False)
         assert taken is (by == "answer") or unsaid, (name, by, came, taken, hazard)
         if hazard == "two tools":

@@ -223,7 +223,7 @@ def test_promise_5_an_impostor_at_the_link_has_no_stranger_killed(arena: Arena) 
 
 
 def test_promise_5_an_agent_that_serves_its_shims_socket_is_told_no_order(arena: Arena) -> None:
-    """Not even a hello: whoever is believed to be a shim is asked to start, to end and to answer."""
+    """Not even a hello: a process that is taken for a shim is asked to start, to end and to answer."""
     told = arena.stage.root / "told"
     listening = IMPOSTOR.replace("link.recv(65536)", f"open({str(told)!r}, 'ab').write(b'[' + link.recv(65536) + b']')")
     assert listening != IMPOSTOR

@@ -328,3 +328,21 @@ def test_the_how_to_pages_configuration_is_understood(tmp_path: Path) -> None:
     assert found.agents["shop"].breaker.notes == ("PROGRESS.md", "*.txt")
     assert found.agents["keeper"].breaker.per_turn
     assert found.agents["builder"].loop.sequence[1].when_agent == "planner-when"
+
+
+def test_x8_since_tells_of_a_loop_that_was_tried_again_the_same_as_its_breaker(stage: Stage, dirty: Path) -> None:
+    """Each trial ends with 0, and brings no progress: one entry, and no word that it was productive."""
+    script = f'[ -e "{stage.root}/work" ] && date +%N >> work.txt; sleep 0.2'
+    declare(stage, dirty, script, '[agent.looper.breaker]\nwarn = 1\nstop = 2\ncooldown = "1s"\n')
+    stage.up()
+
+    def over() -> list[dict[str, Any]]:
+        return [one for one in json.loads(stage.ask("since", "--json"))["quarantines"] if one["to"] is not None]
+
+    stage.until("three trials were in vain", lambda: len(over()) >= 3, 120.0)
+    told = " ".join(stage.ask("since").split())
+    assert "times" in told.partition("quarantine ")[2]
+    assert "productive since" not in told
+    (stage.root / "work").touch()
+    stage.until("the breaker is closed", lambda: breaker(stage)["state"] == "CLOSED", 120.0)
+    stage.until("since tells it", lambda: "progress since" in " ".join(stage.ask("since").split()), 60.0)

@@ -42,7 +42,7 @@ sleep 100000
 
 
 def declare(stage: Stage, room: Path, tokens: int) -> None:
-    """An agent that reports as Claude Code does, and whose newest request held so many tokens."""
+    """An agent that reports as Claude Code does, with `tokens` tokens in its newest request."""
     home, work = room / "home", room / "work"
     home.mkdir()
     work.mkdir()

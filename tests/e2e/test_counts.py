@@ -12,7 +12,7 @@ from tests.e2e import asking_agent
 from tests.e2e.inbox import Inbox
 
 GIVES_UP = ("sh", "-c", "if [ -e mended ]; then exec sleep 100000; fi; exit 3")
-"""Dies at once until somebody has mended it."""
+"""Dies at once until somebody has repaired it."""
 
 
 def since(stage: Stage) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Promise 10: whoever takes an agent's link away leaves no daemon deaf to it for good, and what is not heard is shown.
+"""Promise 10: to take an agent's link away leaves no daemon deaf to it for good, and what is not heard is shown.
 
 The thief is a process that no agent started, and speaks as a daemon does.
 """

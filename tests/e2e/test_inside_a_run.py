@@ -1,4 +1,4 @@
-"""Promise 9, inside a run: an agent that obeys what it reads takes nobody's fleet."""
+"""Promise 9, inside a run: an agent that obeys what it reads takes over no fleet."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def home(short_tmp: Path) -> Path:
 
 @pytest.fixture
 def stage(short_tmp: Path, home: Path) -> Iterator[Stage]:
-    """With a home of its own: what an agent starts by default must not land in that of whoever runs the test."""
+    """With a home of its own: what an agent starts by default must not land in the home of the user who tests."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PHOENIX_", "XDG_"))}
     stage = Stage(short_tmp, {**kept, "HOME": str(home)})
     yield stage

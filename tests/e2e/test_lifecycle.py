@@ -172,3 +172,18 @@ def test_down_with_agents_leaves_no_process_behind(stage: Stage) -> None:
     stage.until_running("a", 1)
     stage.ask("down", "--agents")
     stage.until("all processes are gone", lambda: not survivors(stage.root))
+
+
+def test_f_res_8_an_agent_whose_directory_comes_late_starts_as_soon_as_it_is_there(stage: Stage) -> None:
+    """A mount that comes late, or `mkdir`: nobody has to think of a start. What is missing is told meanwhile."""
+    place = stage.root / "late" / "shop"
+    declare(stage, "a", f'argv = ["sleep", "100000"]\ncwd = "{place}"\n')
+    stage.up()
+    stage.until("it was given up", lambda: stage.row("a")["state"] == "quarantined")
+    told = " ".join(stage.ctl("status", "a").stdout.split())
+    assert f"mkdir -p {place}" in told
+    assert "starts by itself once that can be entered" in told
+    place.mkdir(parents=True)
+    row = stage.until_running("a", stage.row("a")["incarnation"] + 1, patience=90.0)
+    assert Path(f"/proc/{row['pid']}/cwd").resolve() == place.resolve()
+    assert "can be entered now" in stage.ask("events", "a", "--all")

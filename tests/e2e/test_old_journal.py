@@ -8,6 +8,7 @@ import re
 import shutil
 import signal
 import socket
+import sys
 import time
 from pathlib import Path
 
@@ -20,6 +21,7 @@ from phoenixd.runtime.recovery import BOOT_KEY
 from tests.e2e.census import incarnations
 from tests.e2e.test_answers import Asking
 from tests.e2e.test_lifecycle import declare
+from tests.ending import A_WHILE
 from tests.typed import typed
 
 pytestmark = pytest.mark.slow
@@ -85,7 +87,7 @@ def is_as_it_was(stage: Stage, pids: dict[str, int], off: str, incarnation: int)
 
 
 def confirm(stage: Stage) -> None:
-    """The commands of the page, the last of which ends the matter."""
+    """The commands of the page; the last one ends the matter."""
     commands = re.findall(r"^phoenixctl (.+)$", PAGE.read_text(encoding="utf-8"), re.MULTILINE)
     assert commands[-1] == "recover --yes"
     for command in commands:
@@ -269,3 +271,64 @@ def test_promise_9_who_follows_the_events_misses_nothing_of_a_journal_that_went_
         assert min(seen) > known
         assert min(row_ids(stage)) < known, "what the older copy knows stands there under its old numbers"
     stage.ask("stop", "a")
+
+
+def test_promise_3_who_was_stopped_cleanly_is_down_at_once_after_a_lost_journal(stage: Stage) -> None:
+    """The shim's own record says that the run is over, and nothing is to start: nothing has to be waited for."""
+    for name in ("a", "b"):
+        declare(stage, name)
+    stage.up()
+    for name in ("a", "b"):
+        stage.until_running(name, 1, patience=LONG)
+    stage.ask("down", "--agents")
+    assert stage.process is not None
+    stage.process.wait(LONG)
+    lose(stage)
+    stage.up()
+    rows = stage.rows()
+    assert {name: (row["state"], row["desired"], row["pid"]) for name, row in rows.items()} == dict.fromkeys(
+        ("a", "b"), ("stopped", "stopped", None)
+    )
+    assert "0 of 2 alive, 2 stopped, 0 healing" in stage.ask("status")
+    told = stage.ctl("doctor", "--all").stdout
+    assert "hidepid" not in told
+    assert "fence" not in told, "nothing holds a process that is gone"
+    stage.ask("start", "a")
+    stage.until_running("a", 2, patience=LONG)
+
+
+HOOKED = """import json, os, signal, subprocess, sys
+for kind in ("session-start", *sys.argv[1:]):
+    told = {"session_id": os.environ["PHOENIX_SESSION_ID"], "prompt": "go on", "tool_name": "Bash", "tool_use_id": "t"}
+    subprocess.run([os.environ["PHOENIX_HOOK"], kind], input=json.dumps(told).encode(), check=True)
+print("told", flush=True)
+signal.pause()
+"""
+
+
+def test_x9_nobody_is_idle_because_the_journal_was_lost(stage: Stage) -> None:
+    """One program prints all the time and tells nothing of its turns; two tell of theirs by hooks."""
+    chatty = f"while {A_WHILE}; do echo $((n += 1)); sleep 0.2; done"
+    declare(stage, "chatty", f'argv = ["sh", "-c", {json.dumps(chatty)}]\ncwd = "/"\n')
+    for name, kinds in (("busy", ("prompt-submit", "tool-start")), ("rests", ("prompt-submit", "stop"))):
+        argv = json.dumps([sys.executable, "-c", HOOKED, *kinds])
+        declare(stage, name, f'argv = {argv}\ncwd = "/"\n')
+    stage.up()
+    words = {"busy": "working", "rests": "idle", "chatty": None}
+    for name, word in words.items():
+        stage.until_running(name, 1, patience=LONG)
+        stage.until(f"{name} is {word}", lambda name=name, word=word: stage.row(name)["activity"] == word, LONG)
+    heard = {name: stage.state / "agents" / name / "heartbeat.json" for name in ("busy", "rests")}
+    for name, kind in (("busy", "tool-start"), ("rests", "stop")):
+        stage.until("its shim wrote that down", lambda name=name, kind=kind: kind in heard[name].read_text(), LONG)
+    stage.kill()
+    lose(stage)
+    stage.up()
+
+    assert {name: stage.row(name)["activity"] for name in words} == words
+    assert {name: stage.row(name)["group"] for name in words} == {
+        "busy": "working", "rests": "resting", "chatty": "working"
+    }  # fmt: skip
+    assert stage.ctl("wait", "rests", "--for", "idle", "--timeout", "1m").returncode == 0
+    for name in ("busy", "chatty"):
+        assert stage.ctl("wait", name, "--for", "idle", "--timeout", "2s").returncode != 0

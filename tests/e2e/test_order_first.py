@@ -1,4 +1,4 @@
-"""The order goes out before the documents: a program never meets another run's brief, whoever dies meanwhile."""
+"""The order goes out before the documents: a program never meets another run's brief, whatever dies meanwhile."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ FLEET = 20
 
 
 def declare_fleet(stage: Stage, count: int, stubborn: int = 0) -> list[str]:
-    """Plain agents, the first of which ignore SIGHUP or leave their session with a child."""
+    """Plain agents; the first `stubborn` ignore SIGHUP or leave their session with a child."""
     names = [f"a{number:02}" for number in range(count)]
     for number, name in enumerate(names):
         script = "exec sleep 100000"

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 
 import pytest
 
@@ -40,8 +42,8 @@ def test_p1_compaction_sigkill_and_a_refused_resume_end_with_an_agent_at_work_th
 
     assert puppet.do("import os, threading; threading.Timer(0.1, os.kill, (os.getpid(), 9)).start()") == "None"
     assert stage.until_running("a", 2)["mode"] == "resume"
-    # Soon after its start: the resume is taken for refused, and what follows is fresh.
-    assert puppet.do("import os, threading; threading.Timer(0.1, os.kill, (os.getpid(), 9)).start()") == "None"
+    # By its own end, soon after its start: the resume is taken for refused, and what follows is fresh.
+    assert puppet.do("import os, threading; threading.Timer(0.1, os._exit, (1,)).start()") == "None"
     assert stage.until_running("a", 3)["mode"] == "fresh"
     assert "Build the shop." in told_at_session_start(puppet, "startup")
     assert works_again(stage, puppet)
@@ -54,3 +56,13 @@ def last_active(stage: Stage) -> str:
     path = stage.state / "agents" / "a" / "state.json"
     moment: str | None = json.loads(path.read_text())["last_active"] if path.exists() else None
     return moment or ""
+
+
+def test_p45_two_kills_from_outside_within_seconds_leave_an_agent_its_session(stage: Stage) -> None:
+    """Who kills it says nothing of its session: it is resumed both times, though no run lived for long."""
+    at_work(stage)
+    session = stage.row("a")["session_id"]
+    for incarnation in (2, 3):
+        os.kill(stage.row("a")["pid"], signal.SIGKILL)
+        row = stage.until_running("a", incarnation, patience=60.0)
+        assert (row["mode"], row["session_id"]) == ("resume", session), row["reason"]

@@ -59,7 +59,7 @@ def test_promise_9_a_service_waits_for_its_directories_says_so_and_then_serves(s
             assert b"READY=1" not in heard
         assert f"pid {owner.pid}".encode() in heard
         assert os.fsencode(stage.state) in heard
-        # What is declared meanwhile is read by whoever has the directories in the end.
+        # What is declared meanwhile is read by the daemon that has the directories in the end.
         stage.declare("b", '[agent.b]\nargv = ["sleep", "100000"]\ncwd = "/"\n')
         owner.kill()
         owner.wait()

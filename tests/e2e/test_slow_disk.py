@@ -71,7 +71,7 @@ def test_f_st_a_disk_whose_sync_takes_2_5_seconds_is_one_alert_and_every_order_i
 
 
 def test_f_st_what_was_decided_when_the_daemon_is_told_to_end_is_in_the_journal_of_the_next(stage: Stage) -> None:
-    """A decision whose commit waits behind a late one is saved before the end, and whoever waits has his answer."""
+    """A decision whose commit waits behind a late one is saved before the end, and all who wait are answered."""
     declare(stage, "first", "second")
     up(stage)
     for name in ("first", "second"):

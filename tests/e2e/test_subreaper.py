@@ -1,4 +1,4 @@
-"""Tier subreaper: an agent that kills its shim gets nobody's rights, doubles nothing, and is swept by its mark."""
+"""Tier subreaper: an agent that kills its shim gets no new rights, doubles nothing, and is swept by its mark."""
 
 from __future__ import annotations
 

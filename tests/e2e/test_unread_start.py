@@ -1,4 +1,4 @@
-"""F-HB-7: a CLI that reports by hooks, of which none comes, and whose screen is none that anybody knows."""
+"""F-HB-7: a CLI that should report by hooks and sends none, with a screen that nobody knows."""
 
 from __future__ import annotations
 

@@ -8,7 +8,8 @@ from dataclasses import dataclass, fields
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.briefing import Choice
-from phoenixd.core.spec import AgentSpec, BriefRules
+from phoenixd.core.rules import BriefRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.page import BriefFacts, render_brief
 from phoenixd.documents.brief.record import Narrative

@@ -1,4 +1,4 @@
-"""Sessions whose open loops, numbers and decisions are known, and in some of which somebody planted instructions.
+"""Sessions whose open loops, numbers and decisions are known; in some of them somebody planted instructions.
 
 They were written by hand, as people and agents talk; none was made from what a writer can find.
 """
@@ -22,7 +22,7 @@ class Truth:
     text: str
     quote: str
     must: tuple[str, ...]
-    """Words of which each has to be in a loop for it to be this one."""
+    """Words that have to be in a loop, each of them, for it to be this one."""
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.ports.papers import WriterAnswer
 from tests.eval_brief.__main__ import measure

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Self
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.writers.command import AGENT, CommandWriter

@@ -133,7 +133,7 @@ def _processes() -> Iterator[Recipe]:
 def _healthy() -> Iterator[Recipe]:
     for harness, pins in PINS.items():
         pin_of = {"headless": pins[0], "terminal": pins[-1]}
-        # Enough for a control of twenty, of which each half has ten and more.
+        # Enough for a control of twenty, so that each half has ten and more.
         yield Recipe(harness, pin_of["headless"], "headless", "healthy, one-shot", healthy.one_shot)
         yield Recipe(harness, pin_of["headless"], "headless", "healthy, iteration of a loop", healthy.iteration)
         yield Recipe(harness, pin_of["terminal"], "terminal", "healthy, stopped by the operator", healthy.stopped)

@@ -38,7 +38,7 @@ def test_a_case_of_another_form_is_refused(tmp_path: Path) -> None:
 
 
 def test_absence_taken_for_a_lie_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Planted: whoever takes a torn transcript for a whole one contradicts honest claims, and the samples say so."""
+    """Planted: to take a torn transcript for a whole one is to contradict honest claims, and the samples say so."""
     made = runs.Runs.__init__
 
     def careless(self: runs.Runs, facts: object) -> None:

@@ -10,6 +10,7 @@ import pytest
 from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.harness.claude import transcript as claude
 from phoenixd.harness.codex import transcript as codex
+from phoenixd.jobs.collection import stop_of
 
 AT = "2026-11-23T05:02:35.{:03d}Z"
 
@@ -83,6 +84,13 @@ CLAUDE: dict[str, tuple[list[bytes], tuple[str, bool] | None]] = {
     "written before its prompt": (
         [answer(2, "refusal"), error(3, "invalid_request", "API"), person(1)], ("filtered", False),
     ),
+    "gone on with before its prompt is written": (
+        [answer(2, "max_tokens"), answer(3, "end_turn"), person(1)], ("output_limit", True),
+    ),
+    "written before its prompt, and the rest after it": (
+        [answer(2, "max_tokens"), person(1), answer(3, "end_turn")], ("output_limit", True),
+    ),
+    "a stream that ends, written before its prompt": ([answer(2, None), person(1)], ("stream", False)),
     "a person's words are no sign": ([person(1, CUT_OFF), answer(2, "end_turn", text=CUT_OFF)], None),
 }  # fmt: skip
 
@@ -102,6 +110,18 @@ def test_claudes_transcript_tells_each_way_in_which_an_answer_is_cut(case: str) 
 
     found = facts.cut_at_end
     assert (None if found is None else (found.how, facts.went_on and facts.unended is None)) == wanted
+
+
+def test_a_turn_whose_prompt_is_written_after_its_answer_is_over_and_one_whose_call_is_open_goes_on() -> None:
+    """A busy Claude Code writes the first prompt of a session late: it makes the file first."""
+    over = facts_of(claude, [answer(2, "end_turn"), person(1)])
+    assert (over.turn_open, stop_of(over)) == (False, "done")
+    assert over.prompt is not None
+    assert over.prompt.text == "Say it."
+
+    calling = facts_of(claude, [answer(2, "tool_use", "Bash"), person(1)])
+    assert (calling.turn_open, len(calling.tools_in_flight)) == (True, 1)
+    assert facts_of(claude, [answer(2, "end_turn"), person(3)]).turn_open, "a later one begins a turn"
 
 
 def test_a_call_that_came_with_a_cut_answer_is_named_for_the_cli_executes_it() -> None:

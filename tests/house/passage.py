@@ -32,7 +32,8 @@ CORE = str(Path(phoenixd.core.__file__).parent) + "/"
 NOUNS = frozenset(
     {
         "actions.py", "agent/__init__.py", "agent/activity.py", "agent/run.py", "agent/state.py", "change.py",
-        "decision.py", "events/__init__.py", "facts.py", "hooks.py", "merit.py", "moment.py", "spec.py",
+        "decision.py", "events/__init__.py", "facts.py", "hooks.py", "merit.py", "moment.py", "rules.py",
+        "spec.py",
     }
 )  # fmt: skip
 ROSTER = frozenset({"roster.py", "ranked.py"})

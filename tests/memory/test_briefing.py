@@ -15,11 +15,11 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.standing import InboxItem
 from phoenixd.core.briefing import DAY, LAG
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.deeds import TaskRow, TasksListed
-from phoenixd.documents.kept_ledger import KeptLedger
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.drivers.files import plain as plain_files
 from phoenixd.errors import WriterFailed
@@ -86,7 +86,7 @@ class Desk:
         ledger = SessionLedger(session_id=session_id)
         rows = tuple(TaskRow(None, text, "open") for text in self.tasks_of.get(session_id, self.tasks))
         ledger.tasks.listed(TasksListed(None, rows, True, NOW - 600))
-        return KeptLedger(1, "/t.jsonl", 0, 0, 0, "", True, ledger)
+        return KeptLedger(VERSION, "/t.jsonl", 0, 0, 0, "", True, ledger)
 
     def restarted(self) -> Papers:
         self.room.options = {

@@ -11,7 +11,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.state import Parked
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.papers import Papers

@@ -10,7 +10,7 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import LostJobs
 from phoenixd.core.agent.run import LastExit
-from phoenixd.documents.kept_ledger import KeptLedger
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.workspace import GitSummary
 from tests.memory.brief.loops.sessions import Story, tasks
@@ -26,7 +26,7 @@ class Morgue(Desk):
     ledger: SessionLedger | None = None
 
     async def stands(self, agent: Agent, kept: object, clean: object) -> KeptLedger | None:  # type: ignore[override]
-        return KeptLedger(1, "/t.jsonl", 0, 0, 0, "", True, self.ledger) if self.ledger is not None else None
+        return KeptLedger(VERSION, "/t.jsonl", 0, 0, 0, "", True, self.ledger) if self.ledger is not None else None
 
     async def settle(self, agent: Agent, incarnation: int = 1, **changes: Any) -> None:
         """The agent is dead: its next run is about to begin."""

@@ -25,7 +25,7 @@ from tests.start.places import NOW
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNT = 2
-"""Rounds of one run, each of which writes every document, some of them several times."""
+"""Rounds of one run. Each of them writes every document, some of them several times."""
 OBSERVERS = {"fstat", "newfstatat", "fcntl", "pread64", "read", "lseek", "getdents64", "ioctl", "statx", "access"}
 """Calls that change nothing: a kill at one of them is a kill at the call before."""
 WORD = re.compile(r"^(doc|line) (\S+) (\w+)$", re.M)

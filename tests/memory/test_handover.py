@@ -21,9 +21,10 @@ from phoenixd.core.agent.run import Disproved
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.handoff.state import Handoff, Late, Step
+from phoenixd.core.rules import HandoffRules
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import HandoffRules, Kind
+from phoenixd.core.spec import Kind
 from phoenixd.core.tasks.state import JudgedReport, Outcome, Task, Tasks
 from phoenixd.documents.project import package
 from phoenixd.documents.project.outcomes import Ended, of_workers

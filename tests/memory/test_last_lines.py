@@ -20,7 +20,7 @@ from tests.start.places import NOW, Room, entry
 
 
 def said(number: int, words: str = "", **detail: Any) -> Entry:
-    """The end of a turn, so many seconds later than the others."""
+    """The end of a turn, `number` seconds later than the others."""
     found = entry("hook_seen", reason=f"turn {number} is over {words}".rstrip(), kind="stop", **detail)
     return replace(found, at=NOW + number, wall=NOW + number)
 

@@ -13,7 +13,8 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
-from phoenixd.core.spec import Kind, PhaseRules
+from phoenixd.core.rules import PhaseRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.project.tree import Tree
 from phoenixd.drivers.files import project as projects
 from phoenixd.memory.phase_limits import KIND, PhaseLimits

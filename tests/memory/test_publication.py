@@ -487,7 +487,7 @@ async def test_loops_are_counted_for_an_agent_that_nobody_published_yet(room: Ro
 
 
 async def test_counting_loops_touches_nothing(room: Room) -> None:
-    """Whoever asks for the status holds no lock, and must not mend what somebody else may be writing."""
+    """A request for the status holds no lock, and must not repair what somebody else may be writing."""
     place(room, open_loops=[LOOP, 5])
     before = sorted(room.state.iterdir())
 
@@ -566,7 +566,7 @@ class TestResolve:
         assert (room.document()["open_loops"], len(room.text("resolved.jsonl").splitlines())) == ([], 1)
 
     async def test_a_line_of_another_hand_behind_ours_is_not_passed_over(self, room: Room) -> None:
-        """phoenixctl writes while no daemon runs; whoever else appended meanwhile is heard too."""
+        """phoenixctl writes while no daemon runs; what any other program appended meanwhile is heard too."""
         place(room, open_loops=[LOOP, {**LOOP, "id": "other"}, {**LOOP, "id": "third"}])
         await room.papers.publish(room.agent(), [])
         with (room.state / "resolved.jsonl").open("a") as log:

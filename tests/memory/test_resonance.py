@@ -21,7 +21,7 @@ from phoenixd.core.events.fleet import TroubleSeen
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed
 from phoenixd.core.facts import MarkerNoted, RunEnded
 from phoenixd.core.resonance.state import Resonance, Restoration, Step
-from phoenixd.core.spec import ResonanceRules
+from phoenixd.core.rules import ResonanceRules
 from phoenixd.documents.resonance import footer
 from phoenixd.documents.resonance.anchor import parse_anchor
 from phoenixd.documents.resonance.session_seed import parse_seed

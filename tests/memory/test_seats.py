@@ -17,7 +17,7 @@ ORDER = ("a", "a-g2")
 
 
 class Seats:
-    """Two generations of the orchestrator `a`, of which one holds the seat."""
+    """Two generations of the orchestrator `a`; one of them holds the seat."""
 
     def __init__(self, room: Room) -> None:
         self.room, self.holder = room, 1

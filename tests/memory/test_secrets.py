@@ -12,7 +12,8 @@ import pytest
 from phoenixd.core.actions import PlantCodes
 from phoenixd.core.agent import Agent
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.spec import Kind, ResonanceRules
+from phoenixd.core.rules import ResonanceRules
+from phoenixd.core.spec import Kind
 from phoenixd.memory.desks import CLEARED_AFTER
 from phoenixd.memory.known_secrets import KnownSecrets
 from phoenixd.memory.papers import Papers

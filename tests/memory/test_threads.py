@@ -1,4 +1,4 @@
-"""The threads of desks: results and errors come back, no more than so many at once, and they end with their owner."""
+"""The threads of desks: results and errors come back, their number has a limit, and they end with their owner."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ HOUR = 3600.0
 
 @dataclass
 class StandingClock:
-    """Time that passes only when a test lets it; whoever sleeps is woken when it has come."""
+    """Time that passes only when a test lets it; all that sleep are woken when it has come."""
 
     wall: float = NOW
     sleeping: float | None = None

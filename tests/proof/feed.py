@@ -129,7 +129,7 @@ def kill(kills: int, chance: random.Random) -> str:
 
 
 async def _hear(stage: Stage, model: Model, most: int) -> int:
-    """Hear so many frames, and no more of what was sent already; how many came."""
+    """Hear `most` frames at most, and no more of what was sent already; how many came."""
     count = 0
     async with asyncio.timeout(PATIENCE):
         async for frame in frames(stage.runtime / "api.sock", last_id=model.last_id):

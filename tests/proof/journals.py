@@ -130,7 +130,7 @@ class Journals:
         assert all(states.get(name) == "stopped" for name in self.down), f"{what}: {states}"
 
     def see(self, what: str, pids: dict[str, int]) -> None:
-        """By /proc: whoever lived lives, nobody twice, and nobody else."""
+        """By /proc: those that lived live, none of them twice, and no others."""
         assert self.living() == pids, f"{what}: {self.living()} live, and {pids} did; down: {self.down}"
         for name in self.down:
             assert not incarnations(self.stage.root, name), f"{what}: {name} was stopped, and runs"
@@ -143,7 +143,7 @@ class Journals:
         return {row["name"]: row["incarnation"] for row in self.ask("GET", "/v1/agents")["agents"]}
 
     def orders(self) -> set[str]:
-        """The orders of which the journal has a row."""
+        """The orders that the journal has a row of."""
         events = self.ask("GET", "/v1/events?lines=400&all=1")["events"]
         wanted = ("stop_requested", "start_requested")
         return {f"{one['event']} {one['agent']} {one['at']}" for one in events if one["event"] in wanted}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Plant:
-    """One bug: texts that are replaced in files, and the tests of which at least one must see it."""
+    """One bug: texts that are replaced in files, and tests; at least one of them must see it."""
 
     name: str
     edits: tuple[tuple[str, str, str], ...]

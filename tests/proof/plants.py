@@ -1,7 +1,7 @@
 """Bugs that were planted, and that no test saw: each is planted again in a copy of the tree, and named tests must fail.
 
-`python -m tests.proof.plants [NAME...]`. A plant whose text is no longer there is a failure too: whoever changes the
-place plants it anew, so that the table never proves nothing.
+`python -m tests.proof.plants [NAME...]`. A plant whose text is no longer there is a failure too: a change of the place
+has to plant it anew, so that the table never proves nothing.
 """
 
 from __future__ import annotations

@@ -87,13 +87,13 @@ OF_HANDOFFS = (
         (
             (
                 SUCCESSION,
-                "            return end_run(leaving, Afterwards.REMOVE, why, now)\n",
-                "            return end_run(leaving, Afterwards.RESTART, why, now)\n",
+                "            return end_run(going, Afterwards.REMOVE, why, now)\n",
+                "            return end_run(going, Afterwards.RESTART, why, now)\n",
             ),
             (
                 SUCCESSION,
-                "    leaving = replace(agent, desired=Desired.STOPPED, removing=True)\n",
-                "    leaving = replace(agent, desired=Desired.RUNNING, removing=True)\n",
+                "    going = replace(settled(agent), desired=Desired.STOPPED, removing=True)\n",
+                "    going = replace(settled(agent), desired=Desired.RUNNING, removing=True)\n",
             ),
         ),
         ("tests/core/test_handoff_failures.py", "-k", "f_ho_14"),

@@ -34,7 +34,7 @@ HEALTHY = {"healthy": Model, "disobeys once": models.DisobeyingOnce, "paraphrase
 
 
 def at_most(successes: int, trials: int, chance: float) -> float:
-    """The probability of so many successes or fewer."""
+    """The probability of `successes` successes or fewer."""
     return sum(comb(trials, k) * chance**k * (1 - chance) ** (trials - k) for k in range(successes + 1))
 
 
@@ -84,7 +84,7 @@ def truncations(mode: Mode, transport: Transport, trials: int) -> tuple[int, lis
 
 
 def false_losses(kind: Callable[[], Any], mode: Mode, transport: Transport, checks: int) -> int:
-    """Verdicts of a loss among so many checks of models that lost nothing; a model is given 50 of them."""
+    """Verdicts of a loss among `checks` checks of models that lost nothing; a model is given 50 of them."""
     lost = 0
     for number in range(checks // 50):
         pace = pacemaker(kind(), number, mode=mode, transport=transport, interval=1)
@@ -109,7 +109,7 @@ def echoes(mode: Mode, transport: Transport, checks: int) -> int:
 
 
 def compactions(wanted: int) -> tuple[int, int]:
-    """Losses among so many compactions that dropped the codes."""
+    """Losses among `wanted` compactions that dropped the codes."""
     lost = seen = number = 0
     while seen < wanted:
         model = models.Compacting(window=800)

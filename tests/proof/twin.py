@@ -34,7 +34,8 @@ from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, AnswerReq
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.hooks import Hook
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import AgentSpec, BreakerRules, Kind, LoopRules, Member
+from phoenixd.core.rules import BreakerRules, LoopRules, Member
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.step import step
 from phoenixd.runtime import stepping
 from tests.proof import twin_limits, twin_older

@@ -131,6 +131,5 @@ def test_the_same_crash_three_times_has_three_answers(stage: ClaudeStage) -> Non
 
     (case,) = cases(stage)
     assert case["incidents"] == 3
-    assert treatments(stage, case["id"]) == ["resume", "fresh", "advise", "fresh"], (
-        "the last begins anew, and is advised"
-    )
+    # Somebody killed it: that says nothing of its session, which is resumed once more, advised.
+    assert treatments(stage, case["id"]) == ["resume", "advise", "resume", "fresh"]

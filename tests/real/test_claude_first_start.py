@@ -1,4 +1,4 @@
-"""What hangs on settings and paths of ours in a start of the real Claude Code: one start, of which each test asks."""
+"""What hangs on settings and paths of ours in a start of the real Claude Code: one start for all these tests."""
 
 from __future__ import annotations
 

@@ -118,7 +118,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Seated]:
 
 
 def used(total: int) -> Usage:
-    """After such an answer the context holds so many tokens, most of them read from a cache."""
+    """After such an answer the context holds `total` tokens, most of them read from a cache."""
     return Usage(1_000, 99, total - 1_199, 100)
 
 

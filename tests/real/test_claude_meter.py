@@ -34,7 +34,7 @@ def older(short_tmp: Path) -> Iterator[ClaudeStage]:
 
 
 def full(total: int, match: str | None = None) -> Step:
-    """An answer after which the context holds so many tokens, most of them read from a cache."""
+    """An answer after which the context holds `total` tokens, most of them read from a cache."""
     return Step(text="Done.", match=match, usage=Usage(1_000, 99, total - 1_199, 100))
 
 

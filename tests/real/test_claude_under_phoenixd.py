@@ -96,6 +96,36 @@ def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage
     assert (row["mode"], row["session_id"]) == ("resume", session)
 
 
+def test_p45_two_kills_within_seconds_leave_it_the_session_and_the_log_tells_of_a_fresh_one_after_that(
+    stage: ClaudeStage,
+) -> None:
+    """`log --since` has both sessions, each behind a line that names its beginning."""
+    number, session = in_mid_turn(stage)
+    for incarnation in (2, 3):
+        stage.kill_agent()
+        row = stage.until(
+            "it is resumed", lambda row, n=incarnation: row["incarnation"] == n and row["state"] == "running"
+        )
+        assert (row["mode"], row["session_id"]) == ("resume", session), row["reason"]
+    stage.asked("You were interrupted", after=number)
+    stage.until_idle(incarnation=3)
+
+    stage.stage.ask("restart", NAME, "--fresh")
+    anew = stage.until("it runs fresh", lambda row: row["mode"] == "fresh" and row["session_id"] != session)
+    names = [f"session {one} begins" for one in (session, anew["session_id"])]
+
+    def told_since() -> list[dict[str, Any]]:
+        lines: list[dict[str, Any]] = json.loads(stage.stage.ask("log", NAME, "--since", "1h", "--json"))["lines"]
+        return lines
+
+    eventually_sync(lambda: any(one["text"] == names[1] for one in told_since()), PATIENCE, "the new one has lines")
+    told = told_since()
+    begun = [number for number, one in enumerate(told) if one["kind"] == "session"]
+    assert [told[number]["text"] for number in begun] == names
+    assert any(one["kind"] == "prompt" for one in told[begun[0] : begun[1]])
+    assert any(one["kind"] == "prompt" for one in told[begun[1] :])
+
+
 def test_f_tmux_2_a_server_that_is_killed_in_mid_turn_leaves_its_session_resumed_and_back_at_work(
     stage: ClaudeStage,
 ) -> None:

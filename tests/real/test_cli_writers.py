@@ -13,7 +13,8 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
-from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance

@@ -70,7 +70,7 @@ def test_the_page_keeps_all_but_the_table(tmp_path: Path) -> None:
 
 
 def test_the_page_has_a_line_for_every_row_and_the_tested_versions() -> None:
-    """Whoever adds a row, or tries another version, runs `./dev proof contract`."""
+    """A developer who adds a row, or tries another version, runs `./dev proof contract`."""
     told, made = written().splitlines(), table({}).splitlines()
 
     assert told[:1] == made[:1]

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.briefing import Choice
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.seal import END_KEY, HEAD_KEY
 from phoenixd.memory.brief.writing import Outcome, write_brief
 from tests.e2e.census import survivors

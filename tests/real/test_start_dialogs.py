@@ -1,4 +1,4 @@
-"""The dialogs of a real CLI's start, of which no hook tells: an item within seconds, and not an idle agent."""
+"""The dialogs of a real CLI's start, which no hook tells of: an item within seconds, and not an idle agent."""
 
 from __future__ import annotations
 

@@ -166,7 +166,7 @@ COMMAND, CLAUDE = Story(spec()).runs().agent, Story(claude()).works().agent
 async def test_a_denial_of_which_nothing_more_will_be_written_is_not_waited_for_for_ten_seconds(
     desk: Desk, agent: Agent | None, closed: bool
 ) -> None:
-    """A command of which no transcript tells has written what it ever will once it asks no more."""
+    """A command without a transcript has written what it ever will once it asks no more."""
     desk.transcripts.counted = None
     desk.shims.says = lambda: desk.answerer.heard("a", 7, True)
     asked, desk.agent = COMMAND, agent

@@ -13,7 +13,7 @@ from tests.start.places import HandClock
 
 
 def floods(moments: list[float], each: int = 1) -> list[float]:
-    """The moments at which it was a flood, of so many signs each."""
+    """The moments at which it was a flood, with `each` signs at every moment."""
     pace, found = Pace(0.0), []
     for moment in moments:
         pace.heard(each, moment)

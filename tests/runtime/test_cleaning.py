@@ -89,7 +89,7 @@ def test_what_an_operator_sends_or_answers_arrives_as_it_is_and_is_kept_without_
 
 
 def test_promise_11_a_secret_that_only_the_word_before_it_tells_is_not_kept() -> None:
-    """Whoever does not quote an answer gives it word by word."""
+    """An agent that does not quote an answer gives it word by word."""
     order = AnswerRequested("a", 1, words=("deny", "the", "password:", "hunter2hunter2"))
     arrived = cleaned(order, lambda agent, words: redact(words))
     assert arrived == replace(order, secret=True)

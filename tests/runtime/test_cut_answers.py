@@ -14,7 +14,8 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, CutShort
-from phoenixd.runtime.cut_answers import GATHER, LATE, SETTLED, CutAnswers, answer_cut, failure_status
+from phoenixd.gathered import GATHER
+from phoenixd.runtime.cut_answers import LATE, SETTLED, CutAnswers, answer_cut, failure_status
 from tests.core.story import Story, claude
 from tests.runtime.test_metering import Hands
 from tests.waiting import eventually
@@ -196,6 +197,25 @@ async def test_a_transcript_that_a_busy_cli_begins_late_is_looked_for_once_more(
     await run(house, lambda: house.pass_time(3))
 
     assert [(one.how, one.went_on) for one in house.told] == [("output_limit", True)]
+
+
+async def test_an_earlier_turns_answer_is_not_taken_for_the_one_that_is_not_written_yet() -> None:
+    house = House()
+    began = house.clock.now().wall - (house.clock.at() - house.story.at)
+    house.facts_now = SessionFacts(newest_kind="assistant", newest_at=began - 5, turn_open=False)
+    house.stops()
+    await run(house, lambda: house.pass_time(3))
+    assert (house.looks > 1, house.told) == (True, [])
+
+    house.wrote(CutShort("output_limit", house.story.wall + 1), went_on=True, newest_at=began + 5)
+    await run(house, lambda: house.pass_time(3))
+
+    assert [one.went_on for one in house.told] == [True]
+    looks = house.looks
+    house.wrote(newest_at=began)
+    house.stops()
+    await run(house, lambda: house.pass_time(5))
+    assert house.looks == looks + 1, "what is of this turn is looked at once"
 
 
 async def test_an_answer_of_an_earlier_run_is_no_news() -> None:

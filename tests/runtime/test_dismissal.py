@@ -16,7 +16,7 @@ from tests.core.story import Story, spec
 
 
 class Shims:
-    """Two living shims, of which the first goes as it is told to."""
+    """Two living shims; the first goes as it is told to."""
 
     def __init__(self) -> None:
         self.told: list[str] = []

@@ -169,7 +169,7 @@ async def test_c41_in_a_burst_of_ends_few_terminals_are_looked_at_and_each_end_i
 
 
 class Orders:
-    """Journal and dispatch in one: what was ordered of which run, in order."""
+    """Journal and dispatch in one: what was ordered for each run, in order."""
 
     def __init__(self) -> None:
         self.order: list[tuple[str, int]] = []

@@ -10,6 +10,7 @@ import signal
 import subprocess
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import Any, Literal, cast
 
 import pytest
@@ -27,7 +28,7 @@ from phoenixd.core.events.runs import (
     ShimLost,
     StartFailed,
 )
-from phoenixd.core.hooks import Hook, PermissionAsked, SessionStarted
+from phoenixd.core.hooks import Hook, PermissionAsked, SessionStarted, TurnFailed
 from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.clock import SupervisedClock
 from phoenixd.drivers.processes.pidfds import Processes
@@ -217,6 +218,15 @@ async def test_a_start_that_failed_for_want_of_room_is_told_by_the_number_of_the
     assert told == [(0, "disk full"), (0, "disk full"), (1, "other")]
 
 
+async def test_f_tmux_2_a_shim_that_says_of_a_failed_start_that_it_goes_is_waited_for_by_the_next_one(ear: Ear) -> None:
+    """The next start was ordered of it while it went, and its death was taken for the loss of that run."""
+    for leaving in (None, False, "true", True):
+        ear.hearing.watch_shim(ear.hello())
+        body = {"incarnation": 1, "code": 0, "errno": "EINTR", "message": "no words count", "leaving": leaving}
+        ear.hearing.hear(ShimMessage("a", "start_failed", body))
+        assert ear.hearing.leaving("a") == (ear.shim if leaving is True else None)
+
+
 async def test_f_res_8_a_directory_that_is_missing_is_told_by_what_the_shims_child_was_at(ear: Ear) -> None:
     for stage, name in (
         ("cwd", "ENOENT"),
@@ -346,6 +356,28 @@ async def test_f_proc_26_an_end_that_is_looked_into_first_is_told_by_who_looks(e
 
     assert [ended.code for ended in looked] == [1, 1, 2, 2]
     assert [event.code for event in ear.told if isinstance(event, AgentExited)] == [2, 2]
+
+
+async def test_f_proc_26_an_end_that_its_record_alone_tells_is_explained_and_none_is_where_there_is_no_record(
+    ear: Ear,
+) -> None:
+    run, records = ear.story.run, dict[str, Any]()
+
+    async def explained(ended: AgentExited) -> AgentExited:
+        return replace(ended, failed=TurnFailed("a", 1, failure="limit"))
+
+    absent: Any = None
+    kept: Any = SimpleNamespace(exit_record=lambda agent: records.get(agent))
+    hearing = Hearing(
+        absent, ear.processes, kept, SupervisedClock(), ear.find, ear.tell, later=lambda seconds, call: None,
+        explained=explained,
+    )  # fmt: skip
+    assert await hearing.explained_end("a", 1, run.run_id) is None
+    records["a"] = {"run_id": run.run_id, "code": 1}
+    ended = await hearing.explained_end("a", 1, run.run_id)
+    assert ended is not None
+    assert ended == replace(hearing.recorded_end("a", 1, run.run_id), failed=ended.failed)  # type: ignore[type-var]
+    assert ended.failed is not None
 
 
 async def test_promise_10_what_a_shim_says_again_on_a_new_link_is_heard_and_counted_once(ear: Ear) -> None:

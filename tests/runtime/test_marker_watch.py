@@ -15,11 +15,12 @@ from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.resonance import AnchorSeen, CodesSeen, FooterSeen
 from phoenixd.core.resonance.state import Resonance
-from phoenixd.core.spec import ResonanceRules
+from phoenixd.core.rules import ResonanceRules
 from phoenixd.documents.resonance.footer import Footer
 from phoenixd.documents.resonance.heard import Passed
+from phoenixd.gathered import GATHER
 from phoenixd.planting import Marker, Planting, anchor_text
-from phoenixd.runtime.marker_watch import GATHER, MarkerWatch
+from phoenixd.runtime.marker_watch import MarkerWatch
 from tests.start.places import NOW, HandClock, Room
 from tests.transcripts import samples
 from tests.waiting import eventually
@@ -124,6 +125,40 @@ async def test_the_answer_to_a_check_is_no_place_where_its_code_was_seen(watched
     watched.room.write_down(watched.agent, samples.answer("My codes are 1a2b3c and 4d5e6f, by the way."))
     await watched.look()
     assert watched.seen() == [(("1a2b3c", "4d5e6f"), "answer")]
+
+
+@pytest.mark.parametrize("how", ["as it was", "resumed", "fresh", "ended"])
+async def test_what_a_run_wrote_that_was_replaced_while_it_was_read_judges_no_other_run(
+    watched: Watched, how: str
+) -> None:
+    """Of a session that goes on the codes that were seen in it are burnt all the same."""
+    agent = watched.agent
+    assert agent.run is not None
+    assert agent.resonance is not None
+    run = replace(agent.run, incarnation=agent.incarnation + (how != "as it was"))
+    other = replace(agent, incarnation=run.incarnation, state=replace(agent.state, run=run))  # type: ignore[call-arg]
+    if how == "fresh":
+        fresh = Planting(Marker("the hill kept its own counsel", "0a0b0c"), ("0d0e0f",))
+        other = replace(other, resonance=replace(agent.resonance, planting=fresh))
+    if how == "ended":
+        other = replace(other, state=Stopped())
+    footer = Footer("7f3a9c", "a", "Degraded")
+    said = (Passed("given", anchor_text(PLANTING, "a")), Passed("call", "1a2b3c"), Passed("answer", f"Done.\n{footer}"))
+
+    class Replacing:
+        def passed_now(self, asked: Agent, words: object) -> tuple[Passed, ...]:
+            watched.agent = other
+            return said
+
+    watched.watch = MarkerWatch(lambda name: watched.agent, watched.told.append, watched.room.clock, Replacing())  # type: ignore[arg-type]
+    await watched.look()
+
+    told = [(type(one), one.incarnation) for one in watched.told]  # type: ignore[union-attr]
+    now = other.incarnation
+    assert told == {
+        "as it was": [(AnchorSeen, now), (CodesSeen, now), (FooterSeen, now)], "resumed": [(CodesSeen, now)],
+        "fresh": [], "ended": [],
+    }[how]  # fmt: skip
 
 
 async def test_what_a_subagent_says_stands_in_its_own_context(watched: Watched) -> None:

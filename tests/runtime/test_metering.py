@@ -17,7 +17,8 @@ from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
 from phoenixd.core.moment import Moment
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
-from phoenixd.runtime.metering import GATHER, Metering
+from phoenixd.gathered import GATHER
+from phoenixd.runtime.metering import Metering
 from phoenixd.side_by_side import AT_ONCE
 from tests.core.story import Story, claude
 from tests.waiting import eventually
@@ -86,7 +87,7 @@ class House:
         self.used = Used(f"r-{tokens}", tokens, 0, 0, 0, "opus", 1.7e9, window)
 
     async def look(self, looks: int) -> None:
-        """Let time pass until there were so many looks."""
+        """Let time pass until there were this many looks."""
 
         def has_looked() -> bool:
             if self.looks < looks:
@@ -169,9 +170,9 @@ async def test_a_subagents_hooks_are_no_reason_to_look() -> None:
     house = House()
     house.metering.heard("a", "tool-end", {"agent_id": "sub"})
     house.metering.seen(EvidenceSeen("a", 1, "heartbeat"))
-    assert not house.metering._waiting
+    assert not house.metering._heard_of._waiting
     house.metering.seen(EvidenceSeen("a", 1, "transcript"))
-    assert list(house.metering._waiting) == ["a"]
+    assert list(house.metering._heard_of._waiting) == ["a"]
 
 
 async def test_a_status_line_is_told_when_it_changes_and_tells_of_its_own_session_alone() -> None:

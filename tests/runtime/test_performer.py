@@ -65,7 +65,7 @@ async def test_looks_at_a_screen_that_does_not_answer_pile_up_before_no_order() 
 
 
 class Papers:
-    """The papers of markers, of which nothing is kept."""
+    """The papers of markers; they keep nothing."""
 
     async def plant(self, agent: Agent, action: PlantCodes) -> CodesPlanted:
         return PLANTED

@@ -25,7 +25,7 @@ from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.events import Event
 from phoenixd.core.events.runs import Delivered, HoldAnswered, HoldReleased
 from phoenixd.core.moment import Moment
-from phoenixd.core.spec import CleanupRules
+from phoenixd.core.rules import CleanupRules
 from phoenixd.core.tasks.state import Outcome, Task, Tasks
 from phoenixd.errors import LaunchFailed, ResumeRefused, SessionInUse, ShimFailed, TerminalFailed
 from phoenixd.ports import Outside

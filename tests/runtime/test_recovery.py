@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any, cast
 
+import anyio.lowlevel
 import pytest
 
 from phoenixd.core.agent import Agent
@@ -13,9 +15,10 @@ from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun, Rebooted
 from phoenixd.core.events.orders import AgentDeclared
-from phoenixd.core.events.runs import RunMissing
+from phoenixd.core.events.runs import AgentExited, RunMissing
 from phoenixd.core.events.work import MeasurementLost
 from phoenixd.core.fleet import Fleet
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.iteration import Opening, Turn
 from phoenixd.core.spec import AgentSpec, FleetLimits, Kind
 from phoenixd.core.tasks.state import Task, Tasks
@@ -51,8 +54,16 @@ class Supervisor:
         return [event for event in self.told if isinstance(event, kinds)]
 
 
+async def no_record(*run: object) -> None:
+    return None
+
+
 async def recovered(
-    *agents: Agent, specs: tuple[AgentSpec, ...] = (), faced: Faced | None = None, known: Any = OF_NOW
+    *agents: Agent,
+    specs: tuple[AgentSpec, ...] = (),
+    faced: Faced | None = None,
+    known: Any = OF_NOW,
+    recorded: Callable[..., Awaitable[AgentExited | None]] = no_record,
 ) -> Supervisor:
     """A start at which no shim listens and no run left an exit record."""
     supervisor: Any = Supervisor(*agents)
@@ -62,7 +73,7 @@ async def recovered(
 
     shims, processes = SimpleNamespace(connect=connect), SimpleNamespace(boot=lambda: NOW)
     outside: Any = SimpleNamespace(journal=Kept(known), shims=shims, processes=processes)
-    hearing: Any = SimpleNamespace(recorded_end=lambda *run: None)
+    hearing: Any = SimpleNamespace(explained_end=recorded)
     await recover(supervisor, outside, hearing, specs, faced)
     told: Supervisor = supervisor
     return told
@@ -102,6 +113,19 @@ async def test_p54_after_another_boot_all_runs_are_void_at_once(known: dict[str,
 
     assert bool(supervisor.of(Rebooted)) is gone
     assert bool(supervisor.of(RunMissing)) is not gone
+
+
+async def test_f_proc_26_after_another_boot_the_ends_are_told_with_what_had_failed_in_the_order_of_the_fleet() -> None:
+    agents = (running("c"), running("a"), running("b"))
+
+    async def recorded(agent: str, incarnation: int, run_id: str) -> AgentExited | None:
+        for _ in range(5 if agent == "c" else 1):
+            await anyio.lowlevel.checkpoint()
+        failed = TurnFailed(agent, incarnation, failure="limit")
+        return AgentExited(agent, incarnation, run_id, 1, None, failed=failed) if agent != "a" else None
+
+    (booted,) = (await recovered(*agents, known={**OF_NOW, BOOT_KEY: "a"}, recorded=recorded)).of(Rebooted)
+    assert [(one.agent, one.failed.failure) for one in booted.ended] == [("c", "limit"), ("b", "limit")]
 
 
 async def test_p86_what_is_declared_starts_where_it_is_new_and_is_to_and_the_journal_is_whole() -> None:
@@ -159,7 +183,7 @@ async def test_a_shim_that_does_not_answer_at_the_start_is_taken_up_and_its_run_
 
     shims = SimpleNamespace(connect=connect, take_up=lambda agent, why: taken.append((agent, why)))
     outside: Any = SimpleNamespace(journal=Kept(OF_NOW), shims=shims, processes=SimpleNamespace(boot=lambda: NOW))
-    await recover(supervisor, outside, cast(Any, SimpleNamespace(recorded_end=lambda *run: None)), (), None)
+    await recover(supervisor, outside, cast(Any, SimpleNamespace(explained_end=no_record)), (), None)
 
     assert taken == [("a", "it does not answer")]
     assert [one.agent for one in supervisor.of(RunMissing)] == ["b"]

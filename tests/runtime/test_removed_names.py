@@ -60,7 +60,7 @@ Life = Callable[[Agent], Awaitable[None]]
 
 
 def screening(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:
-    """Turns that the service refused, of which no hook told."""
+    """Turns that the service refused, and that no hook told of."""
     facts = SimpleNamespace(error=SimpleNamespace(at=1.0), newest_kind="error", cut_at_end=None)
 
     async def read(*_: object) -> object:
@@ -97,7 +97,13 @@ def marker_watch(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:
 
 
 def hearing(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:
-    processes = SimpleNamespace(watch=lambda identity, died: True)
+    dying: list[Callable[[], None]] = []
+
+    def watch(identity: ProcessIdentity, died: Callable[[], None]) -> bool:
+        dying.append(died)
+        return True
+
+    processes = SimpleNamespace(watch=watch)
     nothing = cast(Any, SimpleNamespace(acknowledge=lambda agent, seq: None))
     part = Hearing(
         nothing, cast(Any, processes), nothing, FastClock(), fleet.find, fleet.tell, lambda after, call: None
@@ -112,9 +118,14 @@ def hearing(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:
         part.hear(ShimMessage(agent.name, "hook", hook))
         part.hear(ShimMessage(agent.name, "hook", {**hook, "again": True}))
         part.hear(ShimMessage(agent.name, "released", {"incarnation": 1, "seq": 1}))
+        part._deaths.leaves(agent.name)
+        assert part._deaths._leaving
+        for died in dying:
+            died()
+        dying.clear()
         part.let_go(agent.name)
 
-    return (part, part._hooks, part._hooks._throttle, part._hooks._questions), live
+    return (part, part._deaths, part._hooks, part._hooks._throttle, part._hooks._questions), live
 
 
 def messenger(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:

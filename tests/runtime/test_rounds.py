@@ -15,7 +15,7 @@ PACKAGE = Path(__file__).resolve().parents[2] / "phoenixd"
 
 
 class HandClock:
-    """Time that a test moves; whoever sleeps is woken when it has come."""
+    """Time that a test moves; all that sleep are woken when it has come."""
 
     def __init__(self) -> None:
         self.time = 0.0

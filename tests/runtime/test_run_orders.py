@@ -9,12 +9,13 @@ from typing import Any, cast
 
 import pytest
 
-from phoenixd.core.actions import CleanUp, Release, Spawn
+from phoenixd.core.actions import CleanUp, Fence, Release, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
-from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.events.runs import AgentExited, StartFailed, TreeGone
+from phoenixd.core.hooks import TurnFailed
 from phoenixd.errors import ShimGone
-from phoenixd.ports.processes import Leftover, Leftovers, ProcessIdentity
+from phoenixd.ports.processes import Fenced, Leftover, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.runtime.run_orders import SHIM_TIMEOUT, RunOrders
 from tests.core.story import Story
@@ -32,6 +33,9 @@ class Silent:
         return None
 
     def leaving(self, agent: str) -> None:
+        return None
+
+    def let_go(self, agent: str) -> ProcessIdentity | None:
         return None
 
     async def revive(self) -> bool:
@@ -127,6 +131,55 @@ async def test_f_tmux_2_a_shim_that_goes_while_it_is_told_its_order_has_gone_wit
     assert told == [StartFailed("a", 1, 0, "the link to a's shim broke: Broken pipe", "terminal gone")]
 
 
+class Ending(Hung):
+    """A shim that has closed its link, and is gone after some looks. says: it closes the link while it is greeted."""
+
+    def __init__(self, *, says: bool) -> None:
+        super().__init__()
+        self.says = says
+        self.looks = 5
+
+    def leaving(self, agent: str) -> None:
+        return None
+
+    def let_go(self, agent: str) -> ProcessIdentity | None:
+        known = HELD.shim if "let go" not in self.asked else None
+        self.asked.append("let go")
+        return known
+
+    async def connect(self, agent: str) -> ShimHello | None:
+        if "open_pane" in self.asked:
+            return NEXT
+        if self.says:
+            raise ShimGone("a's shim was not accepted: the shim closed it")
+        return None
+
+    def is_alive(self, identity: ProcessIdentity) -> bool:
+        if identity != HELD.shim:
+            return True
+        self.looks -= 1
+        return self.looks > 0
+
+    async def close_pane(self, agent: str) -> None:
+        self.asked.append("close_pane")
+
+    async def open_pane(self, agent: str, argv: tuple[str, ...]) -> int:
+        assert self.looks == 0, "it holds the directory of its agent, and the next one would end at once"
+        return await super().open_pane(agent, argv)
+
+
+@pytest.mark.parametrize("says", [True, False])
+async def test_f_tmux_2_a_shim_that_has_closed_its_link_is_gone_before_the_next_one_begins(says: bool) -> None:
+    """The death of the one before was told as the loss of the run that was just begun."""
+    story, ending, told = Story(), Ending(says=says), list[Event]()
+    story.start()
+    orders = RunOrders(cast(Any, ending), story.fleet.agents.get, told.append, cast(Any, ending))
+    await orders.spawn(story.of(Spawn)[-1])
+    assert told == []
+    assert ending.asked == ["revive", "let go", "let go", "close_pane", "open_pane"]
+    assert ending.ordered == ["watch 6", "order of 6", "start"]
+
+
 async def test_a_pane_that_is_closed_before_its_shim_listens_fails_the_start_at_once() -> None:
     """It was waited for as long as a shim may take, ten seconds, while the server that it was in was long gone."""
     story, hung, told = Story(), Hung(closes=True), list[Event]()
@@ -141,7 +194,7 @@ async def test_a_pane_that_is_closed_before_its_shim_listens_fails_the_start_at_
 
 
 class Clock(FastClock):
-    """Whoever sleeps lets others have their turn."""
+    """Each sleep also lets others have their turn."""
 
     async def sleep_until(self, at: float) -> None:
         await super().sleep_until(at)
@@ -187,7 +240,7 @@ async def test_what_begins_after_a_release_meets_no_link_to_the_shim_that_left()
     await orders.release(Release("a"))
 
     assert await leaving.connect("a") is None
-    assert leaving.said == ["forget", "let go", "quit", "close pane"]
+    assert leaving.said == ["forget", "quit", "let go", "close pane"]
     assert told == []
 
 
@@ -203,3 +256,20 @@ async def test_nothing_is_cleaned_up_for_an_agent_that_was_removed_meanwhile() -
         orders = RunOrders(outside, agents.get, told.append, cast(Any, None))
         await orders.clean(CleanUp("a", 1), "after run 1")
         assert (cleaned, len(told)) == (list(agents.values()), len(agents))
+
+
+@pytest.mark.parametrize("unproven", [False, True])
+async def test_f_proc_26_a_fence_tells_the_end_that_was_recorded_with_what_had_failed(unproven: bool) -> None:
+    ended = AgentExited("a", 1, "run-1", 1, None, failed=TurnFailed("a", 1, failure="limit"))
+
+    async def fence(*run: object) -> Fenced:
+        return Fenced(unproven=unproven)
+
+    async def explained_end(*run: object) -> AgentExited:
+        return ended
+
+    outside: Any = SimpleNamespace(processes=SimpleNamespace(fence=fence, boot_id=lambda: "boot"))
+    hearing: Any = SimpleNamespace(explained_end=explained_end, was_begun=lambda *run: True)
+    told = list[Event]()
+    await RunOrders(outside, lambda name: None, told.append, hearing).fence(Fence("a", 1, "run-1", 100, 1000))
+    assert told == [TreeGone("a", 1, unproven=True, ended=ended) if unproven else ended]

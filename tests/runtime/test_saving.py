@@ -24,7 +24,7 @@ from tests.waiting import eventually
 
 @dataclass
 class SmallDisk:
-    """A journal on a disk with room for so many batches, and for some more that are held back."""
+    """A journal on a disk with room for a few batches, and for some more that are held back."""
 
     room: int
     held_back: int = 0

@@ -407,7 +407,7 @@ async def test_a_turn_of_a_flood_ends_once_an_operator_is_on_the_way() -> None:
 
 
 async def turned_until_asked(told: Told, *asked: bool) -> Supervisor:
-    """A flood's turns, in the middle of each of which somebody asks, or nobody does."""
+    """A flood's turns. In the middle of each of them somebody asks, or nobody does."""
     run = Run(1, "r", Mode.FRESH, "s", PromptKind.NONE, 0.0, 0.0)
     agent = an_agent("a", state=Running(run, Activity(True, 0.0, 0.0)))
     supervisor = Supervisor(Fleet({"a": agent}), SlowClock(), told)  # type: ignore[arg-type]

@@ -14,12 +14,15 @@ import pytest
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Parked, Stopped
 from phoenixd.core.events import Event
-from phoenixd.core.events.runs import AgentExited
+from phoenixd.core.events.fleet import Rebooted
+from phoenixd.core.events.runs import AgentExited, ShimLost, TreeGone
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.limits.state import ParkingKind
+from phoenixd.core.unproven import weighed
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.harness.screens import Screens
+from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.untold_failures import UntoldFailures
 from tests.core.story import Story, spec
 
@@ -110,6 +113,104 @@ async def test_f_proc_26_other_failures_are_what_a_hook_would_have_told(
 
     assert house.story.agent.view().state == state, house.story.agent.reason
     assert house.story.agent.crashes == ()
+
+
+class Lost(House):
+    """Its end is found when its run is looked for."""
+
+    async def is_found(self, how: str, code: int = 1) -> None:
+        """Whichever way: a fence proves it or does not, a shim that was met again tells it, or the host was booted."""
+        if how == "booted":
+            ended = self.end(code)
+            self.tell(Rebooted("another boot", (await self.untold.explained(ended),)))
+            return
+        self.tell(ShimLost("a", self.story.run.incarnation))
+        ended = self.end(code)
+        if how == "told late":
+            assert self.untold.may_be(ended)
+            await self.untold.tell(ended)
+            return
+        gone = TreeGone("a", ended.incarnation, unproven=how == "unproven")
+        found = weighed(gone, await self.untold.explained(ended), begun=True)
+        self.tell(found)
+        if how == "unproven":
+            self.story.wait(self.story.agent.spec.stop.unproven)
+            self.tell(found)
+
+
+FOUND = pytest.mark.parametrize("how", ["proven", "unproven", "told late", "booted"])
+
+
+@FOUND
+async def test_f_proc_26_a_limit_before_an_end_that_is_found_when_its_run_is_looked_for_is_waited_out(
+    tmp_path: Path, how: str
+) -> None:
+    house = Lost(tmp_path / "rollout.jsonl")
+    house.wrote(LIMIT)
+    await house.is_found(how)
+
+    agent = house.story.agent
+    assert isinstance(agent.state, Parked), agent.reason
+    assert agent.parking is not None
+    assert (agent.parking.kind, agent.crashes, agent.short_runs) == (ParkingKind.LIMIT, (), 0)
+    assert agent.last_exit is not None
+    assert (agent.last_exit.limited, agent.last_exit.until_wall) == (True, agent.parking.until_wall)
+    assert agent.session is not None
+    assert (agent.session.turn_open, agent.session.spoiled) == (True, None)
+    assert not any(isinstance(one, TurnFailed) for one in house.told), "of a run that is over no hook is heard"
+
+
+@FOUND
+@pytest.mark.parametrize(("error", "state"), [(OVERLOAD, "parked"), (LOGIN, "quarantined")])
+async def test_f_proc_26_so_is_any_other_failure_before_such_an_end(
+    tmp_path: Path, error: dict[str, Any], state: str, how: str
+) -> None:
+    house = Lost(tmp_path / "rollout.jsonl")
+    house.wrote(error)
+    await house.is_found(how)
+
+    assert house.story.agent.view().state == state, house.story.agent.reason
+    assert house.story.agent.crashes == ()
+
+
+@FOUND
+async def test_f_ho_1_a_full_context_before_such_an_end_goes_fresh(tmp_path: Path, how: str) -> None:
+    house = Lost(tmp_path / "rollout.jsonl")
+    house.story.hook("tool-start", tool="Bash", tool_use_id="t1")
+    house.story.hook("tool-end", tool="Bash", tool_use_id="t1")
+    house.story.hook("stop")
+    house.story.hook("prompt-submit", text="And the till.")
+    house.wrote(FULL)
+    await house.is_found(how)
+
+    assert house.story.respawned().spawn.mode.value == "fresh", house.story.agent.reason
+    assert house.story.agent.crashes == ()
+
+
+@FOUND
+async def test_such_an_end_without_a_failure_in_its_transcript_is_judged_as_before(tmp_path: Path, how: str) -> None:
+    house = Lost(tmp_path / "rollout.jsonl")
+    house.wrote(None)
+    await house.is_found(how)
+
+    assert len(house.story.agent.crashes) == (how != "booted"), house.story.agent.reason
+    assert house.story.agent.parking is None
+
+
+async def test_an_end_that_was_ordered_is_not_explained_and_what_failed_is_told_without_secrets(house: House) -> None:
+    house.wrote(LOGIN)
+    house.untold = UntoldFailures(
+        house.find, house.tell, house.files, Screens(lambda: house.story.wall), 60.0,
+        clean=lambda agent, text: text.replace("Incorrect", "[secret]"),
+    )  # fmt: skip
+    ended = house.end()
+    explained = await house.untold.explained(ended)
+    assert explained.failed is not None
+    assert "[secret] API key" in explained.failed.text
+    assert "Incorrect" not in str(describe_event(TreeGone("a", 1, unproven=True, ended=explained)))
+
+    house.story.stop()
+    assert await house.untold.explained(ended) == ended
 
 
 async def test_f_ho_1_a_full_context_at_the_end_of_a_run_goes_fresh(house: House) -> None:

@@ -151,7 +151,7 @@ class Pane:
         self.sweep()
 
     def sweep(self) -> None:
-        """What a test that failed left behind: whoever has this pane's own directory in its environment."""
+        """What a test that failed left behind: every process with this pane's own directory in its environment."""
         mark = f"\0PHOENIX_HOOK_DIR={self.run}\0".encode()
         # Without a look whether they are there: a process may end in that instant.
         for environment in [one / "environ" for one in Path("/proc").glob("[0-9]*")]:

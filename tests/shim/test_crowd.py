@@ -1,4 +1,4 @@
-"""Promise 10: whoever has no token silences no hook, a large body stops no order, and what was refused is told."""
+"""Promise 10: a client without the token silences no hook, a large body stops no order, and refusals are told."""
 
 from __future__ import annotations
 

@@ -132,7 +132,7 @@ def test_f_proc_2_no_marker_for_an_exit_zero_that_the_lost_terminal_forced(open_
     ],
 )
 def test_the_end_of_the_pane_is_the_end_of_the_tree(open_pane: Callable[..., Pane], way: str, cause: str) -> None:
-    """tmux's death leaves whoever ignores SIGHUP alive, and a second incarnation beside it: not here."""
+    """tmux's death leaves a process that ignores SIGHUP alive, and a second incarnation beside it: not here."""
     pane = open_pane()
     daemon = pane.daemon()
     leftover = f'(exec setsid sh -c "{IGNORES_HANG_UPS}" & echo $! > leftover); '
@@ -190,6 +190,27 @@ def test_an_idle_shim_leaves_too_and_keeps_the_last_record(open_pane: Callable[.
     assert pane.record("exit.json")["code"] == 9
 
 
+def test_f_tmux_2_a_start_that_the_end_of_the_pane_cuts_short_is_told_with_the_word_that_the_shim_goes(
+    open_pane: Callable[..., Pane],
+) -> None:
+    """However far it had come: the order is read before the hang-up or after it, and its program is executed or not."""
+    pane = open_pane()
+    daemon = pane.daemon()
+    pane.process.send_signal(signal.SIGSTOP)
+    daemon.give(pane.order(["sleep", "1000"]))
+    # The kernel has the leader of a session go on whose terminal hangs up.
+    pane.hang_up()
+    told = daemon.receive()
+    while told["event"] not in ("start_failed", "exited"):
+        told = daemon.receive()
+    assert pane.process.wait(DEADLINE) == 0
+    if told["event"] == "start_failed":
+        assert told["leaving"] is True
+        assert (told["errno"], told.get("stage")) in [("busy", None), ("EINTR", ""), ("ENOTTY", "terminal")]
+    else:
+        assert told["cause"] == "terminal_lost"
+
+
 def test_a_killed_shim_takes_its_agent_with_it(open_pane: Callable[..., Pane]) -> None:
     """PR_SET_PDEATHSIG: an agent without a shim could be run twice."""
     pane = open_pane()
@@ -226,7 +247,7 @@ while True: is_locked(sys.argv[1])"""
 def test_a_shim_gets_its_directory_however_often_somebody_looks_whether_one_lives(
     open_pane: Callable[..., Pane], short_tmp: Path
 ) -> None:
-    """Whoever looks holds the lock for an instant, and an agent's start is not to fail by that."""
+    """A process that looks holds the lock for an instant, and an agent's start is not to fail by that."""
     room = short_tmp / "a"
     (room / "run").mkdir(parents=True)
     lookers = [

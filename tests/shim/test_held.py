@@ -1,4 +1,4 @@
-"""Held permission requests: whoever posts one waits, until an answer comes, the run ends, or it asks no more (P9)."""
+"""Held permission requests: the client that posts one waits for an answer, for the run's end, or hangs up (P9)."""
 
 from __future__ import annotations
 

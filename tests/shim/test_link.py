@@ -355,7 +355,7 @@ def test_a_torn_spool_costs_no_more_than_the_torn_line(open_pane: Callable[..., 
 
 
 def test_promise_10_a_connection_takes_the_line_from_nobody_before_it_says_hello(pane: Pane) -> None:
-    """Once whoever connected cut off the daemon, and six in ten seconds left it deaf."""
+    """Once any process that connected cut off the daemon, and six in ten seconds left it deaf."""
     daemon = pane.daemon()
     daemon.start(["sleep", "1000"])
     silent = [pane.connect() for _ in range(20)]

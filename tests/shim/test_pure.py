@@ -1,4 +1,4 @@
-"""The two pure parts, alone: HTTP out of bytes, and what is kept of a hook's input."""
+"""The pure parts, alone: HTTP out of bytes, what is kept of a hook's input, and why a program did not start."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ import importlib.util
 import json
 import sys
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import pytest
@@ -34,6 +34,8 @@ payload = load("payload")
 with pytest.MonkeyPatch.context() as patched:
     patched.setitem(sys.modules, "payload", payload)
     scan = load("scan")
+    patched.setitem(sys.modules, "fence", load("fence"))
+    launch = load("launch")
 
 JSON: st.SearchStrategy[Any] = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=50),
@@ -279,3 +281,12 @@ def test_p15_a_call_whose_tool_is_not_named_whole_is_not_held() -> None:
     for tool in ("x" * 257, "mcp__x\ud800"):
         assert payload.asked({"tool_name": tool, "tool_input": {"a": 1}}) is None
     assert payload.asked({"tool_name": "x" * 256, "tool_input": {"a": 1}}) is not None
+
+
+@pytest.mark.parametrize(("stage", "number", "name"), [("terminal", 25, "ENOTTY"), ("setup", 1, "EPERM")])
+def test_f_tmux_2_a_program_that_got_no_terminal_is_told_by_what_its_start_was_at(
+    stage: str, number: int, name: str
+) -> None:
+    """The daemon cannot read it from the words, and counted it as a crash of the agent."""
+    failure = launch.explain(f"{stage} {number}".encode(), SimpleNamespace(argv=[b"true"]))
+    assert (failure.code, failure.errno_name, failure.stage) == (0, name, stage)

@@ -35,8 +35,8 @@ open(sys.argv[1] + ".new", "w").write(json.dumps(report))
 os.rename(sys.argv[1] + ".new", sys.argv[1])
 signal.pause()
 """
-# Signals 32 and 33 are the C library's own: whoever starts a program by posix_spawn leaves them ignored in it, and no
-# call of the library, so none of Python's, can change that.
+# Signals 32 and 33 are the C library's own: posix_spawn leaves them ignored in the program that it starts, and no call
+# of the library, so none of Python's, can change that.
 LIBRARY_SIGNALS = 1 << 31 | 1 << 32
 # A shell sees descriptors without opening one: ls has its own for the directory it reads.
 SHOW_DESCRIPTORS = 'ls /proc/$$/fd > "$1.new"; mv "$1.new" "$1"; exec sleep 1000'
@@ -268,7 +268,7 @@ def test_an_order_file_that_is_not_one_neither_blocks_nor_starts_anything(daemon
 def test_a_second_start_while_one_lives_is_refused_as_busy_and_changes_nothing(daemon: Daemon) -> None:
     started = daemon.start(["sleep", "1000"])
     failure = daemon.start_failure(["true"])
-    assert (failure["code"], failure["errno"]) == (0, "busy")
+    assert (failure["code"], failure["errno"], failure["leaving"]) == (0, "busy", False)
     assert daemon.hello()["run"]["pid"] == started["pid"]
 
 

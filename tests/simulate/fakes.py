@@ -109,7 +109,7 @@ class SimulatedLauncher:
         return None
 
     async def prepare(self, agent: Agent, spawn: Spawn, hello: ShimHello, epoch: int) -> None:
-        """No order: a program that was made and never begun would be one more of which the host knows."""
+        """No order: a program that was made and never begun would be one more that the host knows of."""
 
     def tidy(self, agent: str, incarnation: int) -> None:
         """A simulated run leaves nothing behind it but processes."""
@@ -228,6 +228,9 @@ class SimulatedWork:
         return WorkReading(f"git:{self._steps[agent.name]}")
 
     async def exists(self, directory: str, pattern: str) -> bool:
+        return self._host.happens(0.5)
+
+    async def can_enter(self, directory: str) -> bool | None:
         return self._host.happens(0.5)
 
 

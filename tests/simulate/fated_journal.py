@@ -1,4 +1,4 @@
-"""A journal in memory of which it is written beforehand what becomes of each attempt to commit."""
+"""A journal in memory. What becomes of each attempt to commit is written beforehand."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Died(BaseException):
 
 
 class FatedJournal(MemoryJournal):
-    """What becomes of the n-th attempt to commit is written beforehand; those of which nothing is written land."""
+    """What becomes of the n-th attempt to commit is written beforehand; an attempt that is not named there lands."""
 
     def __init__(self, host: Host, fates: Mapping[int, Fate], landed: Callable[[Batch], None]) -> None:
         super().__init__(host)

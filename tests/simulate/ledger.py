@@ -2,7 +2,7 @@
 
 Ends come from the shims, modes from the orders that were carried out, and what was asked for from the operator. Which
 runs were productive is the core's word (RunProductive) and is given to `add_up`, and so are those that fell with the
-terminal server, each of which must have lost its terminal; all else is counted here once more.
+terminal server, whose terminals must have been lost; all else is counted here once more.
 """
 
 from __future__ import annotations

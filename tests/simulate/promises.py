@@ -103,7 +103,7 @@ class Promises:
         self.hold(not is_spent, f"{agent}'s answer {id} is armed again, and its shim had said that it was given")
 
     def turn_kept(self, agent: str, times: int) -> None:
-        """A turn's end is held up once, never more, whoever armed what meanwhile."""
+        """A turn's end is held up once, never more, whatever was armed meanwhile."""
         self.hold(times <= 1, f"{agent}'s turn was not let end {times} times")
 
     def turn_saved(
@@ -136,7 +136,7 @@ class Promises:
             )
 
     def healed(self, fleet: Fleet) -> None:
-        """At peace: whoever is wanted runs, nothing else does, and no process is left over."""
+        """At peace: each agent that is wanted runs, nothing else does, and no process is left over."""
         runs = {agent.run.run_id: name for name, agent in fleet.agents.items() if agent.run is not None}
         for process in self._host.processes.values():
             owned = process.run_id == "" or runs.get(process.run_id) == process.agent

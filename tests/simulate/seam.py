@@ -107,7 +107,7 @@ class Seam:
         self.loop.run_until_complete(asyncio.sleep(seconds))
 
     def tell(self, event: Event, mark: str | None = None) -> None:
-        """Something happened. mark: whoever told it forgets it once it is said to be durable."""
+        """Something happened. mark: its teller forgets it once it is said to be durable."""
         if not self.is_alive:
             return
         if mark is None:
@@ -226,7 +226,7 @@ class Seam:
         return None
 
     def _hold_turn(self, at: int | None, what: str) -> None:
-        """Whoever is told of a turn is told when each row of it, and of those before it, is durable, and acted upon."""
+        """A turn is told of when each row of it, and of those before it, is durable and acted upon."""
         self._hold(at is not None, f"{what}, and nobody decided on it")
         assert at is not None
         rows = [entry for entries in self._turns[: at + 1] for entry in entries]
@@ -251,7 +251,7 @@ class Seam:
         self.receipts.add(mark)
 
     def _check_end(self) -> None:
-        """In peace: all that was decided is done once and in order, and whoever waited has an answer."""
+        """In peace: all that was decided is done once and in order, and all that waited have an answer."""
         if not self.is_alive:
             self._check_death()
             return
@@ -267,7 +267,7 @@ class Seam:
         self._hold(self.receipts == self.promised, f"{self.promised - self.receipts} was never acknowledged")
 
     def _check_death(self) -> None:
-        """What whoever comes next reads: every acknowledged order, and whatever was begun."""
+        """What the next daemon reads: every acknowledged order, and whatever was begun."""
         saved = {agent.name: agent for agent in self.journal.load().agents}
         wishes: dict[str, Desired | None] = {}
         for event in self.asked:

@@ -39,7 +39,7 @@ class Seats:
         self._typed: dict[str, tuple[int, str, int]] = {}
         """By text that was kept: the daemon and the run that it was last submitted under."""
         self._missed: set[str] = set()
-        """Texts of which it is durable that nobody knows whether they arrived."""
+        """Texts whose verdict is durable: nobody knows whether they arrived."""
         self.arrived: set[str] = set()
         self._given_up = 0
 

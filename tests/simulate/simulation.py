@@ -146,7 +146,7 @@ class Simulation:
             await anyio.sleep(self._restart_after)
 
     async def _heal(self) -> None:
-        """The weather is over: whoever is wanted must be running within the bound, and nothing else."""
+        """The weather is over: each agent that is wanted must be running within the bound, and nothing else."""
         host = self.host
         host.is_calm = True
         calm_since = host.now

@@ -23,7 +23,8 @@ from phoenixd.core.events.tasks import TaskCancelRequested
 from phoenixd.core.handoff import triggers
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import read
-from phoenixd.core.spec import AgentSpec, ContextRules, HandoffRules, Kind
+from phoenixd.core.rules import ContextRules, HandoffRules
+from phoenixd.core.spec import AgentSpec, Kind
 from tests.simulate.orchestrator import Orchestrator
 from tests.simulate.project import WINDOW
 from tests.simulate.promises import Broken

@@ -77,7 +77,7 @@ def points() -> int:
 
 
 def reboots_seen(simulation: Simulation) -> set[str]:
-    """The boots of which the journal says that all runs before them were void."""
+    """The boots after which, as the journal says, all runs before them were void."""
     rows = simulation.host.journal.entries
     return {str(row.entry.detail["boot_id"]) for row in rows if row.entry.event == "rebooted"}
 
@@ -124,7 +124,7 @@ def test_f_sy_5_a_reboot_is_seen_wherever_in_its_turns_the_daemon_was() -> None:
 
 
 def test_f_sy_5_each_reboot_is_seen_and_none_twice() -> None:
-    """Also the second, and one of which the daemon before knew nothing, because it died at once."""
+    """Also the second, and one that the daemon before knew nothing of, because it died at once."""
 
     async def main() -> None:
         simulation = Simulation("reboots", fleet_of(5))

@@ -110,7 +110,7 @@ class Life:
         self.story.holder("boss").hand_out()
         give_up = host.now + PEACE
         while self._handoff(simulation) is None and host.now < give_up:
-            # Whoever has no answer asks once more.
+            # A client without an answer asks once more.
             simulation.daemon.order(HandoffRequested("boss"), "boss")
             await anyio.sleep(2)
         simulation.daemon.order(SendRequested("boss", "m1", "text 1"), "boss")

@@ -45,7 +45,7 @@ class HandClock:
     wall: float = NOW
     slept: list[float] = field(default_factory=list)
     stands_still: bool = False
-    """Whether whoever sleeps sleeps for ever."""
+    """Whether all sleeps last for ever."""
 
     def now(self) -> Moment:
         return Moment(self.wall, self.wall, 0.5, "nonce")

@@ -1,4 +1,4 @@
-"""A turn that the API refused, of which no hook tells: what the transcript says becomes the hook."""
+"""A turn that the API refused, and that no hook tells of: what the transcript says becomes the hook."""
 
 from __future__ import annotations
 

@@ -14,7 +14,8 @@ import pytest
 
 from phoenixd.core.agent.activity import LostJobs, PromptKind
 from phoenixd.core.agent.run import LastExit, Mode, Session
-from phoenixd.core.spec import Kind, ResumeRules
+from phoenixd.core.rules import ResumeRules
+from phoenixd.core.spec import Kind
 from phoenixd.documents.credential import credential_reference
 from phoenixd.documents.seal import request_alone
 from phoenixd.drivers.processes.proc import read_stat

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.spec import AgentSpec, ContextRules
+from phoenixd.core.rules import ContextRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.files import plain as files
 from phoenixd.harness import HARNESSES
 from phoenixd.start.status_line import VARIABLE, add_status_line, program_version

@@ -69,7 +69,7 @@ def of_everything() -> FakeDaemon:
 
 
 def thousand() -> Model:
-    """A thousand agents, of which three hundred ask: rows like one, so that it takes no second to make them."""
+    """A thousand agents; three hundred of them ask. Their rows are copies of one, so that it takes no second."""
     asks, works, rests = (model_of("of_everything").agents[name].body for name in ("shop-api", "infra", "rests"))
     (item,) = model_of("of_everything").waiting("shop-api")
     told: list[Frame] = []

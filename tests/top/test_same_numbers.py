@@ -32,7 +32,7 @@ WORDS = ("alive", "stopped", "starting", "parked by a limit", "quarantined", "he
 
 
 def every_state() -> FakeDaemon:
-    """Twelve agents, of which one was stopped, one never began, and others are not up for every reason there is."""
+    """Twelve agents: one was stopped, one never began, and others are not up for every reason there is."""
     daemon = at(7)
     for name in ("a", "b", "c", "d", "e", "f", "g"):
         daemon.declare(name)

@@ -37,7 +37,7 @@ def neutral(text: str, home: str, workspace: str) -> str:
 
 
 def _repeats(line: dict[str, Any]) -> str | None:
-    """What a line is known by of which one is enough; None for all others."""
+    """What a line is known by where one of its kind is enough; None for all others."""
     attached, payload = line.get("attachment", {}), line.get("payload", {})
     if attached.get("type") == "hook_success":
         return f"hook {attached['hookName'].split(':')[0]}"

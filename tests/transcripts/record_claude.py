@@ -1,7 +1,7 @@
 """Records tests/transcripts/claude-*.jsonl anew with the real Claude Code: `python -m tests.transcripts.record_claude`.
 
-One session with tools (one of which fails), a subagent, a shell line, a prompt put off, an interruption, a compaction
-and an API error; then /clear, and the session after it.
+One session with tools (one fails), a subagent, a shell line, a prompt put off, an interruption, a compaction and an API
+error; then /clear, and the session after it.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ CHUNK = 64
 
 @dataclass(slots=True)
 class Follower:
-    """selector: of which agents is told; None for all, and for what concerns the fleet."""
+    """selector: the agents that it is told about; None for all, and for what concerns the fleet."""
 
     feed: Feed
     service: Service

@@ -25,8 +25,8 @@ from phoenixd.ports.journal import Entry, StoredEntry
 LEAST_GATHER = 0.005
 EACH_GATHER = 0.002
 MOST_GATHER = 0.25
-"""Seconds for which news gather: some for each other follower before they are told, so that many cost no more than
-few; and between two tellings. Who follows alone is told at once of what comes after a quiet moment."""
+"""Seconds for which news gather: some for each other follower before they are told, so that many cost no more than few;
+and between two tellings. A follower that is alone is told at once of what comes after a quiet moment."""
 
 AUDITS = 8
 """Looks in which every agent is looked at once, also where nothing was heard: papers grow, and hooks do not come."""
@@ -99,7 +99,7 @@ class Feed:
             self.refresh(everyone=True)
 
     def refresh(self, *, everyone: bool = False) -> None:
-        """Bring the ledger up to what is known now. everyone: agents too of which nothing was heard."""
+        """Bring the ledger up to what is known now. everyone: also the agents that nothing was heard of."""
         fleet, dirty, before = self._service.fleet(), self._dirty, self.ledger.number
         self._dirty = set()
         if everyone or not self._is_known:
@@ -115,7 +115,7 @@ class Feed:
             self._wake()
 
     def audit(self, every: float) -> None:
-        """Look at some agents of which nothing was heard, and at others the next time; once in so many seconds."""
+        """Look at some agents that nothing was heard of, and at others the next time, once in `every` seconds."""
         now = asyncio.get_running_loop().time()
         if now < self._audit_due:
             return

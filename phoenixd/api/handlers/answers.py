@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 
 from phoenixd.api import exits, problems
+from phoenixd.api.event_names import event_key
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.past import has_ended
 from phoenixd.api.handlers.queries import find_item
 from phoenixd.api.handlers.sending import typing_verdict
-from phoenixd.api.history import event_key
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import ago
 from phoenixd.core.agent.standing import InboxItem

@@ -22,7 +22,7 @@ async def brief_show(ask: Ask) -> Reply:
 async def brief_check(ask: Ask) -> Reply:
     ask.agent()
     faults, page = await ask.service.check_brief(ask.name), await ask.service.brief(ask.name)
-    # What was mended on reading is worth telling, and nothing to worry about.
+    # What was repaired on reading is worth telling, and nothing to worry about.
     sound = all(fault.kind == "odd" for fault in faults)
     age = _age(ask, page) if page is not None else None
     body = {

@@ -60,7 +60,7 @@ async def _page(ask: Ask, selector: Selector | None) -> Reply:
     start = await ask.chronicle.last_look(ask.caller.uid, now.wall)
     names = written_of(ask, frozenset(row.name for row in rows)) if selector is not None else None
     digest = await (ask.chronicle.digest(start) if names is None else ask.chronicle.digest_of(start, names))
-    # Who looks at some has not seen what happened to the others.
+    # A look at some agents has not shown what happened to the others.
     if ask.arguments["look"] and selector is None:
         await ask.chronicle.look(ask.caller.uid, now.wall)
     row = whole(fleet, now, service.sight)

@@ -18,10 +18,10 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import checks, verdict
 from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.rules import HandoffRules
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.spec import HandoffRules
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.reading import line_count
 from phoenixd.errors import BadProject, PhoenixdError

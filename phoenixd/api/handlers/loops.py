@@ -142,7 +142,7 @@ def several(loop_id: str, owners: Sequence[str]) -> Problem:
 
 
 def _agent_meant(ask: Ask) -> str | None:
-    """The agent that the request is about; an agent's own, whoever it names none."""
+    """The agent that the request is about: the one that is named, else the agent that asks."""
     named = ask.arguments["agent"]
     own = ask.caller.agent
     if own is not None and named not in (None, own):

@@ -10,6 +10,7 @@ from phoenixd.api.closed_items import KEPT, ClosedItem, Closing
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages import past as pages
 from phoenixd.api.pages.inbox import inbox as inbox_page
+from phoenixd.api.pages.pane import pane_text
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import parse_past, rfc3339
 from phoenixd.core import selection
@@ -124,7 +125,7 @@ async def has_ended(ask: Ask, number: int) -> Problem | None:
 
 
 async def _closed(ask: Ask, names: frozenset[str] | None, numbers: Set[int], limit: int = 0) -> Closing:
-    """What the rows tell, as far back as is asked for. numbers: of those that are; none for so many of all."""
+    """What the rows tell, as far back as is asked for. numbers: the items that are asked for; empty for any `limit`."""
     closing, before, written = Closing(), None, written_of(ask, names)
     since = ask.service.now().wall - KEPT
     for _ in range(MOST_PAGES):
@@ -190,7 +191,7 @@ async def read_screen(ask: Ask) -> Reply:
     lines, ansi = ask.arguments["lines"] or PANE_LINES, bool(ask.arguments["ansi"])
     captured = await ask.service.screen(ask.name, lines) if ansi else await ask.service.pane(ask.name, lines)
     # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
-    shown = captured if ansi else await asyncio.to_thread(representation.pane_text, captured)
+    shown = captured if ansi else await asyncio.to_thread(pane_text, captured)
     return Reply({"name": ask.name, "ansi": ansi, "text": shown}, said(""))
 
 

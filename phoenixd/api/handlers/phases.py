@@ -12,9 +12,10 @@ from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.core.agent import Agent
 from phoenixd.core.nearest import nearest
+from phoenixd.core.rules import PhaseRules
 from phoenixd.core.seat.finding import meant
 from phoenixd.core.seat.state import project_of
-from phoenixd.core.spec import AgentSpec, Kind, PhaseRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.project import revision
 from phoenixd.documents.project.checking import check
 from phoenixd.documents.project.layout import project_name

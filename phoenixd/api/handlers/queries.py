@@ -7,7 +7,7 @@ import shlex
 from dataclasses import replace
 from functools import partial
 
-from phoenixd.api import exits, problems, representation
+from phoenixd.api import exits, history_document, problems, representation
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers import removal
 from phoenixd.api.handlers.past import chosen, not_waiting, open_items, rows_of
@@ -20,6 +20,7 @@ from phoenixd.api.pages import inbox as text_inbox
 from phoenixd.api.pages import resonance as text_resonance
 from phoenixd.api.pages import status as text
 from phoenixd.api.pages.headline import needed
+from phoenixd.api.pages.pane import pane_text
 from phoenixd.api.problems import Problem
 from phoenixd.api.rights import Role
 from phoenixd.api.row import alert
@@ -133,7 +134,7 @@ async def since(ask: Ask) -> Reply:
         digest, now.wall, all_items(fleet), begins, running_again(digest, fleet), ask.chronicle.seen(ask.caller.uid),
         pressing(fleet.alerts),
     )  # fmt: skip
-    return Reply(representation.stretch(stretch), lambda here: text_history.since(stretch, here, words))
+    return Reply(history_document.stretch(stretch), lambda here: text_history.since(stretch, here, words))
 
 
 async def list_events(ask: Ask) -> Reply:
@@ -220,7 +221,7 @@ async def read_pane(ask: Ask) -> Reply:
     has_terminal(ask)
     captured = await ask.service.pane(ask.name, ask.arguments["lines"] or PANE_LINES)
     # A thread, because ten thousand lines take their time, and nobody else is to wait for it.
-    shown = await asyncio.to_thread(representation.pane_text, captured)
+    shown = await asyncio.to_thread(pane_text, captured)
     body = {"name": ask.name, "text": shown}
     empty = f"the terminal of {ask.name} shows nothing. See: phoenixctl status {ask.name}"
     return Reply(body, (lambda _: shown) if shown.strip() else said(empty))

@@ -7,9 +7,9 @@ import time
 from dataclasses import replace
 
 from phoenixd.api import exits, idempotency
+from phoenixd.api.event_names import event_key
 from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.handlers.commands import order
-from phoenixd.api.history import event_key
 from phoenixd.api.times import ago
 from phoenixd.core.events.orders import SendRequested
 from phoenixd.core.handoff import letters
@@ -103,7 +103,7 @@ async def typing_verdict(
 ) -> tuple[bool, str] | None:
     """Whether a text arrived, with the evidence or the reason, as soon as the journal says so.
 
-    orphan: the text itself, where whoever typed it may not have lived to say so: the agent's own word counts then.
+    orphan: the text itself, where the daemon may have died before it could say so: then the agent's own word counts.
     """
     deadline = time.monotonic() + timeout
     left = timeout

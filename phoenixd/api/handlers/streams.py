@@ -16,6 +16,7 @@ from phoenixd.api.exchange import Ask, here
 from phoenixd.api.feed.following import CHUNK, Follower
 from phoenixd.api.handlers import past, queries
 from phoenixd.api.pages import history as text_history
+from phoenixd.api.pages.pane import pane_text
 from phoenixd.api.problems import Problem
 from phoenixd.api.times import meant_past, parse_past
 from phoenixd.core.seat.finding import known_as, meant, written_by
@@ -98,7 +99,7 @@ async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> A
         silent = 0.0
         while not closing.is_set() and meant(ask.service.fleet(), ask.name) is not None:
             try:
-                captured = await asyncio.to_thread(representation.pane_text, await ask.service.pane(ask.name, lines))
+                captured = await asyncio.to_thread(pane_text, await ask.service.pane(ask.name, lines))
             except TerminalFailed:
                 captured = shown or ""  # The terminal may come back; the follower waits for it.
             if captured != shown:
@@ -108,7 +109,7 @@ async def pane(ask: Ask, closing: asyncio.Event, every: float = PANE_EVERY) -> A
                 silent = 0.0
                 yield BEAT_FRAME
             silent += every
-            # tmux tells of changes only to whoever reads all output; a look each second costs less than that.
+            # tmux tells of changes only to a client that reads all output; a look each second costs less than that.
             await _unless(closing, asyncio.sleep(every, False))
 
     return frames()

@@ -62,8 +62,8 @@ class Parameter:
 class Operation:
     """One thing that can be asked. `rights` is the least that a caller needs.
 
-    agent: an agent about itself, or whoever may read. own: an agent about itself, or whoever may operate. seat: an
-    orchestrator about its own project, or whoever may operate.
+    agent: an agent about itself, or a caller that may read. own: an agent about itself, or a caller that may operate.
+    seat: an orchestrator about its own project, or a caller that may operate.
 
     idempotent: asking again changes nothing more, also without an Idempotency-Key.
     stream: also served as server-sent events. response: name of a schema in `schemas`, None for none.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from phoenixd.api.pages.agent_lines import call
+from phoenixd.api.pages.agent_lines import GUESSED, call
 from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, with_command, wrap
 from phoenixd.api.pages.next_commands import next_commands
@@ -51,7 +51,11 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
         if row.evidence_age is None
         else f"{ago(row.evidence_age)} ago, {HOOKS[row.hooks]}",
         "session": row.session_id or "none yet",
-        "doing": f"{call(row.doing)} (for {ago(here.now - row.doing.since_wall)})" if row.doing is not None else "",
+        "doing": f"{call(row.doing)} (for {ago(here.now - row.doing.since_wall)})"
+        if row.doing is not None
+        else GUESSED
+        if row.is_guessed
+        else "",
         "said": _said(row.said, here),
         "task": row.task or "",
         "model": row.model or "",

@@ -25,6 +25,7 @@ STATE_COLUMNS = 12
 AGE_COLUMNS = 6
 LEAST_ROOM = 16
 UNTOLD = "it tells nothing of what it does"
+GUESSED = "found alive without a journal that knew it: what it is at is not known until it has been looked at"
 UNHEARD = ("none", "missing")
 """What is known of the hooks of those that tell nothing."""
 
@@ -126,11 +127,14 @@ def reason(row: Row, here: Page) -> str:
         return here.reaching(f"{row.pressing.kind}: {row.pressing.text}")
     if row.item is not None and row.item.left:
         return f"asked, and its run ended: {title(row.item)}"
-    return row.reason.removeprefix(f"{row.state}: ")
+    told = row.reason.removeprefix(f"{row.state}: ")
+    return f"{told} ({here.clock(here.now + row.due)})" if row.is_unseen and row.due is not None else told
 
 
 def doing(row: Row, here: Page) -> str:
     """What an agent that is fine is at; empty where that is not known, or something else is to be told of it."""
+    if row.is_guessed:
+        return GUESSED
     if row.untold or row.items or (not row.step and (row.group not in FINE or row.state != "running")):
         return ""
     if row.doing is not None:

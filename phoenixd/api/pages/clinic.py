@@ -51,7 +51,7 @@ def figures(
 
 
 def _listed(group: Sequence[Case], here: Page, called: Callable[[str], str]) -> str:
-    """One Case, or several of which the same is to be told: then what differs stands behind each of them."""
+    """One Case, or several that are told alike: then what differs stands behind each of them."""
     one = group[0]
     detail = _words(one.detail)
     often = f"{counted(one.incidents, 'time')}, {counted(one.treatments, 'treatment')}"

@@ -52,7 +52,7 @@ WORDS: Mapping[str, Words] = {
 
 
 MAY_BE_NOTHING = ("code", "lived")
-"""Facts of which 0 tells something; of every other one it means: not so, or not known."""
+"""Facts that tell something when they are 0; in every other fact 0 means: not so, or not known."""
 
 
 def in_words(evidence: Mapping[str, object]) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain, groupby
 
-from phoenixd.api.history import Digest, Stretch, Unwatched, event_words
+from phoenixd.api.event_names import event_words
+from phoenixd.api.history import Digest, Stretch, Unwatched
 from phoenixd.api.pages.agent import summary
 from phoenixd.api.pages.agent_lines import reason
 from phoenixd.api.pages.context import context
@@ -288,7 +289,7 @@ def _most(here: Page) -> int | None:
 
 
 def _shown(parts: list[str], here: Page) -> list[str]:
-    """Of so many agents as are shown; how many more there are stands in place of the others."""
+    """The first agents, as many as are shown; the number of the others stands in their place."""
     left = len(parts) - len(shown := parts[: _most(here)])
     more = here.reaching(f"and {left} more {'agent' if left == 1 else 'agents'} (phoenixctl status)")
     return [*shown, more] if left else shown

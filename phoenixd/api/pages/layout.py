@@ -163,7 +163,7 @@ def columns(text: str) -> int:
 
 
 def page_columns(asked: int) -> int:
-    """The columns of a page for which so many are asked; nothing is cut on the widest."""
+    """How many columns a page has when `asked` are asked for; nothing is cut on the widest."""
     return WHOLE if asked >= UNCUT else asked
 
 

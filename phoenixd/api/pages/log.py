@@ -8,7 +8,7 @@ from phoenixd.api.pages.layout import Page, clip, name_column, pad
 from phoenixd.core.question.characters import visible
 from phoenixd.documents.log_lines import LogKind, LogLine
 
-SIGNS: dict[LogKind, str] = {"prompt": ">", "said": " ", "tool": "$", "result": "=", "error": "!"}
+SIGNS: dict[LogKind, str] = {"prompt": ">", "said": " ", "tool": "$", "result": "=", "error": "!", "session": "-"}
 HUES = (36, 33, 35, 32, 34, 96, 93, 95)
 """Colours of agents' names; which one an agent has depends on its name alone."""
 NO_TIME = "--:--:--"

@@ -15,7 +15,7 @@ from phoenixd.core.facts import Verb
 from phoenixd.core.question.call import PERMISSION, PLAN, QUESTION
 
 SHOWN = 5
-"""Of each kind so many are shown, the newest, and so many names of each; all on a page that cuts nothing."""
+"""How many of each kind are shown, the newest, and how many names of each; all on a page that cuts nothing."""
 WHAT = {"limit": "", "overload": "the model's service failed", "outage": "outage of "}
 ASKED = {PERMISSION: "a permission", QUESTION: "an answer", PLAN: "a word on its plan"}
 DONE: dict[Verb, str] = {"stop": "stopped", "start": "started", "restart": "restarted", "remove": "removed"}
@@ -115,7 +115,9 @@ def _quarantine(those: list[Spell], here: Page) -> str:
     ended = f", started by {last.by}" if last.by else ""
     often = f"{last.of} {len(those)} times" if len(those) > 1 else last.of
     when = _time(replace(last, begins=first.begins), here)
-    return f"{often} {when}{ended}{', productive since' if last.productive else ''}"
+    if not last.productive:
+        return f"{often} {when}{ended}"
+    return f"{often} {when}{ended}, {'progress' if last.breaker else 'productive'} since"
 
 
 def _limit(one: Spell, here: Page) -> str:

@@ -197,7 +197,7 @@ PEOPLE: dict[str, Schema] = {
                     {
                         "at": or_null(TIME),
                         "agent": AGENT_NAME,
-                        "kind": words("prompt", "said", "tool", "result", "error"),
+                        "kind": words("prompt", "said", "tool", "result", "error", "session"),
                         "tool": or_null(STRING),
                         "text": STRING,
                     }

@@ -11,7 +11,7 @@ from phoenixd.clis import EXAMPLE, PRESETS
 from phoenixd.config.duration import Duration
 from phoenixd.config.tables.values import Table, Text, Words, refuse
 from phoenixd.core.meter.reading import LEAST_WINDOW, MOST_WINDOW
-from phoenixd.core.spec import BriefRules, ContextRules, HandoffRules, PhaseRules, ResonanceRules
+from phoenixd.core.rules import BriefRules, ContextRules, HandoffRules, PhaseRules, ResonanceRules
 
 if TYPE_CHECKING:
     PresetName = str

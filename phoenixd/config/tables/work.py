@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from phoenixd.config.duration import Duration
 from phoenixd.config.tables.values import AbsolutePath, Table, Text, Words, list_to_tuple, refuse
-from phoenixd.core.spec import BreakerRules, LimitRules, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
+from phoenixd.core.rules import BreakerRules, LimitRules, LivenessRules, LoopRules, RestartRules, ResumeRules, StopRules
 
 _RESTART = RestartRules()
 _RESUME = ResumeRules()

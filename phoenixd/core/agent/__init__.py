@@ -123,6 +123,7 @@ class Agent:
             began=run.began,
             up_since=run.exec_at if run.exec_at is not None else run.began,
             deaf_since=run.deaf.since if run.deaf is not None else None,
+            is_guessed=run.guessed,
         )
 
     @property
@@ -132,7 +133,7 @@ class Agent:
 
     @property
     def item(self) -> InboxItem | None:
-        """The newest one, if any: what its run asks now comes before what an earlier one left."""
+        """The newest item of the inbox, if any; what the living run asks comes before what an earlier run left."""
         return next(reversed(sorted(self.items, key=lambda one: not one.left)), None)
 
     @property

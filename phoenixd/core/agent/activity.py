@@ -53,7 +53,7 @@ class Lease:
 class WorkWatch:
     """What the processes that began at `ticks` or later had done by `at`, the newest look at them.
 
-    cpu: seconds. io: bytes from and to storage. unread: processes of which that could not be read. asked: when the look
+    cpu: seconds. io: bytes from and to storage. unread: processes where that could not be read. asked: when the look
     that is under way was ordered. worked: when they were last seen to have worked.
     """
 
@@ -107,8 +107,7 @@ class Waiting:
     dismissed: bool = False
     """The operator's own no, written down beforehand, is on its way; nobody has to be called for it yet."""
     touched: Instant | None = None
-    """When keys were read at its terminal, or an answer was given from afar, of which no look has told yet what became
-    of it."""
+    """When keys were read at its terminal, or an answer was given from afar. No look has told yet what became of it."""
     keyed: Instant | None = None
     """When keys were read at its terminal last."""
 
@@ -126,7 +125,7 @@ class Doubted:
     looked: Instant
     also_asked: tuple[Waiting, ...] = ()
     alert: StandingAlert | None = None
-    """The end of which nobody has been told."""
+    """The end that nobody has been told of."""
 
 
 @dataclass(frozen=True, slots=True)

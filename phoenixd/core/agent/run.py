@@ -94,6 +94,8 @@ class Run:
     """The protocol that its shim's link speaks; 0: not told."""
     giving: tuple[Giving, ...] = ()
     """The operators' answers that are on their way to it."""
+    guessed: bool = False
+    """It was found alive without a journal that knew it, and nothing has told yet whether a turn of it is open."""
     unwatched: bool = False
     """For a while nobody watched it, and time stood still for the supervisor: by its own it lived longer."""
 
@@ -176,7 +178,7 @@ class LastExit:
 
 @dataclass(frozen=True, slots=True)
 class Incident:
-    """A failure whose evidence is kept in a file: of which run, as what, why, and when (wall).
+    """A failure whose evidence is kept in a file: its run, its kind, why, and when (wall).
 
     hung, overtime: a run that we ended although nobody had asked. The other kinds are what the clinic noticed.
     """
@@ -225,7 +227,7 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Disproved:
-    """A report with claims that facts contradict. of: whose it is, or of which task. claims: some of them, in words."""
+    """A report with claims that facts contradict. of: the agent, or the task, that it is of. claims: some of them."""
 
     of: str
     claims: tuple[str, ...]

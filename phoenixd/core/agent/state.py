@@ -82,10 +82,15 @@ class Stopping:
     code: int | None = None
     """The exit code to record in place of what the kill makes of it: 124 hung, 125 overtime."""
     spoiled: bool = False
-    """A rule of ours ended it, for its session is no good: that is a death, whoever sent the signal."""
+    """A rule of ours ended it, for its session is no good: that is a death, whatever sent the signal."""
     unseen_since: Instant | None = None
     """Since when nothing of it is seen, where nothing proves that it is gone."""
     name: Literal["stopping"] = "stopping"
+
+    @property
+    def is_sought(self) -> bool:
+        """Whether nobody ordered its end: its shim is lost, and what is left of it is looked for."""
+        return self.step is StopStep.FENCE and self.then is Afterwards.JUDGE and self.code is None
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +141,10 @@ class Quarantined:
     counted: bool = False
     misdeclared: bool = False
     refused: bool = False
+    look_at: Instant | None = None
+    """When the directory is looked at next that stood in the way of its starts; None: no look starts it."""
+    closed_since: Instant | None = None
+    """Since when looks have found that it cannot be entered."""
     name: Literal["quarantined"] = "quarantined"
 
 
@@ -143,3 +152,8 @@ State = Stopped | Starting | Running | Stopping | BackingOff | Parked | Quaranti
 
 Live = Starting | Running | Stopping
 """The states in which a run of the agent lives, or what is left of it."""
+
+
+def is_its_own(state: State) -> bool:
+    """Whether a run in this state ends by itself where it ends: no order is at it, and none was."""
+    return isinstance(state, Starting | Running) or (isinstance(state, Stopping) and state.is_sought)

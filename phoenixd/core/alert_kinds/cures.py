@@ -23,12 +23,12 @@ def is_taken_up(standing: StandingAlert, agent: Agent) -> bool:
 
 
 def is_another_run(standing: StandingAlert, agent: Agent) -> bool:
-    """A run's books are closed only when its tree is known gone, and the next run is judged anew."""
+    """The run that the alert was about is over, and its tree is known gone: the next run is judged anew."""
     return agent.run is None or agent.run.incarnation != standing.incarnation
 
 
 def has_run_its_course(standing: StandingAlert, agent: Agent) -> bool:
-    """The run of then has ended or, where none lived, the one after it; or nobody wants one any more."""
+    """The run that the alert was about has ended, or the next one where none lived then, or nobody wants one."""
     end = agent.last_exit
     if end is None or end.incarnation < standing.incarnation:
         return is_another_run(standing, agent)
@@ -71,7 +71,7 @@ def was_told(standing: StandingAlert, agent: Agent) -> bool:
 
 
 def is_made_good(standing: StandingAlert, agent: Agent) -> bool:
-    """Nobody misses what an agent began that is to be down."""
+    """Nothing that a run began in the background is lost any more, or the agent is to be down."""
     down = isinstance(agent.state, Stopped) and agent.desired is Desired.STOPPED
     return down or agent.lost is None
 
@@ -114,7 +114,7 @@ def is_back(standing: StandingAlert, agent: Agent) -> bool:
 
 
 def works_again(standing: StandingAlert, agent: Agent) -> bool:
-    """A later run works. Also of one that is stopped: whoever stopped it wants to know what may be left."""
+    """A later run works. A stop proves nothing: the operator still wants to know what may be left."""
     run = agent.run
     if run is None or not _is_later(standing, agent):
         return False

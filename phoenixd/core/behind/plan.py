@@ -57,7 +57,7 @@ def decisions(
 
 
 def newcomer(event: AgentDeclared, incarnation: int, now: Moment) -> Decision | None:
-    """One that was left alone is declared while its run lives: what becomes of it; None where nothing of it lives.
+    """What becomes of an agent that was left alone and is declared while its run lives; None where nothing of it lives.
 
     incarnation: the last one that its name had.
     """
@@ -126,7 +126,7 @@ def doubted(tasks: Tasks) -> list[Task]:
 def first_row_after(epoch: int) -> int:
     """The number behind which rows go on in a journal that was faced with the world, in that epoch.
 
-    Whoever follows them knows some that the journal has forgotten, and goes on behind the newest that it was given. No
+    A follower knows some rows that the journal has forgotten, and goes on behind the newest that it was given. No
     gap from what the journal knows would do: the same old copy may come back twice, and no two times in one epoch.
     """
     return min(epoch, MOST_ROWS // ROW_GAP - 1) * ROW_GAP
@@ -160,7 +160,7 @@ def renewed(standing: StandingAlert, agents: Mapping[str, Agent], tasks: Tasks) 
 
 
 def confirmed(agents: Iterable[Agent], by: str, now: Moment) -> Iterator[Decision]:
-    """What `recover` does: start who waits and was wanted, and take the rest as it was found."""
+    """What `recover` does: start the agents that wait and were wanted, and take the others as they were found."""
     for agent in agents:
         finding = agent.found
         if finding is None:

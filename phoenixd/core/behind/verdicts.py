@@ -1,7 +1,7 @@
 """What becomes of each agent where the journal is older than the world (promises 3 and 9).
 
 What lives is adopted. Where the journal has nothing newer, an agent's wish decides. Nothing that was stopped on purpose
-starts, nothing is ended but what an operator had asked to end, and who has no wish that can be believed waits.
+starts, nothing is ended but what an operator had asked to end, and an agent without a wish that can be believed waits.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Mode, Run, Session
 from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, Stopped, Stopping, StopStep
 from phoenixd.core.behind.epochs import word_of
@@ -19,6 +19,12 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import RECOVER, close_items, open_item
 from phoenixd.core.turn import liveness
+
+OPENS = ("prompt-submit", "tool-start", "tool-end", "tool-failure")
+"""Hooks of a main thread after which its turn is open."""
+CLOSES = ("stop", "stop-failure")
+BEGINS = "session-start"
+"""The first hook of a run. A session can also begin anew within a turn, where its context is compacted."""
 
 INCARNATION_GAP = 1000
 """Incarnations that are skipped where the files that would name them have gone back in time as well."""
@@ -142,10 +148,11 @@ class _Case:
             kept = base if isinstance(base.state, Stopping) else replace(base, desired=desired)
             return self._judged("keep", kept, "the journal knows the run that lives")
         run = base.run if same and base.run is not None else _revived(base, living, self.now)
-        activity = liveness.first_activity(run, base.spec, self.now)
+        activity = _heard_of(liveness.first_activity(run, base.spec, self.now), living, self.now)
         adopted = replace(
             close_items(base), desired=desired, state=Running(run, activity), since_wall=self.now.wall,
             session=_session(base, run, self.now), iteration=None, turns=(),
+            hooks_seen=base.hooks_seen or bool(living.heard),
         )  # fmt: skip
         return self._judged("adopt", adopted, "it lives, and the journal did not know this run")
 
@@ -188,6 +195,9 @@ class _Case:
     def _down(self, base: Agent, why: str) -> Judged:
         if self.is_up_to_date and base.desired is Desired.STOPPED:
             return self._judged("keep", base, f"{why}, and the journal knows it")
+        if self._has_told_its_end:
+            # It was to stop, and nothing is to start: the shim's own record is believed, and nothing is waited for.
+            return self._judged("down", self._laid_down(base, why), f"{why}, and stays so")
         return self._judged("down", self._put_down(base, why), f"{why}, and stays so")
 
     def _waiting(self, base: Agent, why: str) -> Judged:
@@ -202,13 +212,25 @@ class _Case:
         last = self.trace.last
         if last is not None and (run is None or last.incarnation > run.incarnation):
             run = _revived(base, last, self.now) if last.boot_id == self.world.boot_id else None
-        down = replace(
-            close_items(base), desired=Desired.STOPPED, state=Stopped(), since_wall=self.now.wall, iteration=None,
-            turns=(), reason=why,
-        )  # fmt: skip
+        down = self._laid_down(base, why)
         if run is None or self.trace.shim == "idle":
             return down
         return self._stopping(down, run, StopStep.FENCE, why)
+
+    def _laid_down(self, base: Agent, why: str) -> Agent:
+        return replace(
+            close_items(base), desired=Desired.STOPPED, state=Stopped(), since_wall=self.now.wall, iteration=None,
+            turns=(), reason=why,
+        )  # fmt: skip
+
+    @property
+    def _has_told_its_end(self) -> bool:
+        """Whether the shim of the newest run is gone, and recorded that run's end before it went."""
+        last, run = self.trace.last, self.base.run
+        is_newest = last is not None and (
+            run is None or run.incarnation < last.incarnation or run.run_id == last.run_id
+        )
+        return is_newest and self.trace.ended and self.trace.shim == "none"
 
     def _stopping(self, agent: Agent, run: Run, step: StopStep, why: str) -> Agent:
         activity = liveness.first_activity(run, agent.spec, self.now)
@@ -254,10 +276,21 @@ def _revived(agent: Agent, seen: SeenRun, now: Moment) -> Run:
     mode = Mode.FRESH if seen.mode == Mode.FRESH else Mode.RESUME
     session_id = seen.session_id or (agent.session.session_id if agent.session is not None else "unknown")
     prompt = PromptKind.CONTINUE if mode is Mode.RESUME else PromptKind.GOAL
+    # Of a program that has never told anything of its turns, nobody knows more than that it lives.
+    tells = agent.spec.has_hooks or agent.hooks_seen or bool(seen.heard)
+    settles = seen.heard in (*OPENS, *CLOSES) or (seen.heard == BEGINS and not agent.spec.has_hooks)
     return Run(
         seen.incarnation, seen.run_id, mode, session_id, prompt, now.at, seen.began_wall or now.wall, seen.pid,
-        seen.start_time, exec_at=now.at, session_seen=True, prompt_seen=True, evidence=True,
+        seen.start_time, exec_at=now.at, session_seen=tells, prompt_seen=True, evidence=tells,
+        guessed=tells and not settles,
     )  # fmt: skip
+
+
+def _heard_of(activity: Activity, seen: SeenRun, now: Moment) -> Activity:
+    """What a run is at by its newest hook; where that does not tell, what is to be assumed until it is looked at."""
+    if seen.heard in OPENS:
+        return replace(activity, turn_open=True, turn_since=now.at)
+    return replace(activity, turn_open=False, turn_since=None) if seen.heard in CLOSES else activity
 
 
 def _session(agent: Agent, run: Run, now: Moment) -> Session:

@@ -35,7 +35,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class SeenRun:
-    """A run as its shim, or run.json, tells it. epoch: of its start, 0 where an older daemon ordered it."""
+    """A run as its shim, or run.json, tells it. epoch: of its start, 0 where an older daemon ordered it.
+
+    heard: the newest of its hooks that its shim wrote down; empty where there was none.
+    """
 
     incarnation: int
     run_id: str
@@ -46,6 +49,7 @@ class SeenRun:
     began_wall: float = 0.0
     epoch: int = 0
     boot_id: str = ""
+    heard: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,8 @@ class Trace:
     """What one agent has left in the world.
 
     living: the run that its shim says is alive. last: the newest one of run.json. incarnation: the highest that was
-    met anywhere. told: the newest fsynced epoch that its shim was told, 0 for none.
+    met anywhere. told: the newest fsynced epoch that its shim was told, 0 for none. ended: exit.json tells the end of
+    `last`.
     """
 
     agent: str
@@ -63,6 +68,7 @@ class Trace:
     last: SeenRun | None = None
     incarnation: int = 0
     told: int = 0
+    ended: bool = False
 
 
 @dataclass(frozen=True, slots=True)

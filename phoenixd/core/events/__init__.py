@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import get_args
 
-from phoenixd.core.events.aftermath import AfterEvent
+from phoenixd.core.events.aftermath import AfterEvent, DirectoryLooked
 from phoenixd.core.events.clinic import ClinicEvent
 from phoenixd.core.events.evidence import (
     AnswerCut,
@@ -111,6 +111,7 @@ def is_journaled(event: Event) -> bool:
             | AgentDeclared()
             | HoldReleased()
             | ScreenSeen()
+            | DirectoryLooked()
             | CallWorkSeen()
             | KeysRead()
             | LinkLost()

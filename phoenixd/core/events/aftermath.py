@@ -47,5 +47,15 @@ class ReportJudged:
     """Contradicted claims that are not listed."""
 
 
-AfterEvent = CleanedUp | AttendanceSeen | ReportJudged
+@dataclass(frozen=True, slots=True)
+class DirectoryLooked:
+    """Whether the directory of an agent that is down can be entered; None where that cannot be told."""
+
+    agent: str
+    incarnation: int
+    directory: str
+    is_open: bool | None
+
+
+AfterEvent = CleanedUp | AttendanceSeen | DirectoryLooked | ReportJudged
 """About a run that has ended."""

@@ -13,7 +13,7 @@ from phoenixd.core.hooks import Failure, Named
 class CallWorkSeen:
     """What the run's processes that began at `ticks` or later have done in their lives, and their dead children.
 
-    cpu: seconds. io: bytes from and to storage. unread: processes of which something could not be read.
+    cpu: seconds. io: bytes from and to storage. unread: processes where some of that could not be read.
     """
 
     agent: str
@@ -46,8 +46,8 @@ class UsageSeen:
 
     tokens: what the newest request of the main thread held and brought forth; None from the transcript means that it
     is unknown, as after a compaction. source: "transcript", whose limit is the rollout's window, or "status line". at:
-    when the request was answered (wall). model: of which model the status line tells the window. problem: why the
-    status line cannot be read.
+    when the request was answered (wall). model: the one whose window the status line tells. problem: why the status
+    line cannot be read.
     """
 
     agent: str

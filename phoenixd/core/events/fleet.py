@@ -35,9 +35,9 @@ class JournalBehind:
 class EpochBegun:
     """A daemon began: the next epoch, after the newest that was met anywhere.
 
-    tasks: the highest number of a task that has a directory. unwatched: since when (wall) nobody watched, which is when
-    the daemon before ended, or was heard last; None where there was none. ended: by what that one was told to end;
-    empty where it was killed, or died.
+    tasks: the highest number of a task that has a directory. unwatched: since when (wall) nobody watched: when the
+    daemon before ended, or was heard last; None where there was none. ended: what told that daemon to end; empty where
+    it was killed, or died.
     """
 
     newest: int
@@ -108,7 +108,7 @@ class TroubleSeen:
 
 @dataclass(frozen=True, slots=True)
 class TroubleGone:
-    """The same watch found it mended; why: what proved that."""
+    """The same watch found it over; why: what proved that."""
 
     agent: str | None
     kind: str

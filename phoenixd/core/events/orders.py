@@ -66,7 +66,7 @@ class RestartRequested:
 
 @dataclass(frozen=True, slots=True)
 class MuteRequested:
-    """An operator wants to be told of none of the agent's alerts for so many seconds."""
+    """An operator wants to be told of none of the agent's alerts for some seconds."""
 
     agent: str
     seconds: float

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from phoenixd.core.causes import Disk, EndCause, Obstacle
+from phoenixd.core.hooks import TurnFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +76,7 @@ class StartFailed:
     """The run never lived.
 
     code: 126 or 127 when the command itself cannot run (the agent is quarantined), 1 when this order cannot (missing
-    working directory, arguments too long: counted like a crash), 0 when terminal, shim or disk failed (nobody's fault).
+    working directory, arguments too long: counted like a crash), 0 when terminal, shim or disk failed (not its fault).
     obstacle: what stood in the way; message says it in words.
     """
 
@@ -106,11 +107,13 @@ class AgentExited:
     """Those that had no room at that moment, as the kernel counts; an older shim does not look."""
     lived: float | None = None
     """Seconds that it lived, by the shim's clock, which nobody can set; an older shim does not say."""
+    failed: TurnFailed | None = None
+    """What had ended its newest turn, where only the end of its transcript tells it, and the run was over by then."""
 
 
 @dataclass(frozen=True, slots=True)
 class ArmedUsed:
-    """An armed answer was given: so many times so far (uses), and when it was told (wall)."""
+    """An armed answer was given. uses: how many times so far. It also says when it was told (wall)."""
 
     agent: str
     incarnation: int
@@ -168,7 +171,7 @@ class RunAdopted:
 
     unwatched: nobody heard its evidence for a while (a daemon start, a lost link), so its silence proves nothing yet.
     held: the requests that its shim holds for an answer; None where nobody asked it again, and nothing new is known.
-    held_until: the number of its newest event when it said so; of what came later that says nothing. None: no limit.
+    held_until: the number of its newest event when it said so; `held` says nothing of what came later. None: no limit.
     link: the protocol that the link speaks; 0: not told. armed: the answers that its shim was told beforehand, with how
     often each was given; None where nothing new is known. answered: the answers to held requests that its shim was
     given last, and whether the agent took each; None where nothing new is known, or an older shim does not say.
@@ -197,7 +200,7 @@ class LinkLost:
 
 @dataclass(frozen=True, slots=True)
 class HooksRefused:
-    """How many requests at the run's hook endpoint were not taken in so far, and why the newest of its own was not.
+    """How many requests at the run's hook endpoint were refused so far, and why its own newest one was.
 
     hooks: those that bore the run's token, or were dropped for the hook program. strangers: all others.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from phoenixd.core.spec import MINUTE, AgentSpec
+from phoenixd.core.rules import MINUTE
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.tasks.state import Outcome
 
 

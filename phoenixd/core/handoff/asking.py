@@ -40,7 +40,7 @@ MOST_LETTERS = 20
 
 
 def at_the_door(before: Fleet, event: Event, now: Moment) -> Step | None:
-    """What waits while a handoff is under way: texts go to the holder of afterwards, and a start changes nothing."""
+    """What waits while a handoff is under way: texts are kept for the next holder, and a start changes nothing."""
     if not isinstance(event, SendRequested | StartRequested):
         return None
     seat = finding.ordered(before, event.agent)
@@ -174,7 +174,7 @@ def hear_work(
 
 
 def hear_text(before: Fleet, found: Step, event: Delivered | NotDelivered, now: Moment) -> Step:
-    """The word to finish arrived, or a text that was kept over the handoff; or it did not."""
+    """The word to finish, or a text that was kept over the handoff, arrived or did not arrive."""
     agent = before.agents.get(event.agent)
     seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
     handoff = seat.handoff if seat is not None else None
@@ -190,7 +190,7 @@ def hear_text(before: Fleet, found: Step, event: Delivered | NotDelivered, now: 
 def hear_order(before: Fleet, found: Step, event: StopRequested | AgentWithdrawn, now: Moment) -> Step:
     """A seat that is stopped or removed stays so: its handoff is given up, and starts nothing more (promise 3).
 
-    Of one that is rolled back already nobody is told either: whoever gave the order wants none.
+    Of one that is rolled back already nobody is told either: the operator who gave the order wants none.
     """
     agent = before.agents.get(event.agent)
     seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None

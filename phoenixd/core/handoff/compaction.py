@@ -19,7 +19,7 @@ ID = "compaction"
 ARMED_FOR = 12 * 3600.0
 """Seconds for which it stands; it is armed for longer once half of them are over."""
 TIMES = 1000
-"""After so many the CLI is let: what was refused that often leads nowhere."""
+"""After this many refusals the CLI may compact: refusing that often leads nowhere."""
 
 
 def keep(found: Step, holder: Agent, last: Handoff | None, now: Moment) -> Step:

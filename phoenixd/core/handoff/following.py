@@ -164,7 +164,7 @@ def _begin_if_due(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
 
 
 def orders_of_others(found: Step, seat: Seat) -> bool:
-    """Whether the next generation's name is still taken by one that goes."""
+    """Whether another generation of the seat still exists, so that the next one has to wait."""
     return any(
         agent.spec.seat == seat.name and agent.spec.generation != seat.generation
         for agent in found.fleet.agents.values()
@@ -172,7 +172,7 @@ def orders_of_others(found: Step, seat: Seat) -> bool:
 
 
 def name_taken(found: Step, seat: Seat) -> str | None:
-    """The next generation's name, where an agent bears it that is none: one from before such names were reserved."""
+    """The next generation's name, where an agent has it that is no generation, from before such names were reserved."""
     name = generation_name(seat.name, seat.generation + 1)
     agent = found.fleet.agents.get(name)
     return name if agent is not None and agent.spec.seat != seat.name else None

@@ -39,7 +39,7 @@ def has_died(handoff: Handoff, new: Agent | None) -> bool:
 
 
 def no_ack_of(handoff: Handoff, new: Agent | None) -> str:
-    """How a successor that has died came to no ack: it ended, or nothing of it ever began."""
+    """Why a successor that has died gave no ack: it ended, or it never began."""
     end = new.last_exit if new is not None else None
     if new is not None and (end is None or not end.ran):
         return f"generation {handoff.successor} did not start: {end.note if end and end.note else new.reason}"

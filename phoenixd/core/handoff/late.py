@@ -26,7 +26,7 @@ MOST, TEXT_LIMIT = 50, 4000
 
 
 def hear_prompt(before: Fleet, found: Step, event: PromptSubmitted, now: Moment) -> Step:
-    """Somebody submits something to the predecessor, which the package does not know any more."""
+    """Somebody submits a prompt to the predecessor, too late for the package."""
     agent = before.roster.living(event.agent, event.incarnation)
     seat = found.fleet.seats.get(agent.spec.seat) if agent is not None and agent.spec.seat else None
     handoff = seat.handoff if seat is not None else None

@@ -1,4 +1,4 @@
-"""Texts that were sent to a seat while it passed: the holder of afterwards gets each, and until then it is kept."""
+"""Texts that were sent to a seat while it passed: each is kept, and goes to the next holder."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def put_back(found: Step, seat: Seat, why: str, now: Moment) -> Step:
 
 
 def deliver(found: Step, seat: Seat, event: Event, now: Moment) -> Step:
-    """What was sent meanwhile goes to the holder of afterwards as soon as it can read, one text after the other."""
+    """What was sent meanwhile goes to the next holder as soon as that can read, one text after the other."""
     handoff, holder = seat.handoff, found.fleet.agents.get(seat.holder)
     if handoff is None or holder is None or not texts(handoff):
         return found
@@ -116,9 +116,9 @@ def hand_on(found: Step, seat: Seat, old: Agent) -> Step:
 
 
 def passed_on(last: Handoff) -> Handoff:
-    """What the next handoff takes over: that the last one was called off is of no use to anybody in it.
+    """What the next handoff takes over: all texts but the word that the last handoff was called off.
 
-    Where that is being typed it is known until its verdict, for no other text may be typed meanwhile.
+    Where that word is being typed it stays known until its verdict, for no other text may be typed meanwhile.
     """
     return replace(last, letters=tuple(one for one in last.letters if one.text != CALLED_OFF))
 

@@ -32,7 +32,7 @@ from phoenixd.core.handoff.move import (
 from phoenixd.core.handoff.state import Handoff, Said, Step, Trigger
 from phoenixd.core.handoff.work import work_failed
 from phoenixd.core.moment import Instant, Moment, in_words
-from phoenixd.core.spec import HandoffRules
+from phoenixd.core.rules import HandoffRules
 
 
 def begin(

@@ -109,8 +109,8 @@ class Handoff:
     tokens: what a model took that worded the project's files, tries that came to nothing included.
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
-    spaced_before: since when the spacing counted as it began. waits: of which one after it was told that it waits.
-    refused: why the newest ack of its successor was no good.
+    spaced_before: since when the spacing counted as it began. waits: the trigger of the next one, once people were told
+    that it waits. refused: why the newest ack of its successor was no good.
     """
 
     id: str
@@ -185,17 +185,17 @@ class Handoff:
 
     @property
     def spaced_from(self) -> Instant | None:
-        """Since when the spacing to the next one counts that begins by itself.
+        """From when on the spacing counts to the next handoff that begins by itself.
 
-        What an operator stopped, or began and called off, was no handoff. One that had begun by itself and was called
-        off is not to begin again in the same moment.
+        A handoff that an operator stopped, or began and called off, does not count. One that began by itself and was
+        called off does: it must not begin again at once.
         """
         was_none = self.stays or (self.recalled and self.trigger == "operator")
         return self.spaced_before if self.step is Step.ROLLED_BACK and was_none else self.ended
 
     @property
     def known_session(self) -> str:
-        """By which id the project's files know the holder of afterwards; empty before a first handoff was done."""
+        """The id by which the project's files know the holder after this handoff; empty before a first one was done."""
         return self.session if self.step is Step.DONE else self.previous_session
 
     @property

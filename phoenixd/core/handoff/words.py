@@ -39,7 +39,7 @@ KNOWN = {
 
 
 def is_ours(prompt: str) -> bool:
-    """Whether a prompt is one of these words, and nobody's own."""
+    """Whether a prompt is one of these words, and no person's or agent's own."""
     return prompt.startswith(ADDENDUM) or prompt.strip() in KNOWN
 
 

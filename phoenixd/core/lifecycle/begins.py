@@ -72,7 +72,7 @@ def _missed(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decis
         return replace(seen.decision, agent=agent)
     missed = opening.missed(agent, event.message_id, event.reason)
     missed = missed or cut.missed(agent, event.message_id, event.reason, now)
-    # Who ordered it reads in the story what became of it.
+    # The operator who ordered it reads in the story what became of it.
     return missed or replace(keep(agent, f"text not delivered: {event.reason}"), weight="story")
 
 

@@ -10,6 +10,7 @@ from phoenixd.core import (
     cut,
     exits,
     interrupt,
+    kept_out,
     productive,
     progress,
     requests,
@@ -47,7 +48,7 @@ from phoenixd.core.question import leftover
 from phoenixd.core.resonance import restoring
 from phoenixd.core.sequence import rules as sequence
 from phoenixd.core.transitions import FAILED_TURN, enter, keep, park, quarantine
-from phoenixd.core.waiting import FOR_PEOPLE, is_owed, is_too_long, refusal
+from phoenixd.core.waiting import FOR_PEOPLE, is_owed, is_too_long, refusal, waits_for
 
 SIGKILL = 9
 
@@ -71,15 +72,19 @@ def hear_record(agent: Agent, event: IncidentRecorded, seen: Seen, now: Moment) 
 def after_reboot(agent: Agent, end: AgentExited | None, now: Moment) -> Decision:
     """Another boot: whatever ran is gone, and nobody is to blame (F-SY-5).
 
-    A recorded end counts only where it was one on purpose (P53): a failure may be the host's going down itself.
+    A recorded end counts only where it was one on purpose (P53): a failure may be the host's going down itself. What
+    had failed before it by the word of its transcript counts all the same.
     """
     run = agent.run
     if run is None:
         return Decision(agent)
+    failed = None
     if end is not None and (end.incarnation, end.run_id) == (run.incarnation, run.run_id):
         if end.code == 0 and end.cause == "exit":
             return _exited(agent, end, now)
-    return ended(agent, LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None), now)
+        failed = end.failed
+    gone = LastExit(run.incarnation, None, None, "reboot", 0.0, now.wall, ran=run.pid is not None)
+    return ended(agent, gone, now, failed)
 
 
 def hear_exit(agent: Agent, event: AgentExited, seen: Seen, now: Moment) -> Decision:
@@ -102,7 +107,7 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
         event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed), left=run.left,
         oom=oom, note=note, full_disks=event.full_disks,
     )  # fmt: skip
-    return ended(agent, end, now)
+    return ended(agent, end, now, event.failed)
 
 
 def _lived(run: Run, event: AgentExited, now: Moment) -> float:
@@ -176,19 +181,24 @@ def fence_action(agent: Agent, state: Stopping) -> Fence:
     return Fence(agent.name, run.incarnation, run.run_id, run.pid, run.start_time)
 
 
-def ended(agent: Agent, end: LastExit, now: Moment) -> Decision:
-    """The run is over and its tree is gone: close its books, and decide what comes next."""
+def ended(agent: Agent, end: LastExit, now: Moment, failed: TurnFailed | None = None) -> Decision:
+    """The run is over and its tree is gone: close its books, and decide what comes next.
+
+    failed: what had ended its newest turn, where that is told with the end.
+    """
     state = agent.state
     assert isinstance(state, Live)
     ordered = isinstance(state, Stopping) and state.then is not Afterwards.JUDGE
-    agent = _told_by_exit(agent, end, now)
+    failed = None if ordered else failed
+    agent = _told_by_exit(agent, end, now) if failed is None else _told_with_it(agent, failed, now)
     state = agent.state
     assert isinstance(state, Live)
-    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now)
+    limits = parking.after_exit(agent.limits, state.activity.turn_open, end, agent.spec, now, failed)
     parked = limits.parking
     # Where nothing tells whether a person left it, its 0 is taken for that.
     may_be_left = end.left or ordered or agent.spec.leaves_in_silence
-    failed_turn = end.code == 0 and not may_be_left and (is_owed(state.activity) or parked is not None)
+    by_itself = end.code == 0 and not may_be_left and not restart.is_blameless(end)
+    failed_turn = by_itself and (is_owed(state.activity) or parked is not None)
     why = state.why if isinstance(state, Stopping) and ordered and end.ran else ""
     until = parked.until_wall if parked is not None and parked.kind is ParkingKind.LIMIT else None
     end = replace(end, limited=parked is not None, until_wall=until, failed_turn=failed_turn, ordered=why)
@@ -213,7 +223,11 @@ def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
     A login or a bill is for people; a request that was refused may be for a full context. What is waited out is told
     by `parking.after_exit`.
     """
-    state, failure = agent.state, exits.failure_of(agent.spec.harness, end)
+    failure = exits.failure_of(agent.spec.harness, end)
+    if failure != "request" and failure not in FOR_PEOPLE:
+        return agent
+    agent = _as_it_ran(agent)
+    state = agent.state
     if not isinstance(state, Starting | Running):
         return agent
     text = f"its program ended with {exits.in_words(agent.spec.harness, end)}"
@@ -226,6 +240,25 @@ def _told_by_exit(agent: Agent, end: LastExit, now: Moment) -> Agent:
     return dead_end.at_exit(
         agent, TurnFailed(agent.name, end.incarnation, text=text, failure=failure, status=status), now
     )
+
+
+def _told_with_it(agent: Agent, failed: TurnFailed, now: Moment) -> Agent:
+    """The same, where the end of its transcript tells what failed, and was read once the run was over."""
+    agent = _as_it_ran(agent)
+    state = agent.state
+    if not isinstance(state, Starting | Running):
+        return agent
+    waiting, _ = waits_for(state.activity, failed, now)
+    heard = replace(agent, state=replace(state, activity=replace(state.activity, waiting=waiting)))
+    return dead_end.at_exit(heard, failed, now)
+
+
+def _as_it_ran(agent: Agent) -> Agent:
+    """A run that was looked for because its shim was lost, as it was before that."""
+    state = agent.state
+    if not isinstance(state, Stopping) or not state.is_sought:
+        return agent
+    return replace(agent, state=Running(state.run, state.activity))
 
 
 def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now: Moment) -> Decision:
@@ -244,9 +277,10 @@ def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now
     end = agent.last_exit or end
     waiting = state.activity.waiting
     failed = waiting is not None and waiting.kind == FAILED_TURN
+    crashes = sum(at > now.at - agent.spec.restart.period for at in agent.crashes)
     closed = replace(
         agent,
-        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited, failed),
+        session=restart.judge_session(agent, run, end, turn_open, deliberate or end.limited, failed, crashes),
         short_runs=agent.short_runs if deliberate or end.limited else restart.short_runs(agent, end),
     )
     closed = leftover.after(closed, state, now)
@@ -269,7 +303,7 @@ def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now
 def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | None, now: Moment) -> Decision:
     verdict = restart.judge_death(agent, end, now)
     if refused is not None and isinstance(verdict, restart.TryAgain):
-        # Only a person can mend it, and each further start would be refused alike.
+        # Only a person can fix it, and each further start would be refused alike.
         verdict = restart.GiveUp(f"{end.text}, and {refused}", refused=True)
     counted = productive.has_just_counted(agent, now)
     weighed = counted and productive.is_weighed(agent)
@@ -298,7 +332,8 @@ def _judge(agent: Agent, end: LastExit, parked: Parking | None, refused: str | N
         case restart.GiveUp(reason=reason, readings=readings, crashes=crashes):
             counted_all = replace(agent, crashes=crashes or agent.crashes)
             given_up = Quarantined(reason, verdict.counted, verdict.misdeclared, verdict.refused)
-            return replace(quarantine(counted_all, given_up, now), readings=readings)
+            looked_for = kept_out.given_up(counted_all, given_up, now)
+            return replace(quarantine(counted_all, looked_for, now), readings=readings)
         case restart.TryAgain(delay=delay, reason=reason, crashes=crashes, readings=readings):
             kept = replace(agent, crashes=crashes)
             upcoming = restart.next_start(kept, now)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import assert_never
 
-from phoenixd.core import deafness, doubt, opening, productive, progress, requests, restart, screen
+from phoenixd.core import deafness, doubt, kept_out, opening, productive, progress, requests, restart, screen
 from phoenixd.core.actions import Alert, LookAtScreen, RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
@@ -26,7 +26,7 @@ from phoenixd.core.turn import call_work, due, liveness
 SPAWN_TIMEOUT = 30.0
 """Seconds in which a spawn must be answered; the performer answers sooner, this holds if it cannot."""
 SILENT_START_LOOK = 3.0
-"""Seconds after which a start of which no hook will tell is looked at on its screen (F-PROC-16)."""
+"""Seconds after a start that no hook will tell of, before its screen is looked at (F-PROC-16)."""
 
 
 def hear_screen(agent: Agent, event: ScreenSeen, seen: Seen, now: Moment) -> Decision:
@@ -66,7 +66,8 @@ def _deadline(agent: Agent) -> Instant | None:
         case BackingOff(until=until):
             return until
         case Quarantined():
-            return progress.retry_at(agent)
+            due_then = progress.retry_at(agent), kept_out.due(agent)
+            return min((at for at in due_then if at is not None), default=None)
         case Stopped() | Parked():
             return None
         case _:
@@ -110,6 +111,10 @@ def on_deadline(agent: Agent, now: Moment) -> Decision:
             return _overdue(agent, agent.state, overdue, now)
         case Stopping():
             return raise_step(agent, agent.state, now)
+        case Quarantined() if (look_at := kept_out.due(agent)) is not None and look_at <= now.at:
+            return kept_out.look(agent, now)
+        case Quarantined() if progress.retry_at(agent) is None:
+            return Decision(agent)
         case Quarantined():
             rearmed = close_items(progress.armed(agent, "its cooldown is over"))
             return requests.queue(rearmed, "the breaker's cooldown is over", now)
@@ -182,11 +187,16 @@ def _seen_silent(agent: Agent, state: Running, event: ScreenSeen, now: Moment) -
     if event.verdict in ("idle", "working") and not state.run.drawn:
         state = replace(state, run=replace(state.run, drawn=True))
         agent = replace(agent, state=state)
+    if state.run.guessed and (is_dialog or event.verdict in ("idle", "working")):
+        state = replace(state, run=replace(state.run, guessed=False))
+        agent = replace(agent, state=state)
+        if not is_dialog and state.activity.waiting is None:
+            return screen.first_seen(agent, state, event.verdict, now)
     if liveness.stands_on_screen(state.activity.waiting):
         return screen.judge_waiting(agent, state, event, now)
     if is_dialog and state.activity.waiting is None:
         if event.verdict == MENU and event.attended:
-            # Who sits there sees it himself; if it stays when he has gone, the next look tells.
+            # The person who sits there sees it. If it stays when they have gone, the next look tells.
             return Decision(agent)
         return screen.judge_dialog(agent, state, event.verdict, now)
     if event.verdict == "idle" and state.activity.turn_open and not state.run.prompt_seen:

@@ -121,7 +121,7 @@ def _park(agent: Agent, until: float, why: str, now: Moment) -> Decision | None:
             reason = f"parked, limit: {why}; it starts afterwards"
             return park(agent, ParkingKind.LIMIT, until, reason, now, fresh=fresh)
         case Parked() if held is not None and held.until_wall < until and held.kind is not ParkingKind.OUTAGE:
-            return park(agent, held.kind, until, f"parked, limit: {why}", now, fresh=held.fresh)
+            return park(agent, ParkingKind.LIMIT, until, f"parked, limit: {why}", now, fresh=held.fresh)
         case _:
             return None
 

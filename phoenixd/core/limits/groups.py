@@ -10,7 +10,8 @@ from phoenixd.core.agent.state import Desired, Parked, Quarantined, Running, Sto
 from phoenixd.core.decision import Decision
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.spec import MINUTE, AgentSpec
+from phoenixd.core.rules import MINUTE
+from phoenixd.core.spec import AgentSpec
 
 WINDOW = 30 * MINUTE
 """Seconds within which the ends of several agents are one thing."""
@@ -30,13 +31,13 @@ def waits_out(agent: Agent) -> bool:
 
 
 def is_wanted(agent: Agent) -> bool:
-    """Whether it is to run; one that was given up for how often it ended was to."""
+    """Whether it is to run; an agent that was given up because it ended too often counts, too."""
     given_up = isinstance(agent.state, Quarantined) and not agent.state.counted
     return agent.desired is Desired.RUNNING and not given_up and not isinstance(agent.state, Stopped)
 
 
 def calm(agent: Agent) -> Instant | None:
-    """When a run of which nothing is asked has lived as long as an outage would let nobody live.
+    """When a run that is asked nothing has lived longer than it could during an outage.
 
     One that waits, for a person or for the service itself, shows nothing by that.
     """
@@ -50,7 +51,7 @@ def calm(agent: Agent) -> Instant | None:
 
 
 def moved(decision: Decision, now: Moment) -> Decision:
-    """A changed specification: who no longer shares what is out of order waits no longer, and tells nothing of it."""
+    """A changed specification: an agent that no longer shares what is out of order stops waiting, without a word."""
     agent = decision.agent
     if agent is None or agent.outage is None or agent.outage.group in groups_of(agent.spec):
         return decision

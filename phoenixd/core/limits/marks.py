@@ -1,7 +1,7 @@
-"""By what the fleet finds who goes on next, without a look at each agent: the marks of limits and outages.
+"""The marks of limits and outages: by them the fleet finds the agent that goes on next, without a look at each.
 
-ASKED: when a run that was told to go on is asked again. FREE, SLOT, OWN_SLOT: until when (wall) it is parked; who takes
-a slot of its account is found by the account, or, where it shares that with no other, among such agents. LIMIT: until
+ASKED: when a run that was told to go on is asked again. FREE, SLOT, OWN_SLOT: until when (wall) it is parked; an agent
+that takes a slot of its account is found by the account, or, where it alone has that, among such agents. LIMIT: until
 when (wall) an account is at its limit, the first of the fleet last.
 
 GROUP: when one that is to run ended without progress last, in each of its groups. OUTAGE: whose it is in. TURN: until

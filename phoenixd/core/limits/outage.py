@@ -1,6 +1,6 @@
 """An outage of what many agents share: half of an account's or a harness's end without progress within half an hour.
 
-That says nothing about any of them. Those that ended wait, nobody's count grows, and people are told once. Then one
+That says nothing about any one of them. Those that ended wait, no count grows, and people are told once. Then one
 after the other is let try, with growing waits in between, until the run of one of them is productive: the rest follow
 in slots. Programs of the open contract share no harness with each other, so only an account makes a group of them.
 """
@@ -54,7 +54,7 @@ def release(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 
 
 def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
-    """Leave out what those that share its service with the agent have told already."""
+    """Leave out the alerts that other agents on the same service have raised already."""
     if not any(isinstance(one, Alert) and one.kind in TOLD_ONCE for one in decision.actions):
         return decision
     kept = tuple(
@@ -66,7 +66,7 @@ def once(fleet: Fleet, agent: Agent, decision: Decision) -> Decision:
 def _follow(before: Roster, after: Roster, event: Event, every: float, now: Moment) -> Iterator[Decision]:
     """What the event means for the outage that its agent is in, or begins, or ends.
 
-    every: about so many seconds lie between two that go on after it.
+    every: about how many seconds lie between two that go on after it.
     """
     if isinstance(event, Tick):
         names = tuple(agent.name for agent in after.marked((OUTAGE,), (OUTAGE + 1,)))
@@ -215,6 +215,6 @@ def _wait(agent: Agent, tries: int, now: Moment) -> float:
 
 
 def _order(agent: Agent) -> tuple[bool, float, str]:
-    """Who has something to do tries first, of those the one that has waited longest."""
+    """Agents with something to do try first; of those, the one that has waited longest."""
     idle = agent.session is None or not agent.session.turn_open
     return (idle, agent.since_wall, agent.name)

@@ -3,7 +3,7 @@
 A signal ends a turn, and the agent is parked: its run lives on and is asked nothing until the time that the signal
 named, or a configured wait. Then its screen is looked at where it has one that can be read, and it is told to go on,
 unless it went on by itself. Nothing of all this counts against breaker or intensity. A login that is refused and a
-bill that is not paid are for people, and waiting mends neither: `session` tells those.
+bill that is not paid are for people, and waiting cures neither: `session` tells those.
 """
 
 from __future__ import annotations
@@ -84,18 +84,26 @@ def is_looked_at(parking: Parking) -> bool:
 def join(limits: Limits, kind: ParkingKind, until_wall: float, why: str, now: Moment) -> Heard[Limits]:
     """Park an agent that met no limit itself: it shares the account of one that did."""
     before = limits.parking
-    parking = replace(before, kind=kind, until_wall=until_wall) if before else Parking(kind, until_wall, now.at, why)
+    joined = Parking(kind, until_wall, now.at, why)
+    parking = replace(before, kind=kind, until_wall=until_wall, why=why) if before else joined
     note = f"parked, {kind.value}: {why}"
     return Heard(replace(limits, parking=parking), (WaitBegan(note),), reason=note)
 
 
-def after_exit(limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, now: Moment) -> Limits:
-    """What a run's end leaves to be waited out, and the setbacks in a row: its parking, or its exit code's word.
+def after_exit(
+    limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, now: Moment, failed: TurnFailed | None = None
+) -> Limits:
+    """The limits after a run's end: what is waited out, by its parking or its exit code, and the setbacks in a row.
 
     A code of the operator's own choice says nothing of a turn; one that a CLI has for a refused turn says that it has
-    one to go on with, also where its hook of a turn's end came before.
+    one to go on with, also where its hook of a turn's end came before. failed: what is told with the end.
     """
-    if limits.parking is not None or end.cause != "exit" or end.code is None:
+    if limits.parking is not None:
+        return limits
+    if failed is not None and (met := waits.signal(failed)) is not None:
+        pause = waits.wait(spec.limits, met, failed.reset_wall, limits.setbacks, now)
+        return Limits(Parking(met, pause.until_wall, now.at, pause.why, owes=True), limits.setbacks + 1)
+    if end.cause != "exit" or end.code is None:
         return limits
     told = waits.KINDS.get(exits.failure_of(spec.harness, end))
     kind = ParkingKind.LIMIT if end.code in spec.limits.exit_codes else told
@@ -109,7 +117,7 @@ def after_exit(limits: Limits, turn_open: bool, end: LastExit, spec: AgentSpec, 
 
 
 def trouble(before: Limits, after: Limits, name: str) -> tuple[Alert, ...]:
-    """What people are told of a service that fails again and again; once, at the so-manieth time."""
+    """What people are told of a service that fails again and again: once, when TROUBLE turns in a row have failed."""
     parking = after.parking
     if parking is None or parking.kind is not ParkingKind.OVERLOAD:
         return ()

@@ -12,9 +12,9 @@ class ParkingKind(StrEnum):
     """What the agent waits out."""
 
     LIMIT = "limit"
-    """Its account's limit: whoever shares the account waits with it."""
+    """Its account's limit: all agents on the account wait with it."""
     OVERLOAD = "overload"
-    """A service that is overloaded or out of reach: whoever meets it tries again by itself."""
+    """A service that is overloaded or out of reach: each agent that meets it tries again by itself."""
     OUTAGE = "outage"
     """Half of those that share an account or a harness ended without progress: they wait, and try one by one."""
 

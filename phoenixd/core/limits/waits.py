@@ -10,7 +10,8 @@ from phoenixd.core.decision import Readings
 from phoenixd.core.hooks import Failure, Hook, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Moment, in_words
-from phoenixd.core.spec import AgentSpec, LimitRules
+from phoenixd.core.rules import LimitRules
+from phoenixd.core.spec import AgentSpec
 
 KINDS: Mapping[Failure | Literal[""], ParkingKind] = {"limit": ParkingKind.LIMIT, "overload": ParkingKind.OVERLOAD}
 """What a failure of these classes is waited out as."""

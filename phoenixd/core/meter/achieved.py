@@ -30,7 +30,7 @@ CALLED = ToolStarted | CallOver | CallKept | PermissionAsked
 
 
 def begun(event: SessionStarted, wall: float) -> Session:
-    """A session that began without us; in one whose beginning says nothing, much may have been done."""
+    """A session that began without us. Where it was not empty at its beginning, much may have been done in it."""
     achieved: Achieved = "nothing" if event.beginning in EMPTY else "turn"
     return Session(event.session_id or "", wall, wall, achieved=achieved)
 

@@ -21,7 +21,7 @@ PATIENCE = 600.0
 """Seconds for which that may stay unknown while the agent works, before a person is told."""
 
 SAMPLE_SHARE, SAMPLE_EVERY = 0.01, 300.0
-"""A sample is kept for each such share of the window, and after so many seconds at the latest."""
+"""A sample is kept for each such share of the window, and after this many seconds at the latest."""
 
 
 def hear(agent: Agent, event: UsageSeen, seen: Seen, now: Moment) -> Decision:

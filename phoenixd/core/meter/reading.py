@@ -12,14 +12,14 @@ from typing import Literal
 
 from phoenixd.core.meter import trend
 from phoenixd.core.moment import Instant
-from phoenixd.core.spec import ContextRules
+from phoenixd.core.rules import ContextRules
 
 Verdict = Literal["OK", "WARNING", "HANDOFF"]
 Source = Literal["status line", "model", "rollout", "configuration"]
 """Who says how large the window is: the first of these that says it is believed."""
 
 WORDING = "handoff.model"
-"""The source of a sample that is of no context: a model took so many tokens to word a project's files."""
+"""The source of a sample that is of no context: the tokens that a model took to word a project's files."""
 
 LEAST_WINDOW, MOST_WINDOW = 1_000, 100_000_000
 """A window of fewer or more tokens is no window of any model."""
@@ -30,7 +30,7 @@ class Meter:
     """What was read of a session in one run. None is unknown.
 
     tokens: what the newest request of the main thread held and brought forth, and at_wall when. status_line, by_model,
-    rollout: the window, by who says it; model: of which model the status line says it. doubt: why the status line is
+    rollout: the window, by who says it; model: the one whose window the status line says. doubt: why the status line is
     not believed. since: when a request may first have told the tokens (supervised). turns: the tokens at the end of the
     newest turns, since the context last became smaller. told: the newest verdict that was told. sampled: the tokens,
     and when, of the newest sample. full: why nothing more can be asked of this session. compactions: how often its CLI
@@ -121,7 +121,7 @@ def read(meter: Meter, rules: ContextRules, threshold: float | None = None) -> G
 
 
 def claimed(meter: Meter, window: int | None, model: str | None, problem: str) -> Meter:
-    """Take what the status line says: its window, of which model, or why it could not be read."""
+    """Take what the status line says: its window and the model that has it, or why it could not be read."""
     if problem:
         return replace(meter, doubt=problem)
     if window is None:

@@ -21,8 +21,8 @@ PROPOSAL = "proposal"
 DIALOGS = (PERMISSION, QUESTION, PLAN, "dialog")
 """Kinds of waiting that stand on the screen, where no prompt can be typed meanwhile."""
 MAX_DEPTH = 50
-"""Objects and lists within each other up to which a call is taken apart; whoever writes JSON deeper than this runs out
-of stack, at a depth that an agent could choose."""
+"""How deep a call is taken apart, in objects and lists within each other. An agent chooses the depth, and to write
+deeper JSON than this runs out of stack."""
 
 
 class Asked(Protocol):

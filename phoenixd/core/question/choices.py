@@ -39,7 +39,7 @@ class Question:
 class Unclear:
     """Why words are no answer, and what to type instead (after `phoenixctl answer ID`).
 
-    Whoever copies a remedy does what it says, so it holds no verdict and no option that was not typed, or nearly typed.
+    People do what a remedy says, so it holds no verdict and no option that was not typed, or nearly typed.
     Where nothing else is left, `instead` is empty, and the remedy shows the item.
     """
 

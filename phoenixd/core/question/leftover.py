@@ -33,7 +33,7 @@ TAKEN_WITHIN = 60.0
 def after(agent: Agent, state: Live, now: Moment) -> Agent:
     """The agent whose run is over: its questions are left, all else that the run asked is closed.
 
-    Whoever stopped it on purpose has nothing to answer any more.
+    An operator who stopped it on purpose has nothing to answer any more.
     """
     on_purpose = isinstance(state, Stopping) and state.then in (Afterwards.STAY, Afterwards.REMOVE)
     if on_purpose or agent.desired is Desired.STOPPED:
@@ -126,7 +126,7 @@ def met(agent: Agent) -> Agent:
 
 
 def taken(agent: Agent, prompt: str) -> Agent:
-    """The agent took such an answer: its question is closed, also where whoever typed it lived to tell nobody."""
+    """The agent took such an answer: its question is closed, even if the daemon that typed it died before it told."""
     items = tuple(
         one for one in agent.items if not (one.left and one.answer and words_of(one).strip() == prompt.strip())
     )

@@ -50,7 +50,7 @@ def understand(item: InboxItem, words: Sequence[str], as_text: bool = False) -> 
 
 
 def asked_in(item: InboxItem) -> tuple[Question, ...]:
-    """The questions of an item; one of which no more is known than its words takes any text."""
+    """The questions of an item. Where only its words are known, that is one question, which takes any text."""
     return questions_of(call_of(item)) or (Question(item.text),)
 
 

@@ -20,7 +20,8 @@ from phoenixd.core.events.runs import NotDelivered
 from phoenixd.core.facts import MarkerNoted
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance.state import STEPS, Resonance, Restoration, Step
-from phoenixd.core.spec import HOUR, Kind
+from phoenixd.core.rules import HOUR
+from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import end_run, quarantine
 from phoenixd.planting import opening_text
 
@@ -168,7 +169,7 @@ def overdue(agent: Agent, now: Moment) -> Decision:
 
 
 def hear_miss(agent: Agent, event: NotDelivered, seen: Seen, now: Moment) -> Decision:
-    """Words that a person's own were in the way of are no try: they are typed once that person is done."""
+    """Our words did not arrive. A person's own in the way make it no try: ours follow once the person is done."""
     known, decision = agent.resonance, seen.decision
     going = known.restoration if known is not None else None
     if known is None or going is None or not event.person or going.is_over or going.message != event.message_id:
@@ -224,10 +225,10 @@ def rearmed(known: Resonance) -> Resonance:
 
 
 def elsewhere(known: Resonance) -> Resonance:
-    """What is known once the agent goes back to another session: codes and losses are those of the one that it leaves.
+    """What is known once the agent goes back to another session: codes and losses belong to the session that it leaves.
 
-    The one that it goes back to is told new codes at a turn's end. To ask it for those of another would find a loss
-    where there is none.
+    The other session is told new codes at a turn's end. To ask it for the old ones would find a loss where there is
+    none.
     """
     return replace(rearmed(known), planting=None, due="")
 
@@ -274,7 +275,7 @@ def _held_up(agent: Agent, known: Resonance, going: Restoration) -> Decision:
 
 
 def _opened(agent: Agent, known: Resonance, going: Restoration, now: Moment) -> Decision:
-    """It rests unverified: open a turn, at whose end the code is asked for, and give up after so many."""
+    """It rests unverified: open a turn that ends with the question for the code; give up after MOST_OPENED of them."""
     if not _rests(agent, now):
         return Decision(replace(agent, resonance=replace(known, restoration=replace(going, deadline=None))))
     if not (able := armed.can(agent)):

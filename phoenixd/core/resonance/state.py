@@ -144,7 +144,7 @@ class Resonance:
 
     @property
     def is_asked(self) -> bool:
-        """Whether codes are asked for: of a session that is lost they are not, but of the one in its place (R40)."""
+        """Whether codes are asked for: a lost session is asked no more, and the session in its place is (R40)."""
         if self.restoration is None or self.restoration.is_over:
             return not self.lost
         return self.restoration.step is Step.VERIFY and not self.lost

@@ -29,7 +29,7 @@ def of(fleet: Fleet, name: str) -> Seat | None:
 
 
 def ordered(fleet: Fleet, name: str) -> Seat | None:
-    """The seat that an order of this name is about: a generation that does not live takes none for its seat."""
+    """The seat that an order of this name is about; a generation that does not live takes no orders for its seat."""
     return of(fleet, name) if meant(fleet, name) is not None else None
 
 
@@ -65,7 +65,7 @@ def as_said(fleet: Fleet, name: str) -> str:
 
 
 def is_gone(fleet: Fleet, name: str) -> bool:
-    """Whether it names a generation of a seat that was there, of which the journal alone tells now."""
+    """Whether it names a generation of a seat that was there, and that only the journal tells of now."""
     return meant(fleet, name) is None and names.seat_name(name) in fleet.seats and written_by(fleet, name) is not None
 
 
@@ -115,7 +115,7 @@ def heard_of(fleet: Fleet, seat: Seat) -> tuple[Agent, ...]:
 
 
 def asking(fleet: Fleet, name: str) -> tuple[Agent, ...]:
-    """Whoever may ask a person something under this name: of a seat its holder, and a successor that comes up."""
+    """The agents that may ask a person something under this name; of a seat, its holder and the successor coming up."""
     seat, agent = fleet.seats.get(name), meant(fleet, name)
     own = (agent,) if agent is not None else ()
     return (*own, *heard_of(fleet, seat)) if seat is not None else own
@@ -133,7 +133,7 @@ def is_left_over(agent: Agent) -> bool:
 
 
 def left_over(fleet: Fleet, seat: Seat) -> Agent | None:
-    """The generation of a seat of which that is so."""
+    """The generation of a seat whose handoff the journal has lost."""
     return next((agent for agent in others(fleet, seat) if is_left_over(agent)), None)
 
 
@@ -210,7 +210,7 @@ def shown(fleet: Fleet, agent: Agent) -> str:
 
 
 def known_as(fleet: Fleet, name: str) -> str:
-    """The name under which people know an agent of which the journal tells, whether or not it is still there."""
+    """The name under which people know an agent that the journal tells of, whether or not it is still there."""
     seat_name, generation = names.read(name) or (name, 1)
     seat = fleet.seats.get(seat_name)
     if seat is None:
@@ -237,7 +237,7 @@ def written_by(fleet: Fleet, name: str) -> str | tuple[str, ...] | None:
 
 
 def _last(fleet: Fleet, seat: Seat) -> int:
-    """The newest generation of which the journal may tell; an agent of before such names were reserved is none."""
+    """The newest generation that the journal may tell of; an agent from before such names were reserved is none."""
     following = fleet.agents.get(generation_name(seat.name, seat.generation + 1))
     was_there = following.spec.seat == seat.name if following is not None else seat.handoff is not None
     return seat.generation + was_there

@@ -27,7 +27,7 @@ def read(name: str) -> tuple[str, int] | None:
 
 
 def seat_name(name: str) -> str:
-    """The name of the seat of which an agent of this name is a generation; its own, where it is none."""
+    """The name of the seat that an agent of this name is a generation of; its own, where it is none."""
     found = read(name)
     return found[0] if found is not None else name
 
@@ -38,7 +38,7 @@ def is_reserved(name: str) -> bool:
 
 
 def beyond(names: Iterable[str], keep: int) -> list[str]:
-    """Those generations that are not the newest so many of their seats, the oldest first. The first bears no number."""
+    """The generations beyond the newest `keep` of their seats, the oldest first. The first of a seat has no number."""
     found = sorted(found for name in names if is_reserved(name) and (found := read(name)) is not None)
     of_seats: dict[str, list[int]] = {}
     for seat, number in found:

@@ -78,7 +78,7 @@ def without(seats: Mapping[str, Seat], spec: AgentSpec) -> Mapping[str, Seat]:
 
 
 def seat_of(spec: AgentSpec) -> Seat:
-    """The seat of an orchestrator of which nothing else is known."""
+    """The seat of an orchestrator, where nothing else is known about it."""
     generation = spec.generation or 1
     return Seat(spec.seat or spec.name, project_of(spec), generation, generation - 1)
 

@@ -17,11 +17,12 @@ from phoenixd.core.declarations import declared
 from phoenixd.core.events.orders import RestartRequested
 from phoenixd.core.fleet import Fleet, Step, put
 from phoenixd.core.moment import Moment
+from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.sessions import taking
 from phoenixd.core.seat.state import Seat, as_generation
-from phoenixd.core.spec import AgentSpec, RestartPolicy
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.transitions import end_run
 
 Passed = tuple[Fleet, tuple[Decision, ...]]

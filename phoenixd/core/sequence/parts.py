@@ -13,7 +13,7 @@ from phoenixd.core.sequence import rules
 
 
 def take_up(before: Fleet, found: Step, event: StartRequested | RestartRequested | UndoRequested, now: Moment) -> Step:
-    """Who starts the first member of a sequence starts them all."""
+    """To start the first member of a sequence is to start them all."""
     lead = before.agents.get(event.agent)
     if lead is None or found.refusal is not None:
         return found

@@ -21,7 +21,7 @@ from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.ranked import Mark
 from phoenixd.core.restart import ended_well
 from phoenixd.core.roster import PASSING, Marks, Roster
-from phoenixd.core.spec import Member
+from phoenixd.core.rules import Member
 from phoenixd.core.transitions import RECOVER
 
 SLACK = 10.0
@@ -95,7 +95,7 @@ def abandoned(before: Roster, after: Roster) -> Iterator[tuple[Agent, str]]:
 
 
 def taken_up(agents: Mapping[str, Agent], lead: Agent) -> Iterator[Decision]:
-    """Who starts the first member starts them all: those that were stopped on purpose have their turns again."""
+    """To start the first member is to start them all: those that were stopped on purpose have their turns again."""
     for member in lead.spec.loop.sequence:
         agent = agents.get(member.agent)
         if agent is not None and agent.left_out:

@@ -1,4 +1,4 @@
-"""Whom a worker's report is held up to: who asked for its task, else who leads the project, else whose login it had."""
+"""Who is told of a worker's report: the asker of its task, else the project's leader, else the agent with its login."""
 
 from __future__ import annotations
 

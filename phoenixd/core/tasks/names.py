@@ -1,4 +1,4 @@
-"""The names of workers: reserved, so that nobody's agent is ever taken for one."""
+"""The names of workers: reserved, so that no declared agent is ever taken for one."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def is_reserved(name: str) -> bool:
 
 
 def beyond(names: Iterable[str], keep: int) -> list[str]:
-    """The names of workers whose tasks are not the newest so many of them, the oldest first."""
+    """The names of workers whose tasks are not among the newest `keep`, the oldest first."""
     numbered = sorted((int(found[1]), name) for name in names if (found := _RESERVED.fullmatch(name)) is not None)
     return [name for _, name in numbered[: max(0, len(numbered) - keep)]]
 

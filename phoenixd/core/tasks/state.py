@@ -6,7 +6,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from phoenixd.core.moment import Instant
-from phoenixd.core.spec import MINUTE, AgentSpec
+from phoenixd.core.rules import MINUTE
+from phoenixd.core.spec import AgentSpec
 
 TaskState = Literal["waiting", "running", "collecting", "done", "failed", "canceled"]
 Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"]
@@ -23,7 +24,7 @@ ENDED: frozenset[TaskState] = frozenset({"done", "failed", "canceled"})
 BUSY: frozenset[TaskState] = frozenset({"running", "collecting"})
 
 MOST_OPEN = 100
-"""Tasks that wait and run at most; whoever asks for more is refused."""
+"""Tasks that wait and run at most; a request for one more is refused."""
 MOST_ENDED = 100
 """Ended tasks that are remembered here; reports and journal tell of the others."""
 MOST_UNTOLD = 400
@@ -35,7 +36,7 @@ WHY_LIMIT = 300
 class JobRules:
     """`[jobs]`. at_once: workers of the whole fleet. timeout: seconds that one run of a task may take.
 
-    keep: so many tasks, the newest, keep their results and what their workers left.
+    keep: how many tasks, the newest, keep their results and what their workers left.
     """
 
     at_once: int = 2
@@ -185,7 +186,7 @@ class Tasks:
             untold = [one for one in known.open if one.has_ended]
             if len(untold) <= MOST_ENDED:
                 return known
-            # Who asked is down, or never idle: it finds the oldest ones by `task status`.
+            # The asker is down, or never idle: it finds the oldest ones by `task status`.
             return known.taking(replace(untold[0], told="nobody", message="", tell_at=None))
         left = tuple(one for one in self.open if one.id != task.id)
         ended, of_plans = (*self.ended, task), self.untold

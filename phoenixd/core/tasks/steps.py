@@ -1,4 +1,4 @@
-"""How tasks come on, whatever happened: begin what may, end what is overdue, take in whose run is over (E53 to E59).
+"""How tasks come on: begin those that may, end those that are overdue, collect those whose run is over (E53 to E59).
 
 Nothing of it is remembered beside the task: what follows is derived from what its worker is now, so that a daemon that
 comes back goes on where the earlier one was killed.
@@ -58,7 +58,7 @@ def collected(before: Fleet, found: Step, event: TaskCollected, now: Moment) -> 
 
 
 def finish(found: Step, task: Task, state: Literal["done", "failed", "canceled"], why: str, now: Moment) -> Step:
-    """The task has ended: its worker is removed, and whoever asked is to be told."""
+    """The task has ended: its worker is removed, and the asker is to be told."""
     agent = found.fleet.agents.get(task.agent)
     if agent is not None and agent.spec.task == task.id:
         seen = Seen(agent, Decision(agent))

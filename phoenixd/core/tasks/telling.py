@@ -1,4 +1,4 @@
-"""Who asked for a task is told of its end: an agent at its next idle moment, in one line, queued over restarts.
+"""The agent that asked for a task is told of its end: at its next idle moment, in one line, queued over restarts.
 
 An agent is told at least once: of a text that a killed daemon was typing nobody knows whether it arrived, unless the
 agent's own hook says so.

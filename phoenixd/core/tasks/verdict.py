@@ -17,10 +17,10 @@ UNSEALED: dict[Sealed, str] = {
 }
 """Answers that are not taken for whole, though the process ended well."""
 MOST_SPARED = 5
-"""Runs of one task that may end by nobody's fault before that counts as well."""
+"""Runs of one task that may end through no fault of its own before that counts as well."""
 PAUSE, PAUSE_MAX = 10.0, 600.0
 LIMIT_PAUSE = 15 * 60.0
-"""Seconds before the next run: after a failure, doubled each time; at least, after a limit that the run had met."""
+"""Seconds before the next run: after a failure, doubled each time; after a service that failed, which names no time."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +68,7 @@ def _pause_of(end: LastExit, wall: float) -> float:
     """Seconds until a run that was spared is tried again: before a limit is over, it would only meet that again."""
     if not end.limited:
         return PAUSE
-    return LIMIT_PAUSE if end.until_wall is None else max(LIMIT_PAUSE, end.until_wall - wall)
+    return LIMIT_PAUSE if end.until_wall is None else max(PAUSE, end.until_wall - wall)
 
 
 def _finished(task: Task, outcome: Outcome) -> Verdict:

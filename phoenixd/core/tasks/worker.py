@@ -1,24 +1,23 @@
-"""From the specification of whoever asks to that of a worker: the same login and place, a life of one task (E53)."""
+"""A worker's specification, from that of the agent that asks: the same login and place, a life of one task (E53)."""
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core.spec import (
-    AgentSpec,
+from phoenixd.core.rules import (
     BreakerRules,
     BriefRules,
     CleanupRules,
-    Kind,
     LoopRules,
     RestartPolicy,
     RestartRules,
     ResumeRules,
 )
+from phoenixd.core.spec import AgentSpec, Kind
 
 
 def worker_of(base: AgentSpec, name: str, task: str, prompt: str) -> AgentSpec:
-    """The worker of a task. base: whose command, directory, environment, account, fence and limits it has.
+    """The worker of a task. base: gives it command, directory, environment, account, fence and limits.
 
     Each run begins fresh, and no rule of the agent's own starts it again: the task decides what follows of its end.
     """

@@ -1,4 +1,4 @@
-"""The terminal server has ended: whoever ran in it comes back at once, and people are told once (F-TMUX-2).
+"""The terminal server has ended: the agents in it come back at once, and people are told once (F-TMUX-2).
 
 Every shim of a pane ends its run, and says that its terminal was lost. Such an end says nothing about the agent. One
 that had just begun waits all the same, because what ended it may be there still; not where the server itself is known
@@ -188,7 +188,8 @@ def _is_hasty(agent: Agent, end: ServerEnd) -> bool:
     """Whether it is to start at once into a server that ends over and over."""
     state = agent.state
     fell = agent.incarnation == end.fallen[agent.name]
-    return isinstance(state, BackingOff) and state.hung_up and fell and state.until < end.at + end.pause
+    is_early = isinstance(state, BackingOff) and state.hung_up and state.until < end.at + end.pause
+    return end.is_storm and fell and is_early
 
 
 def _held_back(agent: Agent, end: ServerEnd, now: Moment) -> Decision:

@@ -1,7 +1,7 @@
 """The clinic treats: after the rules that restart, park and ask, and before the starts that are due are ordered.
 
-It sees the same failures as the casebook, which stands last in the row and notes what is ordered here. What is not
-ordered, although it would be, is told with the reason.
+It sees the same failures as the casebook, which stands last in the row and notes what is ordered here. A treatment that
+is left out is told with the reason.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ def _carry_out(before: Fleet, found: Step, name: str, fact: ProposalAnswered, no
 
 
 def _dropped(found: Step, agent: Agent, fact: ProposalAnswered, why: str, now: Moment) -> Step:
-    """What was allowed is not done: whoever answered is told why, and the Case keeps it."""
+    """What was allowed is not done: the operator who answered is told why, and the Case keeps it."""
     told = f"Case {fact.case}: {fact.treatment}, which {fact.by} allowed, is dropped: {why}"
     noted = TreatmentDropped(fact.incarnation, fact.case, fact.treatment, fact.by, why)
     kept = put(found, Decision(agent, reason=told, facts=(noted,), weight="story"), now)
@@ -140,7 +140,7 @@ def _asks(agent: Agent) -> bool:
 
 
 def _tidy(found: Step, event: Event, now: Moment) -> Step:
-    """Close what asks about a failure that is over, and forget the facts of one of which it is known what came."""
+    """Close what asks about a failure that is over, and forget the facts of a failure whose outcome is known."""
     name = getattr(event, "agent", None)
     agent = found.fleet.agents.get(name) if isinstance(name, str) else None
     run = getattr(event, "incarnation", None)

@@ -36,7 +36,7 @@ class Treated:
     number: within the Case. incarnation: that had failed; run: the one that shows what came of it, 0 until it began.
     failed_at: when the failure was noticed; at: when the treatment began. productive: when that run was; since: the
     same in supervised time. turns, worked: turns, and seconds of open turns, from there on. ended: the open seconds of
-    a turn that is over, and of which a look at the screen has yet to show whether it ended well.
+    a turn that is over; a look at the screen has yet to show whether it ended well.
     """
 
     number: int
@@ -161,7 +161,7 @@ class Cases:
         return next((one for one in self.patients if one.agent == agent), None)
 
     def open_of(self, agent: str) -> tuple[tuple[Case, Treated], ...]:
-        """The treatments of an agent of which the outcome is not known."""
+        """The treatments of an agent that have no known outcome yet."""
         return tuple(
             (case, one) for case in self.cases if case.closed is None for one in case.treated
             if one.agent == agent and one.is_open

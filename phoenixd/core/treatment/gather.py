@@ -61,7 +61,7 @@ def of_cut(agent: Agent) -> Evidence:
 
 
 def of_limit(agent: Agent, kind: ParkingKind) -> Evidence:
-    """A limit or an outage of which no turn told: an exit code did, or another agent of the account."""
+    """A limit or an outage that no turn told of: an exit code did, or another agent of the account."""
     failure: Failure = "limit" if kind is ParkingKind.LIMIT else "overload"
     found = _of_run(agent, agent.run, agent.activity)
     return replace(found, occasion="failed_turn", is_alive=agent.run is not None, failure=failure)

@@ -132,7 +132,7 @@ RULES: tuple[Rule, ...] = (
         ("failure", "named", "fill"),
         lambda e: e.failure in ("request", "length") and e.named == "" and e.fill is not None and e.fill >= NEARLY_FULL,
     ),
-    # Alike: 403 for a quota (Google, gateways). Apart: `named`. Whoever is forbidden what else, a person has to act.
+    # Alike: 403 for a quota (Google, gateways). Apart: `named`. Where anything else is forbidden, a person has to act.
     Rule("the login was refused", LOGIC, "login", 0.97, ("ask", "abort"), ("failure", "word", "status"),
          lambda e: (e.failure == "login" and e.named != "other") or _is_status(e, 401, 403)),
     # Alike: a limit that names money too. Apart: codes and whole phrases (documents/failures.py), and no reset time.
@@ -210,14 +210,14 @@ RULES: tuple[Rule, ...] = (
     # Alike: a network, a subagent or a person that does not answer the call. Apart: the tool.
     Rule("it hung in a call", LOGIC, "hang_in_call", 0.7, ("advise", "resume", "fresh", "ask"), ("cause", "call"),
          lambda e: e.cause == "hung" and _is_in_a_command(e)),
-    # Alike: a dialog, which is waited for and is no hang; a hang of the CLI itself, which another run mends as well.
+    # Alike: a dialog, which is waited for and is no hang; a hang of the CLI itself, which another run cures as well.
     Rule("no answer came in its turn", TRANSIENT, "hang", 0.6, ("resume", "fresh", "ask"),
          ("cause", "turn_open", "call"), lambda e: e.cause == "hung" and e.turn_open and e.call == ""),
     Rule("it hung", None, "hang", 0.4, ("resume", "fresh", "ask"), ("cause", "occasion"),
          lambda e: e.cause == "hung" or e.occasion == "hung"),
     Rule("its time was over", None, "overtime", 0.6, ("fresh",), ("cause", "occasion"),
          lambda e: e.cause == "overtime" or e.occasion == "overtime"),
-    # Alike: an agent that ends itself so, of which nothing tells. Where an operator asked, it is none.
+    # Alike: an agent that ends itself so, which nothing tells of. Where an operator asked, it is none.
     Rule("it was asked to end from outside", TRANSIENT, "terminated", 0.75, ("resume", "fresh", "ask"),
          ("signal", "code", "asked"), lambda e: _is_ended_by(e, TERMINATED)),
     Rule("it was killed, and nothing says by whom", None, "killed", 0.4, ("resume", "fresh", "ask"),

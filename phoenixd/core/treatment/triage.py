@@ -36,7 +36,7 @@ class Healthy:
 
 
 def triage(evidence: Evidence) -> Diagnosis | Healthy:
-    """Judge the evidence: is it a failure at all, and of which cause?"""
+    """Judge the evidence: is it a failure at all, and what caused it?"""
     fine = next((row for row in FINE if row.when(evidence)), None)
     if fine is not None and evidence.occasion == "end":
         return Healthy(fine.name, cited(evidence, fine.rests_on))

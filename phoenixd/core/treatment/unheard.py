@@ -14,9 +14,9 @@ from phoenixd.core.treatment.case import Case, Cases, Treated
 
 
 def since(agent: Agent) -> Instant | None:
-    """When the run of such an agent began; None of any other agent, and between two runs.
+    """When the run of such an agent began; None for any other agent, and between two runs.
 
-    Of a CLI that would tell by hooks its transcript at least has to have grown, as for being productive.
+    Where the CLI would tell by hooks, its transcript at least must have grown, as for being productive.
     """
     run = agent.run
     if run is None or agent.hooks_seen or (agent.spec.has_hooks and not run.evidence):
@@ -30,7 +30,7 @@ def gives_signs(agent: Agent) -> bool:
 
 
 def next_due(cases: Cases, agents: Mapping[str, Agent]) -> Instant | None:
-    """When the life of a run alone will have decided: nothing else has such an agent looked at."""
+    """When the length of a run's life decides an outcome: no event makes anybody look at such an agent."""
     found = (
         outcome.life_due(one, began) for _, one, agent in productive(cases, agents)
         if (began := since(agent)) is not None and not gives_signs(agent)
@@ -39,7 +39,7 @@ def next_due(cases: Cases, agents: Mapping[str, Agent]) -> Instant | None:
 
 
 def productive(cases: Cases, agents: Mapping[str, Agent]) -> Iterator[tuple[Case, Treated, Agent]]:
-    """The treatments whose run was productive, and of which the outcome is open, with their agents."""
+    """The treatments whose run was productive and that have no outcome yet, with their agents."""
     for case in cases.cases:
         for one in case.treated if case.closed is None else ():
             agent = agents.get(one.agent) if one.productive is not None and one.is_open else None

@@ -17,7 +17,7 @@ from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Heard, Readings
 from phoenixd.core.events.evidence import CallWorkSeen
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.spec import LivenessRules
+from phoenixd.core.rules import LivenessRules
 from phoenixd.core.turn import due
 
 CPU_ENOUGH = 1.0

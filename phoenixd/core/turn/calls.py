@@ -6,7 +6,7 @@ from phoenixd.core.agent.activity import Activity, Lease
 from phoenixd.core.change import replace
 from phoenixd.core.hooks import CallOver, Hook, PermissionDenied, ToolEnded, ToolFailed, ToolStarted
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.core.spec import LivenessRules
+from phoenixd.core.rules import LivenessRules
 
 MAX_LEASES = 64
 """Calls in flight that are remembered; an agent cannot make the daemon remember more."""

@@ -14,7 +14,7 @@ from phoenixd.core.decision import Heard
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.moment import Instant, Moment, in_words
 from phoenixd.core.parts import SignOfLife
-from phoenixd.core.spec import LivenessRules
+from phoenixd.core.rules import LivenessRules
 
 SKEW = 60.0
 """Seconds by which a heartbeat may lie in the future before its clock is called wrong."""

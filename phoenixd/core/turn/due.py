@@ -1,4 +1,4 @@
-"""When something of a run is due: it is hung or overtime, its screen is to be looked at, or what an open call does.
+"""When something of a run is due: its end as hung or overtime, a look at its screen, or a look at its open call.
 
 All of it follows from the run's activity and the frozen view of the rest. `overdue`, `look_due` and `call_due` are
 asked for the deadline, and again when it has come (design section 8; G4, G50, X7, X7b).
@@ -29,11 +29,11 @@ FIRST, EVERY, EVERY_DEAF = 2.0, 300.0, 60.0
 """Seconds from a start, or from what was heard last, to the first look; and between two looks at most, and while the
 link to its shim is lost."""
 FIRST_LOOK, LOOKS_APART, LAST_LOOK = 2.0, 0.25, 300.0
-"""A dialog is looked at after these seconds, and what is looked at again at ages that grow by this share, but by no
-more than so many seconds."""
+"""A dialog is looked at after FIRST_LOOK seconds, and what is looked at again at ages that grow by the share
+LOOKS_APART, but by no more than LAST_LOOK seconds."""
 AT_FIRST, SOON, SOON_FOR = 0.1, 0.25, 2.0
-"""A dialog that nobody has seen yet is looked at after the first of these seconds; then, like one that was touched,
-after the second, and at ages that double, up to so many."""
+"""A dialog that nobody has seen yet is looked at after AT_FIRST seconds; then, like one that was touched, after SOON,
+and at ages that double, up to SOON_FOR."""
 AFTER_AN_ANSWER = 0.0, 0.5, 1.5, 3.5
 """Seconds from the first look after an answer, before which an idle screen proves nothing, at which more follow."""
 DOUBT_LOOKS, DOUBT_LOOKS_LATER = 0.15, 2.0
@@ -142,7 +142,7 @@ def is_hidden(waiting: Waiting, spec: AgentSpec) -> bool:
 
 
 def start_look_due(activity: Activity, seen: View, ready_by: Instant) -> Instant | None:
-    """When to look at a start of which no hook has told yet; `ready_by` has a look of its own."""
+    """When to look at a start that no hook has told of yet; `ready_by` has a look of its own."""
     at = _doubling(activity, seen)
     return at if seen.spec.has_hooks and at < ready_by else None
 
@@ -154,7 +154,7 @@ def _routine(activity: Activity, seen: View) -> Instant | None:
         if looked is None or looked < seen.deaf_since:
             return seen.deaf_since + FIRST
         return looked + min(EVERY_DEAF, max(FIRST, looked - seen.deaf_since))
-    if not seen.prompt_seen:
+    if not seen.prompt_seen or seen.is_guessed:
         return _doubling(activity, seen)
     if activity.turn_open:
         # Its silence is looked at anyhow, more often than this.
@@ -171,7 +171,7 @@ def _doubling(activity: Activity, seen: View) -> Instant:
 
 
 def call_due(activity: Activity, seen: View) -> tuple[Instant, Lease] | None:
-    """When to look at what an open call does, and at which; None while nothing depends on it."""
+    """When to look at the work of an open call, and at which call; None while nothing depends on it."""
     rules = seen.spec.liveness
     if not rules.enabled or not activity.turn_open or seen.asks or seen.is_parked or not activity.leases:
         return None

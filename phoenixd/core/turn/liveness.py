@@ -23,7 +23,8 @@ from phoenixd.core.hooks import (
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.parts import View, WaitOver
 from phoenixd.core.question.call import DIALOGS
-from phoenixd.core.spec import AgentSpec, Kind, LivenessRules
+from phoenixd.core.rules import LivenessRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.turn import call_work, calls, claims, due
 
 TurnEvent = Hook | EvidenceSeen | CallWorkSeen | KeysRead
@@ -147,7 +148,7 @@ def is_idle_prompt(event: Hook) -> bool:
 
 
 def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
-    """A limit is over: the time that it took was nobody's silence."""
+    """A limit is over: the time that it took does not count as silence."""
     return replace(
         activity,
         waited=activity.waited + over.waited,
@@ -161,7 +162,7 @@ def waited(activity: Activity, over: WaitOver, now: Moment) -> Activity:
 
 
 def answered(activity: Activity, now: Moment) -> Activity:
-    """The person has answered: the time that it took was nobody's silence, and no time of a tool that asked first."""
+    """The person has answered: the time that it took was no silence, and no time of a tool that asked first."""
     waiting = activity.waiting
     if waiting is None:
         return activity

@@ -24,7 +24,7 @@ def lasting(acts: Iterable[Undoable], now: Moment) -> tuple[Undoable, ...]:
 def kept(acts: Iterable[Undoable], now: Moment) -> tuple[Undoable, ...]:
     """Those that can be taken back, the newest MOST of them, the oldest first.
 
-    An older version noted an unmute too. It is none of them: whoever takes an act back does not mean to hear less.
+    An older version noted an unmute too. It is none of them: to take an act back does not mean to hear less.
     """
     found = [one for one in acts if one.verb != "unmute" and _is_young(one, now) and not is_over(one, now.at)]
     return tuple(found[-MOST:])

@@ -23,7 +23,7 @@ class Hindrance:
 
     @property
     def told(self) -> str:
-        """For who asked for it: an act that can never be taken back stands in the way of no older one."""
+        """For the operator who asked: an act that can never be taken back stands in the way of no older one."""
         return (
             f"{self.why}; that act is let go, so that undo goes on to the one before" if self.is_for_ever else self.why
         )
@@ -43,7 +43,7 @@ def ahead(fleet: Fleet, act: Undoable) -> str:
 
 
 def is_reversed(fleet: Fleet, act: Undoable) -> bool:
-    """Whether somebody has started since what this act stopped, so that nothing is left to take back."""
+    """Whether somebody has since started what this act stopped, so that nothing is left to take back."""
     agent = meant(fleet, act.agent)
     if act.verb != "stop" or agent is None or agent.left_out:
         return False

@@ -67,6 +67,6 @@ def newest(
 
 
 def without(acts: tuple[Undoable, ...], agent: str) -> tuple[Undoable, ...]:
-    """Those that can still be taken back once an agent is gone, and another may bear its name: of it the removal."""
+    """The acts that can still be taken back once an agent is gone: of its own, only the removal. Its name is free."""
     left = tuple(one for one in acts if one.agent != agent or one.verb == "remove")
     return left if len(left) < len(acts) else acts

@@ -32,6 +32,10 @@ def _nothing(text: str) -> bool:
     return False
 
 
+def _no_words(text: str) -> str:
+    return ""
+
+
 @dataclass(frozen=True, slots=True)
 class Around:
     """Facts that stand in no transcript.
@@ -39,7 +43,8 @@ class Around:
     number: which session of the agent's it is, counted from 1. turn_open: what the hooks told, None: nothing.
     process_began: wall seconds at which the process began that works in the session now; None: none does.
     lost: what the daemon saw end with an earlier process, and lost_at: when. is_ours: whether a prompt is one of the
-    daemon's own. goal: the digests of the agent's goal, for the ledger keeps no long prompt whole.
+    daemon's own. going_on: by which words of one the daemon has a session go on, empty for none. goal: the digests of
+    the agent's goal, for the ledger keeps no long prompt whole.
     """
 
     session: str = ""
@@ -52,11 +57,17 @@ class Around:
     lost: tuple[str, ...] = ()
     lost_at: float | None = None
     is_ours: Callable[[str], bool] = _nothing
+    going_on: Callable[[str], str] = _no_words
     goal: frozenset[str] = frozenset()
 
     def typed(self, prompt: Words | Waiting) -> bool:
         """Whether a prompt of the ledger is one of the daemon's own."""
         return self.is_ours(prompt.text) or not self.goal.isdisjoint(prompt.names)
+
+    def goes_on(self, prompt: Words) -> str:
+        """By which words of the daemon's own a prompt has the session go on; empty for any other prompt."""
+        is_goal_alone = not self.goal.isdisjoint(prompt.names[:1])
+        return self.going_on(prompt.text) if self.typed(prompt) and not is_goal_alone else ""
 
 
 NOTHING_KNOWN = Around()

@@ -26,7 +26,7 @@ _SECTION = re.compile(r"^## (.{1,100})$", re.MULTILINE)
 class Fault:
     """One thing that is wrong with a document.
 
-    kind: schema (it cannot be relied on), odd (it was read, and mended on the way), missing, or age. field: the key,
+    kind: schema (it cannot be relied on), odd (it was read, and repaired on the way), missing, or age. field: the key,
     section or list item; empty where the whole document is meant.
     """
 

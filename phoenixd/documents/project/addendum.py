@@ -98,7 +98,7 @@ def within(workspace: str, path: str) -> str:
 
 
 def render_listing(key: str, listing: Listing) -> bytes:
-    """The file that keeps a listing until the fence. key: of which handoff."""
+    """The file that keeps a listing until the fence. key: the handoff's."""
     told = {"key": key, "at": listing.at, "gap": listing.gap, "files": listing.files}
     return json.dumps(told, separators=(",", ":")).encode("utf-8", "surrogateescape")
 

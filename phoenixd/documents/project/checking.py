@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import graph, layout
 from phoenixd.documents.project.models import Manifest
 from phoenixd.documents.project.plan import Plan

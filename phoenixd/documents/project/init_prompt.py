@@ -90,7 +90,7 @@ def _names(plans: dict[str, str], most: int) -> str:
 
 
 def _list(items: Sequence[str], most: int, *, last: bool = False, limit: int = LINE_LIMIT) -> list[str]:
-    """At most so many, the newest of what is over and the first of what is to come; the others are counted."""
+    """At most `most` items: the newest of what is over, the first of what is to come. The others are counted."""
     if not items:
         return ["- none"]
     shown = items[-most:] if last else items[:most]

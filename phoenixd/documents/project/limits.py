@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project.reading import line_count
 from phoenixd.documents.project.splitting import split
 from phoenixd.documents.project.tree import Tree

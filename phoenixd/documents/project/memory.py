@@ -56,7 +56,7 @@ def words(content: bytes, name: str, clean: Callable[[str], str]) -> str:
 
 
 def content_hash(text: str) -> str:
-    """By which a text is known, whoever shares it."""
+    """What a text is known by, whichever project shares it."""
     return hashlib.sha256(text.encode()).hexdigest()
 
 

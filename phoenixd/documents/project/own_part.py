@@ -7,9 +7,9 @@ END = "<!-- phoenixd: end -->"
 
 
 def without(content: bytes) -> bytes:
-    """The file without that part, and without the blank lines at its end, some of which set the part apart.
+    """The file without that part, and without the blank lines at its end: some of those set the part apart.
 
-    A part that has lost one of its lines is nobody's, and stays.
+    A part that has lost one of its two lines cannot be told from other text, and stays.
     """
     lines = content.splitlines(keepends=True)
     begins = [number for number, line in enumerate(lines) if line.strip() == BEGIN.encode()]

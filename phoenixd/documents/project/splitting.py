@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project.layout import phase_name
 from phoenixd.documents.project.markdown import Heading
 from phoenixd.documents.project.models import PhaseProgress
@@ -133,7 +133,7 @@ def _groups(plan: Plan, blocks: list[Block], titles: int, rules: PhaseRules) -> 
 
 
 def _packed(blocks: list[Block], first: int, others: int) -> list[list[Block]]:
-    """Blocks in their order in groups of at most so many lines; one that is larger has a group of its own."""
+    """Blocks in their order, in groups of `first` lines at most, then of `others`; a larger block has its own group."""
     groups: list[list[Block]] = []
     used = 0
     for block in blocks:

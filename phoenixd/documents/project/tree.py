@@ -111,7 +111,7 @@ class Tree:
 class Changes:
     """What is to be written, removed and made, by path. emptied: directories that go if nothing is left in them.
 
-    copies: new files, put there before anything is written; where some cannot be, whoever asked is asked again, with
+    copies: new files, put there before anything is written. Where some cannot be, the changes are asked for again, with
     those left out. left_out: those that are not even to be tried.
     """
 

@@ -39,7 +39,7 @@ class Witness:
     """What the transcripts of a task tell up to its report, oldest first.
 
     is_whole: every line of every transcript was read, sidechains included; gaps says what was not. other_calls: tools
-    that may have run programs of which nothing is written down.
+    that may have run programs that nothing is written down of.
     """
 
     runs: tuple[Ran, ...] = ()

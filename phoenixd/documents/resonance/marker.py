@@ -42,7 +42,7 @@ def checked_phrase(phrase: str) -> str:
 
 
 def mint(draw: Callable[[int], str], used: Collection[str], phrase: str | None = None) -> Marker:
-    """A new marker, whose code the ledger has never seen. draw: so many random bytes, in hex (secrets.token_hex).
+    """A new marker, whose code the ledger has never seen. draw(n): n random bytes, in hex (secrets.token_hex).
 
     Raises PhraseRefused for a phrase that cannot be read back, ValueError where `draw` gives no new code.
     """

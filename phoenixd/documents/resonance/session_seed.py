@@ -85,7 +85,7 @@ def seed_text(seed: SessionSeed, planting: Planting) -> str:
 
 
 def short_seed(seed: SessionSeed, limit: int = SHORT) -> str:
-    """The seed without a marker, in so many characters: what was said longest ago goes first, then the last decisions.
+    """The seed without a marker, in `limit` characters: what was said longest ago goes first, then the last decisions.
 
     Each entry is cut to SHORT_ENTRY characters.
     """

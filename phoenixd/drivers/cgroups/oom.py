@@ -30,7 +30,7 @@ class OomCounters:
         self._known = self._host_kills()
 
     def killer_of(self, agent: str, incarnation: int) -> Literal["", "agent", "host"]:
-        """Whose want of memory a SIGKILL that nobody asked for answers: the run's, the host's, or nobody's."""
+        """Whose want of memory explains a SIGKILL that nobody asked for: the run's, the host's, or none ("")."""
         before, now = self._known, self._host_kills()
         self._known = now
         leaf = self._leaf_of(agent, incarnation)

@@ -102,7 +102,7 @@ class CgroupTree:
         _remove(leaf)
 
     def end_jobs(self) -> None:
-        """End every job: of a daemon that begins none is known, and whoever began one of these is gone."""
+        """End every job: a daemon that begins knows of none, and the daemon that began these is gone."""
         for home in _directories(self._agents):
             for leaf in _directories(home):
                 if NAME.fullmatch(home.name) and JOB.fullmatch(leaf.name):

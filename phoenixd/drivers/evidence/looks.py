@@ -100,9 +100,8 @@ class Followed:
 
 
 def _age_when_written(signature: Signature, beat: Heartbeat | None) -> float | None:
-    """How old a heartbeat was when it was written: by the time that it names, else by the one that was given to the
-    file (G51); below 0 for a time in the future, None where neither says anything. The time of the change itself is
-    nobody's to choose."""
+    """How old a heartbeat was when it was written; below 0 for a time in the future, None where nothing tells. Its own
+    time counts first, then the one that was given to the file (G51). Nobody can choose the time of the change."""
     changed = signature[3] / 1e9
     if beat is not None and beat.stamp is not None:
         return changed - beat.stamp

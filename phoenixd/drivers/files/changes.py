@@ -19,7 +19,7 @@ from phoenixd.drivers.files.inotify import Inotify
 CLOSE_WRITE, MOVED_FROM, MOVED_TO, DELETE, ONLYDIR, OVERFLOW, IGNORED = 8, 0x40, 0x80, 0x200, 0x1000000, 0x4000, 0x8000
 MASK = CLOSE_WRITE | MOVED_FROM | MOVED_TO | DELETE | ONLYDIR
 OTHERS = 0.25
-"""Seconds without a look after changes of which nothing is told."""
+"""Seconds without a look after changes that nothing tells of."""
 
 log = structlog.get_logger("phoenixd.changes")
 

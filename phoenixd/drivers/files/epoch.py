@@ -21,12 +21,15 @@ from anyio import to_thread
 from phoenixd.core.behind.world import SeenRun, Wish
 from phoenixd.directories import make_private, sync_directory
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
+from phoenixd.documents.heartbeat import SIZE_LIMIT, heartbeat_record
 from phoenixd.documents.numbers import whole
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.ports.journal import RunFiles
 
-EPOCH, WISH = "epoch", "wish.json"
+EPOCH, WISH, HEARTBEAT = "epoch", "wish.json", "heartbeat.json"
+SUB = "of a subagent"
+"""In the place of a hook that says nothing of the main thread's turn."""
 NAME = re.compile(r"[a-z0-9][a-z0-9_-]{0,31}")
 MAX_RECORD = 256 * 1024
 WRITERS = 16
@@ -41,7 +44,10 @@ class EpochFiles:
     def __init__(self, state: Path) -> None:
         self._state = state
         self._written: dict[Path, int] = {}
-        self._locks: dict[Path, threading.Lock] = {}
+        self._locks: dict[Path, tuple[threading.Lock, int]] = {}
+        """What keeps writers of one file apart, and how many of them there are."""
+        self._last: set[Path] = set()
+        """Files of agents that were removed, until nobody writes there any more."""
         self._guard = threading.Lock()
         self._limit: anyio.CapacityLimiter | None = None
 
@@ -65,7 +71,10 @@ class EpochFiles:
         run, ended = _record(place / "run.json"), _record(place / "exit.json")
         last = _seen(run) if run is not None else None
         numbers = [last.incarnation if last is not None else 0, whole((ended or {}).get("incarnation"))]
-        return RunFiles(parse_wish(content) if content is not None else None, last, max(numbers))
+        has_ended = last is not None and ended is not None and ended.get("run_id") == last.run_id
+        return RunFiles(
+            parse_wish(content) if content is not None else None, last, max(numbers), has_ended, _heard(place)
+        )
 
     async def keep_epoch(self, number: int) -> None:
         """Make the epoch durable; raises OSError."""
@@ -73,22 +82,43 @@ class EpochFiles:
 
     async def keep_wish(self, agent: str, wish: Wish) -> None:
         """Make an agent's wish durable; raises OSError."""
-        await self._write(self._state / "agents" / agent / WISH, wish.epoch, lambda: render_wish(wish))
+        path = self._state / "agents" / agent / WISH
+        await self._write(path, wish.epoch, lambda: render_wish(wish), is_last=wish.word == "removed")
 
-    async def _write(self, path: Path, number: int, render: Callable[[], bytes]) -> None:
+    async def _write(self, path: Path, number: int, render: Callable[[], bytes], *, is_last: bool = False) -> None:
+        """is_last: nothing more is written there, unless by what waits already: the path is forgotten once it has."""
         if self._limit is None:
             self._limit = anyio.CapacityLimiter(WRITERS)
-        # Left alone where nobody waits any longer: a disk that hangs must not hold up who ends processes.
-        await to_thread.run_sync(self._write_now, path, number, render, limiter=self._limit, abandon_on_cancel=True)
-
-    def _write_now(self, path: Path, number: int, render: Callable[[], bytes]) -> None:
         with self._guard:
-            lock = self._locks.setdefault(path, threading.Lock())
+            lock, writers = self._locks.get(path, (threading.Lock(), 0))
+            self._locks[path] = lock, writers + 1
+        try:
+            # Left alone where nobody waits any longer: a disk that hangs must not hold up who ends processes.
+            await to_thread.run_sync(
+                self._write_now, path, number, render, lock, is_last, limiter=self._limit, abandon_on_cancel=True
+            )
+        finally:
+            self._leave(path)
+
+    def _write_now(
+        self, path: Path, number: int, render: Callable[[], bytes], lock: threading.Lock, last: bool
+    ) -> None:
         with lock:
             if number < self._written.get(path, 0):
                 return
             _put(path, render())
-            self._written[path] = number
+            with self._guard:
+                self._written[path] = number
+                (self._last.add if last else self._last.discard)(path)
+
+    def _leave(self, path: Path) -> None:
+        with self._guard:
+            lock, writers = self._locks.pop(path)
+            if writers > 1:
+                self._locks[path] = lock, writers - 1
+            elif path in self._last:
+                self._last.discard(path)
+                self._written.pop(path, None)
 
 
 def _put(path: Path, content: bytes) -> None:
@@ -133,6 +163,15 @@ def _record(path: Path) -> dict[str, Any] | None:
     except (ValueError, RecursionError):
         return None
     return record if isinstance(record, dict) else None
+
+
+def _heard(place: Path) -> tuple[str, str]:
+    """The newest hook of a main thread that the shim wrote down, behind the id of its run; empty for none."""
+    content = _read(place / HEARTBEAT, SIZE_LIMIT)
+    record = heartbeat_record(content) if content is not None else None
+    if record is None or not isinstance(record.get("run_id"), str) or not isinstance(record.get("event"), str):
+        return "", ""
+    return record["run_id"][:64], SUB if record.get("agent_id") else record["event"][:64]
 
 
 def _seen(record: dict[str, Any]) -> SeenRun | None:

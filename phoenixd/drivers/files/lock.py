@@ -158,7 +158,7 @@ def _lock_file(path: Path, *, create: bool) -> int | None:
         except OSError:
             os.close(descriptor)
             raise
-        # Somebody removed it meanwhile: whoever comes next would lock another one.
+        # Somebody removed it meanwhile: the next daemon would lock another one.
         os.close(descriptor)
     raise AlreadyRunning(f"{path} is removed again and again", "look who does that")
 

@@ -30,7 +30,7 @@ class Bounds:
     depth: int = 8
     name: int = 512
     listed: int = 200
-    """Entries that were not taken, of which each is told; of the others only the number."""
+    """Entries that were not taken and are told one by one; the others are counted."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -35,7 +35,7 @@ def owner_of(state: Path, theirs: Owner | None) -> Owner | None:
 
 
 def original_of(state: Path, mine: Owner | None) -> Owner | None:
-    """The state directory of which this one is a copy; None for one that is where it was, or was moved."""
+    """The state directory that this one is a copy of; None for one that is where it was, or was moved."""
     if mine is None or not mine.id or not os.path.isdir(mine.state) or same(state, mine.state):
         return None
     there = read_owner(Path(mine.state))

@@ -1,13 +1,14 @@
 """Who owns a state directory and a runtime directory. It is settled before anything else is touched.
 
 A directory is owned by a lock on its inode, as long as the owner lives. Beyond that a runtime directory belongs to one
-state directory, by a random id that stands in both: the shims below it take orders from nobody else. Whoever loses
-changes nothing at all, not a file, not a time stamp.
+state directory, by a random id that stands in both: the shims below it take orders from nobody else. The loser changes
+nothing at all, not a file, not a time stamp.
 """
 
 from __future__ import annotations
 
 import os
+import shlex
 import socket
 import struct
 import time
@@ -16,6 +17,8 @@ from pathlib import Path
 from typing import Self, TypeVar
 
 from phoenixd.directories import STATE_POINTER
+from phoenixd.documents.plain_text import one_line
+from phoenixd.documents.redact import redact
 from phoenixd.drivers.files.left import left_behind
 from phoenixd.drivers.files.lock import DirectoryLock, holder_of, is_ending
 from phoenixd.drivers.files.owner import (
@@ -39,6 +42,8 @@ PASSING_PATIENCE = 30.0
 LOOK_EVERY = 0.01
 NAMED = 5
 """Agents that a refusal names."""
+LONGEST_COMMAND = 120
+"""Characters of a command line that a refusal shows."""
 
 Hand = Callable[[str, str], str | None]
 """Hands the shim of an agent over to an owner's id; returns why it did not go, else None."""
@@ -75,7 +80,7 @@ class Ownership:
         self._again = lock
 
     def say_ending(self) -> None:
-        """Say to whoever waits for the directories that they will be free soon; raises OSError."""
+        """Tell the daemons that wait for the directories that they will be free soon; raises OSError."""
         for lock in (*self._locks, *((self._again,) if self._again is not None else ())):
             lock.say_ending()
 
@@ -226,8 +231,8 @@ def _is_held(directory: Path, locks: list[DirectoryLock]) -> bool:
 def _require_free(state: Path, runtime: Path, taking: bool) -> None:
     """Raise where the runtime directory belongs to another state directory, or this one is a copy of a living one."""
     if (pid := _listener(runtime / "api.sock")) is not None:
-        # One of an older version, which locks its state directory alone.
-        raise _named(runtime, AlreadyRunning(f"another phoenixd answers in {runtime}"), pid)
+        # A daemon of an older version, which locks its state directory alone, or a program that is none.
+        raise _in_the_way(runtime, pid)
     theirs = read_owner(runtime)
     mine = owner_of(state, theirs)
     original = original_of(state, mine)
@@ -290,7 +295,7 @@ def _refusal_of_left(state: Path, mine: Owner | None, left: dict[str, str]) -> B
 
 
 def _listener(socket_path: Path) -> int | None:
-    """The pid of whoever listens there, as the kernel says; None where nobody does."""
+    """The pid of the process that listens there, as the kernel says; None where there is none."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_CLOEXEC | socket.SOCK_NONBLOCK) as probe:
         try:
             probe.connect(os.fspath(socket_path))
@@ -314,6 +319,27 @@ def _named(directory: Path, refusal: AlreadyRunning, pid: int | None = None) -> 
     return AlreadyRunning(
         whose, "use that one, or choose other directories: --state-dir, --runtime-dir", passing=refusal.passing
     )
+
+
+def _in_the_way(runtime: Path, pid: int) -> AlreadyRunning:
+    """What listens in a directory that no daemon holds: by its command line it may be one of an older version."""
+    words = _command(pid)
+    if not words or any(os.path.basename(word) == b"phoenixd" for word in words):
+        return _named(runtime, AlreadyRunning(f"another phoenixd answers in {runtime}"), pid)
+    place, runs = os.fspath(runtime / "api.sock"), one_line(redact(os.fsdecode(b" ".join(words))), LONGEST_COMMAND)
+    return AlreadyRunning(
+        f"another program listens at {place} (pid {pid}, {runs}), and it is not phoenixd",
+        f"mv {shlex.quote(place)} {shlex.quote(f'{place}.strange')}",
+    )
+
+
+def _command(pid: int) -> list[bytes]:
+    """The words of a process's command line; none where nobody may look."""
+    try:
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            return [word for word in file.read(4096).split(b"\0") if word]
+    except OSError:
+        return []
 
 
 def _listed(agents: set[str]) -> str:

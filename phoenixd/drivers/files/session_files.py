@@ -31,7 +31,7 @@ MOST_FILES = 1000
 
 
 def read_file(workspace: str, path: str, limit: int) -> bytes:
-    """A plain file of at most so many bytes. Raises BadProject, UnsafeFile, and FileNotFoundError."""
+    """A plain file of at most `limit` bytes. Raises BadProject, UnsafeFile, and FileNotFoundError."""
     parent, _, name = layout.checked_path(path).rpartition("/")
     with opened(workspace) as top, below(top, parent) as place:
         return read_plain(named(place, name), limit)

@@ -3,7 +3,7 @@
 A commit counts where the reflog of HEAD of this very worktree says that it was made here, and where its tree is new. A
 stash counts where it was taken of a branch of this worktree, a push where the commit stood here. Checkouts, resets,
 fetches and fast-forwards bring what was made elsewhere. Nothing is run but rev-list, diff-tree of two trees, and
-for-each-ref, all of which look at objects and never at files.
+for-each-ref: they look at objects and never at files.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from phoenixd.drivers.git.work_files import Excluded
 from phoenixd.drivers.git.worktrees import head_of
 
 MOST_MOVES = 32
-"""Moves of one iteration that are looked at, the newest: whoever makes more has made something."""
+"""Moves of one iteration that are looked at, the newest: an agent with more moves has made something."""
 MOST_BEFORE = 200
 """Earlier moves whose trees are known."""
 MOST_HEADS = 200
@@ -262,7 +262,7 @@ class Since:
 
 def heads_of(ground: Ground) -> list[str]:
     """The commits of HEAD and of the local heads that no other worktree has checked out, the newest first."""
-    # Whoever makes a worktree names it, and a name may hold a line break.
+    # An agent that makes a worktree names it, and a name may hold a line break.
     told = ground.plumbing.fields(
         "for-each-ref", f"--count={MOST_HEADS}", "--sort=-committerdate", "--format=%(objectname) %(worktreepath)%00",
         "refs/heads",

@@ -122,7 +122,7 @@ def _entries(content: bytes, hash_size: int, tree: list[bytes], require_time: Ca
     fixed = struct.Struct(f">8xII8xI8xI{hash_size}sH")
     unpack, length = fixed.unpack_from, fixed.size
     position, path, most = 12, b"", len(content) - hash_size
-    # git believes the number, and takes memory for so many entries before it has read one of them.
+    # git believes the number, and takes memory for all these entries before it has read one of them.
     if count * (length + 1) > most - position:
         raise PlumbingFailed("the index claims more files than it holds; fix it: git reset")
     if count > ENTRY_LIMIT:

@@ -85,7 +85,7 @@ class Plumbing:
         return self.output(*arguments, accepted=accepted).decode("utf-8", "replace").split("\n")[:-1]
 
     def answers(self, count: int, *arguments: str) -> list[str]:
-        """One line for each of so many questions; raises PlumbingFailed where a path holds a line break."""
+        """One line for each of `count` questions; raises PlumbingFailed where a path holds a line break."""
         told = self.lines(*arguments)
         if len(told) != count:
             raise PlumbingFailed("a path of the repository holds a line break, so git does not tell where it is")

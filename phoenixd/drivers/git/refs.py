@@ -1,4 +1,4 @@
-"""The reflogs of branches and of remote-tracking refs, of which there may be thousands: those that were just written.
+"""The reflogs of branches and remote-tracking refs: those that were just written, among what may be thousands.
 
 Most are never opened: a file's time tells that it has not grown. Of those written within moments of a look their ends
 are marked, because a log tells whole seconds, and what was there at the look must not count as made after it.

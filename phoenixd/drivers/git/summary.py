@@ -97,7 +97,7 @@ def _made(plumbing: Plumbing, git_directory: bytes, branch: bytes) -> Iterator[M
     by_id = {
         move.new: at
         for move in moves
-        # Whoever commits chooses the date, and may choose one that no calendar has.
+        # The author of a commit chooses its date, and may choose one that no calendar has.
         if kind_of(move, branch) in ("commit", "pick", "merge") and (at := known_wall(move.at)) is not None
     }
     if not by_id:

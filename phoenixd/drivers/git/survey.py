@@ -150,7 +150,7 @@ class Surveyor:
         if found is None:
             sums.put(False, b"no repository", self._label(path))
         elif within_repository and (found.top in self.others.tops or self._tops(found.common)):
-            # Another agent's own place, or a worktree, which counts only for whoever has entered it.
+            # Another agent's own place, or a worktree, which counts only for an agent that has entered it.
             return
         else:
             self._repository(found, self.excluded.within)

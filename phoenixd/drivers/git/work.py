@@ -26,6 +26,7 @@ from phoenixd.drivers.git.survey import Looked, Surveyor
 from phoenixd.drivers.git.work_files import Budget, Excluded, WorkUnreadable, exists
 from phoenixd.drivers.git.worktrees import top_of
 from phoenixd.ports.work import WorkReading
+from phoenixd.terrain import TERRAIN
 
 THREADS = 4
 PATIENCE = 2.0
@@ -38,7 +39,7 @@ LOOKS = 3
 class WorkPrints:
     """Implements ports.Work.
 
-    own: directories of the daemon's, which are nobody's work. tokens: how many an agent's session holds; None unknown.
+    own: the daemon's own directories, which are no agent's work. tokens: how many a session holds; None unknown.
     agents: everybody, to tell who works in the same place.
     """
 
@@ -78,6 +79,10 @@ class WorkPrints:
     async def exists(self, directory: str, pattern: str) -> bool:
         """Whether a file matches a pattern, which is taken from the directory."""
         return await anyio.to_thread.run_sync(exists, directory, pattern, limiter=self._threads)
+
+    async def can_enter(self, directory: str) -> bool | None:
+        """Whether a directory is there and may be entered; None where its file system does not answer in time."""
+        return await anyio.to_thread.run_sync(TERRAIN.can_enter, directory, limiter=self._threads)
 
     def read(self, agent: Agent, since: Survey | None = None, neighbours: Sequence[Neighbour] = ()) -> WorkReading:
         """The same, blocking for about the limit at most."""

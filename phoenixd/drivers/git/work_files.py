@@ -118,7 +118,7 @@ def walk(top: bytes, budget: Budget, excluded: Excluded) -> Iterator[tuple[bytes
 class Excluded:
     """Paths that are not the agent's work: ours, and what the operator names by path or pattern; and what are notes.
 
-    within: directories outside of which nothing is work; none for no such limit.
+    within: the directories that all work lies in; empty for no such limit.
     """
 
     paths: frozenset[bytes] = frozenset()

@@ -10,9 +10,9 @@ from phoenixd.drivers.journal.tables import INSERT_INCIDENT, INSERT_LIFE, INSERT
 
 EACH = 2
 """Lives of an agent that are remembered, so that a commit need not read what it wrote a moment ago: the run that lives
-and the one that ended last, of which each decision about the agent tells again."""
+and the one that ended last. Each decision about the agent tells of both again."""
 MOST_AGENTS = 4096
-"""Agents of which lives are remembered; they are forgotten together beyond it, for agents come and go."""
+"""Agents whose lives are remembered. Beyond that all are forgotten together, for agents come and go."""
 ONE_INCIDENT = "SELECT * FROM incidents WHERE id = ?"
 ONE_LIFE = "SELECT * FROM lives WHERE agent = ? AND incarnation = ?"
 OPEN_INCIDENTS = "SELECT * FROM incidents WHERE agent = ? AND incarnation < ? AND closed IS NULL"

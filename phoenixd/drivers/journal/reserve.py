@@ -20,7 +20,7 @@ class Reserve:
         self._lock = threading.Lock()
 
     def release(self) -> bool:
-        """Give the space to whoever writes next; whether there was any."""
+        """Give the space to the next writer; returns whether there was any."""
         with self._lock:
             self.held = False
             try:

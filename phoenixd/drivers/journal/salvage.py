@@ -182,7 +182,7 @@ def _finish(path: Path) -> Damage | None:
 
 
 def _version_by_shape(path: Path) -> int:
-    """The version of which most tables are there: header and rows may be damaged, and rows must fit their table."""
+    """The version that most tables fit: header and rows may be damaged, and rows must fit their table."""
     _keep_log_of_an_empty_file(path)
     try:
         with closing(connect(path, readonly=True)) as source:

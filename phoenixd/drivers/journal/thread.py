@@ -31,7 +31,7 @@ class Asked(Generic[Question, Answer]):
 
     def _settle(self, answer: Answer | None, error: Exception | None) -> None:
         if self.future.done():
-            return  # Whoever asked went away; the work was done all the same.
+            return  # The caller went away; the work was done all the same.
         if error is not None:
             self.future.set_exception(error)
         else:

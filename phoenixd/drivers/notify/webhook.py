@@ -93,7 +93,7 @@ class WebhookRoute(Outbox):
 
 
 async def _post(url: str, authorization: str | None, message: Message) -> None:
-    """One request on a connection of its own; raises Refused, or what a further try may mend."""
+    """One request on a connection of its own; raises Refused, or what another try may overcome."""
     parts = urlsplit(url)
     if parts.scheme not in ("http", "https") or parts.hostname is None:
         raise Refused("its address is no http or https URL")

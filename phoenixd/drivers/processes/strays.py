@@ -38,7 +38,7 @@ class StraySweeper:
         self._threads = anyio.CapacityLimiter(1)
 
     async def sweep(self, runs: Iterable[EndedRun]) -> Mapping[EndedRun, Fenced]:
-        """End what is left of these runs; what was found of which. Raises OSError where it could not look."""
+        """End what is left of these runs; returns what was found of each. Raises OSError where it could not look."""
         wanted = {(seat_name(run.agent), run.run_id): run for run in runs}
         shims = frozenset(shim.pid for shim in self._shims())
         return await anyio.to_thread.run_sync(lambda: _Pass(wanted, shims, self._leaves).run(), limiter=self._threads)

@@ -1,8 +1,8 @@
 """Processes of our own user that cannot be read, and so may be of a run whose mark they would bear.
 
 Such are programs that may not be traced (sshd's, an ssh-agent, a hardened CLI); root reads them all. Under hidepid they
-are not even listed, and are found by their numbers. Whoever began before the run, or descends from what did, is no part
-of it: what a run leaves behind is adopted by the first process or by one above us.
+are not even listed, and are found by their numbers. A process that began before the run, or descends from one that did,
+is no part of it: what a run leaves behind is adopted by the first process or by one above us.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from phoenixd.drivers.processes import proc
 from phoenixd.ports.processes import ProcessIdentity
 
 FEW_NUMBERS = 1 << 17
-"""So many can be tried one by one in a moment; beyond that only those that were given since the run began."""
+"""Up to this many numbers can be tried in a moment; beyond it, only those that were given since the run began."""
 MOST = 100
 
 

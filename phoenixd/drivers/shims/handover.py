@@ -16,7 +16,7 @@ TIMEOUT = 5.0
 def hand_over(runtime: Path, agent: str, owner: str) -> str | None:
     """Have the agent's shim take orders from the state directory of that id alone; returns why it did not, else None.
 
-    One of a version that knows no owners takes orders from whoever has its runtime directory, and needs no telling.
+    A shim of a version that knows no owners obeys the daemon that has its runtime directory, and needs no telling.
     """
     try:
         connection = dial(runtime / "agents" / agent / "link.sock")

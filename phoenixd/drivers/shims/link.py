@@ -26,6 +26,8 @@ PATH_LIMIT = 107
 class Link:
     """A connected socket in the running loop. `on_close` gets the reason; it is not called after `close`.
 
+    has_ended: the shim's end of it is no more, as when the shim goes; what it said is not why.
+
     It is read at once, until `read_in_turn` gives it a place among the others.
     """
 
@@ -41,6 +43,7 @@ class Link:
         self._socket = connection
         self._on_message = on_message
         self._on_close = on_close
+        self.has_ended = False
         self._reading: Reading | None = None
         self._loop = asyncio.get_running_loop()
         self._waiting: deque[bytes] = deque()
@@ -67,7 +70,7 @@ class Link:
             self._keep(packet)
             self._loop.add_writer(self._socket, self._write)
         except OSError as error:
-            self._fail(error.strerror or "broken")
+            self._end(error.strerror or "broken")
             raise ShimGone(f"the link to {self.agent}'s shim broke: {error.strerror}") from error
 
     def fileno(self) -> int:
@@ -104,7 +107,7 @@ class Link:
         except BlockingIOError:
             return
         except OSError as error:
-            self._fail(error.strerror or "broken")
+            self._end(error.strerror or "broken")
             return
         self._loop.remove_writer(self._socket)
 
@@ -117,10 +120,10 @@ class Link:
         except BlockingIOError:
             return
         except OSError as error:
-            self._fail(error.strerror or "broken")
+            self._end(error.strerror or "broken")
             return
         if not packet:
-            self._fail("the shim closed it")
+            self._end("the shim closed it")
             return
         try:
             if flags & socket.MSG_TRUNC:
@@ -130,6 +133,10 @@ class Link:
             self._fail(f"the shim sent nonsense: {error}")
             return
         self._on_message(message)
+
+    def _end(self, reason: str) -> None:
+        self.has_ended = True
+        self._fail(reason)
 
     def _fail(self, reason: str) -> None:
         if self.is_open:

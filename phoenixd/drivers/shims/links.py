@@ -16,7 +16,7 @@ from phoenixd.drivers.shims.orders import Orders
 from phoenixd.drivers.shims.peer import Linked, Peer
 from phoenixd.drivers.shims.reading import Reading
 from phoenixd.drivers.shims.wire import Malformed, parse_hello, parse_run
-from phoenixd.errors import ShimFailed
+from phoenixd.errors import ShimFailed, ShimGone
 from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello, ShimMessage
 
@@ -95,7 +95,8 @@ class SeqpacketShims(Orders):
 
         A process that an agent started is nobody: it may have put its own socket in the place of its shim's. A shim
         whose socket somebody removed listens again soon, and is waited for once: without it a living run seems lost.
-        Raises ShimFailed when somebody listens who is not a shim of this agent that this daemon can speak to.
+        Raises ShimFailed when somebody listens who is not a shim of this agent that this daemon can speak to; ShimGone
+        when it closes the link before it has said hello, as one does that goes.
         """
         peer = self._peer(agent)
         async with peer.opening:
@@ -181,7 +182,7 @@ class SeqpacketShims(Orders):
             peer.agent,
             connection,
             on_message=lambda message: self._received(peer, link, greeting, early, message),
-            on_close=lambda reason: self._closed(peer, greeting, reason),
+            on_close=lambda reason: self._closed(peer, greeting, reason, ShimGone if link.has_ended else ShimFailed),
         )
         peer.link, peer.hello, peer.is_leaving = link, None, False
         try:
@@ -250,9 +251,11 @@ class SeqpacketShims(Orders):
             )
         return hello
 
-    def _closed(self, peer: Peer, greeting: asyncio.Future[ShimHello], reason: str) -> None:
+    def _closed(
+        self, peer: Peer, greeting: asyncio.Future[ShimHello], reason: str, kind: type[ShimFailed] = ShimFailed
+    ) -> None:
         if not greeting.done():
-            greeting.set_exception(ShimFailed(f"{peer.agent}'s shim was not accepted: {reason}"))
+            greeting.set_exception(kind(f"{peer.agent}'s shim was not accepted: {reason}"))
             return
         peer.link = peer.hello = None
         if peer.is_leaving:
@@ -293,7 +296,7 @@ class SeqpacketShims(Orders):
                 is_told = True
                 self._sink(ShimMessage(peer.agent, "link_lost", {"reason": f"{reason}; {failure}"}))
         peer.is_reopening = False
-        # Another shim that was started meanwhile may have yet to be told its run: whoever started it compares both.
+        # Another shim that was started meanwhile may have yet to be told its run: its starter compares both.
         if is_up and peer.greeting is not None and lost in (None, peer.shim):
             self._sink(peer.greeting)
 

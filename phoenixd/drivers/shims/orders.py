@@ -12,7 +12,7 @@ import structlog
 
 from phoenixd.drivers.shims.link import Link
 from phoenixd.drivers.shims.peer import Linked, Peer
-from phoenixd.errors import ShimFailed
+from phoenixd.errors import ShimFailed, ShimGone
 from phoenixd.ports.shims import ShimHello
 
 ARMING = 2
@@ -23,7 +23,7 @@ log = structlog.get_logger()
 
 
 class Orders:
-    """The half of the links that speaks. Each method names the agent whose shim is told; raises ShimFailed."""
+    """The half of the links that speaks. Each names the agent whose shim is told; raises ShimFailed and ShimGone."""
 
     def __init__(self, protocol: int) -> None:
         self._protocol = protocol
@@ -75,7 +75,7 @@ class Orders:
         self._send(agent, {"op": "disarm", "incarnation": incarnation, "id": id})
 
     def note_use(self, agent: str, id: str, uses: int) -> None:
-        """Tell the shim that so many uses are journaled; one that misses it says them again."""
+        """Tell the shim how many uses are journaled; one that misses it says them again."""
         try:
             self._send(agent, {"op": "armed_noted", "id": id, "uses": uses})
         except ShimFailed as failure:
@@ -129,7 +129,7 @@ class Orders:
     def _send(self, agent: str, message: dict[str, Any]) -> None:
         peer = self._peer(agent)
         if peer.link is None or peer.hello is None:
-            raise ShimFailed(f"there is no link to {agent}'s shim")
+            raise ShimGone(f"there is no link to {agent}'s shim")
         if self._is_too_old(peer.hello):
             raise ShimFailed(
                 f"{agent}'s shim speaks protocol {peer.hello.protocol}, this daemon {self._protocol}",

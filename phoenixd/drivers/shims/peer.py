@@ -16,8 +16,8 @@ SHORTEST_PAUSE = 0.25
 
 
 class Linked:
-    """The shims to which there is a link, by agent and by pid. Who asks is looked up here at each connection of the
-    control socket, and a fleet would be long to go through."""
+    """The shims to which there is a link, by agent and by pid. Each connection of the control socket is looked up here,
+    and a fleet would be long to go through."""
 
     def __init__(self) -> None:
         self.shims: dict[str, ProcessIdentity] = {}

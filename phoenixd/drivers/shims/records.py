@@ -15,7 +15,7 @@ MAX_RECORD = 256 * 1024
 
 @dataclass(frozen=True, slots=True)
 class ExitRecords:
-    """Implements ports.Records. read: a plain file's content, up to so many bytes; raises OSError and UnsafeFile."""
+    """Implements ports.Records. read(path, limit): a plain file's first bytes; raises OSError and UnsafeFile."""
 
     state: Path
     read: Callable[[Path, int], bytes]

@@ -77,7 +77,7 @@ class Commands:
             return self._control
         if self._connecting is None or self._connecting.done():
             self._connecting = asyncio.get_running_loop().create_task(self._connect(), name="connect to tmux")
-            # Its failure is nobody's surprise when all who waited for it have gone.
+            # Nobody is told of its failure when all who waited for it have gone.
             self._connecting.add_done_callback(lambda task: task.cancelled() or task.exception())
         try:
             async with asyncio.timeout(self._timeout):

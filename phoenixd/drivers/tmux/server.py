@@ -247,7 +247,7 @@ class TmuxServer:
     def _version(self) -> str:
         known = frozenset(sys.modules)
         if "libtmux" not in known and (spec := find_spec("libtmux")) is not None:
-            # The package itself loads all that it has, 3 MiB of which none tells a version.
+            # The package itself loads all that it has: 3 MiB, and no version in it.
             sys.modules["libtmux"] = module_from_spec(spec)
         import libtmux.common
         import libtmux.exc

@@ -28,7 +28,7 @@ def end_clients(listed: Iterable[str], argv: Sequence[str]) -> list[int]:
     """Kill the control clients that an earlier daemon left; returns their pids.
 
     listed: of list-clients, `#{client_control_mode} #{client_pid}`. argv: as a daemon starts its client, on this
-    very socket; whoever else attached in control mode is left alone, and so are children of ours.
+    very socket; any other client in control mode is left alone, and so are children of ours.
     """
     ended = []
     for line in listed:

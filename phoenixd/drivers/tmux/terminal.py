@@ -72,13 +72,13 @@ class TmuxTerminal(Keyboard):
         return self.server.listens() and bool(await self._ask("display-message", "-p", "yes"))
 
     async def revive(self) -> bool:
-        """Start the server where that is ours to do, and connect; whether it answers now. Who asks meanwhile shares it.
+        """Start the server where that is ours to do, and connect; whether it answers now. Callers meanwhile share it.
 
         One that lives and whose socket somebody took away is no reason to start another: it makes its socket anew.
         """
         if self._reviving is None or self._reviving.done():
             self._reviving = asyncio.get_running_loop().create_task(self._revive(), name="revive tmux")
-            # Its failure is nobody's surprise when all who waited for it have gone.
+            # Nobody is told of its failure when all who waited for it have gone.
             self._reviving.add_done_callback(lambda task: task.cancelled() or task.exception())
         return await asyncio.shield(self._reviving)
 
@@ -239,7 +239,7 @@ class TmuxTerminal(Keyboard):
     async def hangs(self, patience: float = PATIENCE) -> tuple[int | None, bool] | None:
         """The server's process, and whether it is stopped, where it is there and does not answer; None where it does.
 
-        A look from outside: it takes nothing from whoever waits for the server meanwhile.
+        A look from outside: it takes nothing from the callers that wait for the server meanwhile.
         """
         if not self.server.listens():
             return None

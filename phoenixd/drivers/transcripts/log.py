@@ -27,7 +27,7 @@ SLICE = 1 << 20
 AT_ONCE = 8 << 20
 """The same, of all transcripts together."""
 LEFT_OUT = 256 << 20
-"""Bytes of news of which only the end is read: nobody reads that, and who writes it may want it to be read."""
+"""Bytes of news beyond which only their end is read: no person reads more, and an agent may want us to read it."""
 MOST_RAW = 20_000
 """Lines of a file that are looked at for one answer."""
 LEARNT_FROM = 256 << 10
@@ -71,8 +71,7 @@ class Looks:
         with self._lock:
             if not now and self._due.get(agent.name, -1.0) > at:
                 return self._known[agent.name]
-        place = self._where(agent)
-        found = _look(*place, at) if place is not None else None
+        found = self.afresh(agent)
         with self._lock:
             self._known[agent.name] = found
             self._due[agent.name] = at + EVERY
@@ -80,6 +79,11 @@ class Looks:
                 oldest = next(iter(self._due))
                 del self._due[oldest], self._known[oldest]
         return found
+
+    def afresh(self, agent: Agent) -> Look | None:
+        """A look at the transcript of this agent's session that counts for nobody else."""
+        place = self._where(agent)
+        return _look(*place, self._clock()) if place is not None else None
 
 
 class TranscriptLog:
@@ -105,6 +109,10 @@ class TranscriptLog:
         session that is, the newest `most` lines that are not older than `since` (wall seconds)."""
         return await to_thread.run_sync(self._added, tuple(agents), since, most)
 
+    async def earlier(self, agent: Agent, most: int, since: float) -> list[LogLine]:
+        """The newest lines of a session that is over, none older than `since`; nothing of it is kept here."""
+        return await to_thread.run_sync(self._earlier, agent, most, since)
+
     def resume(self, places: Mapping[str, str]) -> None:
         """Begin where another reader was, by agents."""
         self._resumed.update(places)
@@ -120,6 +128,15 @@ class TranscriptLog:
     def _newest(self, agent: Agent, most: int, since: float | None) -> list[LogLine]:
         look = self._looks.of(agent, now=True)
         return self._tail(agent, look).newest(most, since) if look is not None else []
+
+    def _earlier(self, agent: Agent, most: int, since: float) -> list[LogLine]:
+        look = self._looks.afresh(agent)
+        if look is None or look.identity is None or look.written < since * 1e9:
+            return []
+        return _Tail(look.path, look.form, self._reading(agent)).newest(most, since)
+
+    def _reading(self, agent: Agent) -> Reading:
+        return Reading(agent.name, lambda text: self._clean(agent.name, text))
 
     def _added(self, agents: tuple[Agent, ...], since: float, most: int) -> tuple[list[LogLine], bool]:
         found: list[LogLine] = []
@@ -148,8 +165,7 @@ class TranscriptLog:
         """The tail of an agent's transcript; by agent and file, because an agent may turn to another file and back."""
         tail = self._tails.get((agent.name, look.path))
         if tail is None:
-            reading = Reading(agent.name, lambda text: self._clean(agent.name, text))
-            tail = _Tail(look.path, look.form, reading, self._resumed.pop(agent.name, ""))
+            tail = _Tail(look.path, look.form, self._reading(agent), self._resumed.pop(agent.name, ""))
             self._tails[agent.name, look.path] = tail
             while len(self._tails) > MOST_TAILS:
                 del self._tails[next(iter(self._tails))]

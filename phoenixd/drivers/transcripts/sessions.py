@@ -55,7 +55,7 @@ MOST_TALKS = 16
 """Ends of conversations that are held in memory; of the others the end is read anew."""
 
 MOST_WORDS = 256
-"""The same, of talks of which only the last words are wanted; each holds WORDS_BUDGET characters at most."""
+"""The same, of talks whose last words alone are wanted; each holds WORDS_BUDGET characters at most."""
 WORDS_BUDGET = 8_000
 
 MOST_AGENTS = 4000

@@ -14,9 +14,11 @@ from phoenixd.drivers.transcripts.records import MOST_LINES, first_name, record_
 LOOK_BACK = 64 << 20
 """Bytes of the end in which the newest request, the turn in hand and its prompt are looked for: past them, unknown."""
 
-
 LAST_LOOK = 1 << 20
 """The same, of a run that has ended, whose death waits for the look."""
+
+MOST_LATE = 64
+"""Lines before a prompt in which answers to it are looked for: a busy CLI may write it after them."""
 
 
 @dataclass(slots=True)
@@ -59,21 +61,32 @@ class TranscriptTail:
         self._reading = SessionReading()
         self._place.begin(lines)
         gathered: list[Record] = []
-        usage_known = prompt_known = False
+        asked: Record | None = None
+        usage_known, beyond = False, 0
         for seen, line in enumerate(lines.backwards(limit=self.look_back)):
             if seen == 0:
                 self._place.offset = line.end + 1
-            if seen >= MOST_LINES or (usage_known and prompt_known):
+            is_known = usage_known and asked is not None
+            beyond += is_known
+            if seen >= MOST_LINES or beyond > MOST_LATE:
                 break
-            if (record := record_of(self.form, line)) is not None:
-                gathered.append(record)
-                usage_known = usage_known or says_usage(record)
-                prompt_known = prompt_known or says_prompt(record)
+            if (record := record_of(self.form, line)) is None:
+                continue
+            if is_known and asked is not None and not _is_later(record, asked):
+                break
+            gathered.append(record)
+            usage_known = usage_known or says_usage(record)
+            asked = record if asked is None and says_prompt(record) else asked
         for record in reversed(gathered):
             self._reading.hear(record)
         if self._reading.session_id is None:
             self._reading.session_id = first_name(lines, self.form)
         self._place.settle(lines)
+
+
+def _is_later(record: Record, asked: Record) -> bool:
+    """Whether a record that stands before a prompt was made after it."""
+    return record.at is not None and asked.at is not None and record.at > asked.at
 
 
 def end_facts(path: str, form: TranscriptForm) -> SessionFacts | None:

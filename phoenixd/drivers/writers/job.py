@@ -1,4 +1,4 @@
-"""A job of a brief writer: one program, fed by its standard input, of which nothing stays behind."""
+"""A job of a brief writer: one program, fed by its standard input, that leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ async def run(job: Job, runner: Runner, end_tree: EndTree) -> Ended:
 
 
 async def placed(place_of: PlaceOf, agent: Agent, environment: Mapping[str, str]) -> Place:
-    """The place for one job; raises WriterFailed. Whoever does not run the job then has to end the place."""
+    """The place for one job; raises WriterFailed. A caller that does not run the job then has to end the place."""
     try:
         return await to_thread.run_sync(place_of, agent, environment)
     except PhoenixdError as failure:

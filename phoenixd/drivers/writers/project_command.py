@@ -15,7 +15,7 @@ TIME_LIMIT = 40.0
 
 
 class ProjectCommand:
-    """Runs it as a job of which nothing stays behind; the arguments as CommandWriter has them."""
+    """Runs it as a job that leaves nothing behind; the arguments as CommandWriter has them."""
 
     def __init__(self, runner: Runner, environment_of: EnvironmentOf, end_tree: EndTree, place_of: PlaceOf) -> None:
         self._runner = runner

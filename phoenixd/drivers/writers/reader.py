@@ -1,6 +1,6 @@
 """Who is shown a failure that no rule knows: the clinic's own agent with a model, or a program of the operator's.
 
-Neither has a tool of ours, the agent's workspace or its session. The program runs as a job, of which nothing stays.
+Neither has a tool of ours, the agent's workspace or its session. The program runs as a job that leaves nothing.
 """
 
 from __future__ import annotations

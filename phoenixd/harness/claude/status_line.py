@@ -1,6 +1,6 @@
 """Claude Code's status line: ours, which tells the window's size, and the operator's own, which is shown all the same.
 
-A `statusLine` of the settings that phoenixd passes takes the place of the one in the operator's files, of which the
+A `statusLine` of the settings that phoenixd passes takes the place of the one in the operator's files. Among those the
 CLI would take the nearest: the project's local one, the project's, the user's. Pure: files come by `Read`.
 """
 

@@ -221,7 +221,7 @@ def chat_is_resumable(head: bytes, tail: bytes) -> bool:
 def typed_prompt(text: str) -> Prompt:
     """A text as it can be pasted into the input line and come out unchanged: blanks around it would go.
 
-    A leading slash makes a command of it, of which no hook tells, and a leading ! a line for the shell. An Enter right
+    A leading slash makes a command of it, which no hook tells of, and a leading ! a line for the shell. An Enter right
     after a command picks whatever stands first in a list that is still that of all commands; a blank behind the command
     closes that list.
     """

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from phoenixd.documents.loop_origin import KIND, LAST_SEEN, SOURCE, extra, is_number, kind_of
@@ -50,6 +50,7 @@ def settle(
 ) -> Settled:
     """Settle what is open. gone_texts: the texts of loops that were known and are open no longer, by id."""
     gone = dict(gone_texts or {})
+    seen = replace(seen, known=state.open_loops)
     return _Reading(state, seen, gone, ClosedBefore(state.resolved, tuple(resolutions), gone, seen.now)).settled()
 
 
@@ -106,7 +107,7 @@ class _Reading:
             match = next((one for one in found if one.kind == kind and _is_the_same(loop, mine, one)), None)
             if match is not None:
                 found.remove(match)
-                yield _Standing(self._renewed(loop, match), _when(match.at), is_proven=True)
+                yield _Standing(self._renewed(loop, match), _when(match.at), is_proven=match.doubted is None)
             elif (reason := kind_named(kind).closed(loop, self.seen)) is not None:
                 self.closed.append((loop.id, reason, kind))
             else:
@@ -122,7 +123,8 @@ class _Reading:
             taken.add(name)
             extras = {KIND: one.kind, SOURCE: f"{self.seen.session}: {one.source}", LAST_SEEN: self.seen.around.number}
             loop = _loop(name, one.text, self.seen.today.isoformat(), {**one.extras, **extras})
-            yield _Standing(loop, _when(one.at), is_proven=True)
+            loop = self._doubted(loop, one.doubted)
+            yield _Standing(loop, _when(one.at), is_proven=one.doubted is None)
 
     def _is_resolved(self, found: Found, base: str) -> bool:
         """Whether somebody closed it after what proves it open came about."""
@@ -137,10 +139,11 @@ class _Reading:
 
     def _renewed(self, loop: OpenLoop, found: Found) -> OpenLoop:
         plain = {**loop.model_dump(), **found.extras, KIND: found.kind, LAST_SEEN: self.seen.around.number}
-        plain.pop(UNCONFIRMED, None)
+        if found.doubted is None:
+            plain.pop(UNCONFIRMED, None)
         if source_of(loop) and normal(loop.text) != normal(found.text):
             plain["text"] = found.text
-        return _same_or(loop, plain)
+        return self._doubted(_same_or(loop, plain), found.doubted)
 
     def _aged(self, loop: OpenLoop) -> OpenLoop:
         """The loop with the session that saw it last, and marked where that was long ago."""
@@ -148,13 +151,19 @@ class _Reading:
         last = (loop.model_extra or {}).get(LAST_SEEN)
         if not isinstance(last, int) or isinstance(last, bool) or last > number:
             loop, last = _same_or(loop, {**loop.model_dump(), LAST_SEEN: number}), number
-        when = kind_named(kind_of(loop)).doubted(loop, self.seen)
-        if when is not None and (at := timestamp(min(when, self.seen.now))) > extra(loop, DOUBTED):
-            since = {UNCONFIRMED: self.seen.today.isoformat(), **loop.model_dump()}
-            return _same_or(loop, {**since, DOUBTED: at})
+        in_doubt = self._doubted(loop, kind_named(kind_of(loop)).doubted(loop, self.seen))
+        if in_doubt is not loop:
+            return in_doubt
         if number - last >= UNSEEN and UNCONFIRMED not in (loop.model_extra or {}):
             return _same_or(loop, {**loop.model_dump(), UNCONFIRMED: self.seen.today.isoformat()})
         return loop
+
+    def _doubted(self, loop: OpenLoop, when: float | None) -> OpenLoop:
+        """The loop as one that is in doubt since then, unless that is on record and was confirmed after it."""
+        if when is None or (at := timestamp(min(when, self.seen.now))) <= extra(loop, DOUBTED):
+            return loop
+        since = {UNCONFIRMED: self.seen.today.isoformat(), **loop.model_dump()}
+        return _same_or(loop, {**since, DOUBTED: at})
 
     def _counted(self, left_out: LeftOut, taken: set[str]) -> Iterator[_Standing]:
         before = [loop for loop in self.state.open_loops if is_number(loop)]

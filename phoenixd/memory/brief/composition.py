@@ -102,7 +102,7 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
             answered = leftover.has_answer(agent) and goal is not None
             return f"{goal}\n\n{asked}" if answered else goal
         case PromptKind.NONE | PromptKind.SEAL:
-            # What asks for a seal holds its words, which whoever starts the run knows.
+            # A prompt that asks for a seal holds its words, which are made when the run is started.
             return None
         case PromptKind.CONTINUE:
             idle = agent.session is not None and not agent.session.turn_open
@@ -162,7 +162,7 @@ def _risks(agent: Agent, state: StateDocument, now: float) -> list[str]:
 
 
 def cleaned_git(git: GitSummary, clean: Clean) -> GitSummary:
-    """The same without secrets: commits and names are whoever's words."""
+    """The same without secrets: commits and names can hold anybody's words."""
     commits = tuple(Commit(commit.id, commit.day, clean(commit.subject)) for commit in git.commits)
     dirty = tuple(clean(name) for name in git.dirty) if git.dirty is not None else None
     made = tuple(replace(one, subject=clean(one.subject)) for one in git.made)

@@ -94,7 +94,7 @@ def _fences(text: str, *, starts_within: bool) -> Iterator[tuple[int, int]]:
             rows.append((position, min(len(text), position + len(line) + 1), found[1], found[2].strip()))
         position += len(line) + 1
     if starts_within and rows and len(rows) % 2 and not rows[0][3]:
-        # An odd number of fences, of which the first is a bare one: it closes what was opened before.
+        # An odd number of fences, and the first is a bare one: it closes what was opened before.
         yield 0, rows.pop(0)[1]
     opened: tuple[int, str] | None = None
     for begin, end, marks, info in rows:

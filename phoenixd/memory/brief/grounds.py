@@ -126,7 +126,7 @@ class Grounds:
         return ours != theirs and bool(ours) and bool(theirs)
 
     def _unsaid(self, text: str) -> Iterator[str]:
-        """Commands, addresses, names of code and keys of which nobody spoke: a claim that has one is an invention."""
+        """Commands, addresses, names of code and keys that nobody spoke of: a claim that has one is an invention."""
         for part in _PART.findall(unicodedata.normalize("NFKC", text)):
             word = part.strip(_ENDS)
             is_name = part.startswith("--") or _JOINT.search(word) or _MIXED.fullmatch(word)

@@ -74,7 +74,7 @@ def last_words(
 ) -> LastWords:
     """Choose from what a session's ledger keeps, oldest first. waiting: prompts that the CLI has not read.
 
-    is_ours: whether a prompt is one that the daemon typed, which is nobody's word; goal: the digests of one.
+    is_ours: whether the daemon typed a prompt, so that it is no person's word; goal: the digests of one.
     room: what `quote_lines` of all quotes may take, as `length` measures.
     """
 
@@ -155,7 +155,7 @@ def _quote(words: Words, rank: int, clean: Clean, room: int, length: Length, not
 
 
 def _alike(one: str, other: str) -> bool:
-    """Whether one is the other, of which the end may be missing."""
+    """Whether one is the other, perhaps without its end."""
     ends = [" ".join(text[:ALIKE].split()) for text in (one, other)]
     shorter = min(map(len, ends))
     return ends[0][:shorter] == ends[1][:shorter]

@@ -31,7 +31,7 @@ class LeftOut:
 def numbers(
     before: Iterable[OpenLoop], left_out: LeftOut, head: str, number: int, today: str, taken: set[str]
 ) -> Iterator[tuple[OpenLoop, bool]]:
-    """One loop for each kind of which some are left out, and whether the session that is read proves some of them open.
+    """One loop for each kind that lacks some, and whether the session that is read proves some of them open.
 
     before: the numbers as they stood. head, number: what the sources of the session begin with, and which it is.
     """

@@ -24,7 +24,7 @@ def normal_form(text: str) -> str:
 
 
 def is_dense(text: str) -> bool:
-    """Whether most of it is of a script of which few characters say much, as Chinese, Japanese and Korean."""
+    """Whether most of it is in a script that says much in few characters, as Chinese, Japanese and Korean."""
     return 2 * len(_DENSE.findall(text)) > len(text)
 
 

@@ -22,7 +22,7 @@ from phoenixd.core.briefing import (
     first_look,
     writer_name,
 )
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.core.traits import traits_of
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.record import BriefRecord, Narrative

@@ -12,7 +12,7 @@ import structlog
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
@@ -86,7 +86,7 @@ class Briefing:
         self._settled: dict[str, int] = {}
         """The run before which the loops of the one before it were settled, by incarnation."""
         self._left: dict[str, list[Agent]] = {}
-        """Agents as they were before they went on in another session, of which the last words are to be read."""
+        """Agents as they were before they went on in another session; their last words there are to be read."""
         self._over: dict[str, float] = {}
         """When it was noticed that an open loop tells of something that is asked no more (wall)."""
         self._left_over: dict[str, frozenset[str]] = {}
@@ -212,7 +212,7 @@ class Briefing:
         return max(self._plans[name].at, self._not_before.get(name, 0.0))
 
     async def _plan(self) -> set[str]:
-        """Plan those of which something changed, and now and then all; which."""
+        """Plan the agents that changed, and now and then all; returns which."""
         planned = set[str]()
         if not self._all_planned <= self._now() < self._all_planned + RECHECK:
             self._all_planned = self._now()

@@ -98,6 +98,6 @@ def _outcome(code: int | None, failed: bool | None) -> str:
 
 
 def _keys(run: Run) -> tuple[str, ...]:
-    """The checks of which a run says how they stand: none for a command that is no check."""
+    """The checks whose result a run tells: none for a command that is no check."""
     judged = verdict(run.text, run.code, run.failed)
     return tuple(check.key for check in judged.checks) if judged is not None else ()

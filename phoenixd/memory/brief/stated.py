@@ -123,7 +123,7 @@ def _name_in(name: str, value: str, line: str) -> str:
 
 
 def _is_all_told(name: str, line: str) -> bool:
-    """Whether its short words, of which no gram is made, stand there as well."""
+    """Whether its short words stand there as well: no gram is made of those."""
     told = _words(line)
     return all(word in told for word in _TOKEN.findall(name.casefold().replace("_", " ")) if not grams(word))
 
@@ -150,7 +150,7 @@ def _has_value(value: str, line: str) -> bool:
 
 
 def _runs(line: str, size: int) -> list[list[str]]:
-    """Numbers of a line that stand close to each other, so many at a time."""
+    """Numbers of a line that stand close to each other, `size` at a time."""
     found = list(located_numbers(line))
     close = [
         found[at : at + size]

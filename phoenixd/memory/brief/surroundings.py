@@ -9,7 +9,7 @@ from phoenixd.core.question.reply import asked_in
 from phoenixd.documents.brief.around import Around, Asking, Waits
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.redact import Clean
-from phoenixd.memory.brief.task_in_hand import goal_digests, is_ours
+from phoenixd.memory.brief.task_in_hand import goal_digests, going_on, is_ours
 
 MOST_SESSIONS = 32
 """Sessions whose numbers are remembered, so that one that is gone back to is no new one."""
@@ -45,6 +45,7 @@ def around(agent: Agent, record: BriefRecord, clean: Clean) -> Around:
         lost=tuple(clean(job) for job in agent.lost.jobs) if agent.lost is not None else (),
         lost_at=agent.lost.at_wall if agent.lost is not None else None,
         is_ours=lambda text: is_ours(agent, text),
+        going_on=lambda text: going_on(agent, text),
         goal=goal_digests(agent),
     )
 

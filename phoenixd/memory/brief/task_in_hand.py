@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from phoenixd.core import prompts
+from phoenixd.core import cut, prompts
 from phoenixd.core.agent import Agent
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.question import leftover
 from phoenixd.core.waiting import MAX_TEXT
 from phoenixd.documents.banner import GOES_ON, TITLE
 from phoenixd.documents.ledger_rows import digest
+from phoenixd.documents.ledger_words import CUT
 from phoenixd.documents.session_facts import SessionFacts
 
 POINTER = "The goal that you were given stands in "
@@ -62,6 +63,29 @@ def is_ours(agent: Agent, prompt: str) -> bool:
     begins = (*GOES_ON, POINTER, leftover.ASKED, TITLE)
     goes_on = continues or words in CONTINUE.values() or prompts.is_ours(words)
     return _is_goal(agent, words) or goes_on or words.startswith(begins)
+
+
+def going_on(agent: Agent, prompt: str) -> str:
+    """By which words a prompt of the daemon's own has a session go on; empty for a goal, for news and for a check.
+
+    The goal stands before them in a fresh session, and may be there in part.
+    """
+    words = prompt.strip()
+    if not is_ours(agent, words):
+        words = words[words.find(CUT) + len(CUT) :] if CUT in words else ""
+    elif words == (agent.spec.prompt or "").strip():
+        return ""
+    while words:
+        if _goes_on(agent, words):
+            return words
+        words = words.partition("\n\n")[2].lstrip()
+    return ""
+
+
+def _goes_on(agent: Agent, words: str) -> bool:
+    ours = (agent.spec.resume.prompt or "").strip()
+    continues = ours != "" and (words == ours or words.startswith(f"{ours} "))
+    return continues or words in CONTINUE.values() or cut.is_ours(words) or words.startswith((*GOES_ON, TITLE))
 
 
 def goal_digests(agent: Agent) -> frozenset[str]:

@@ -82,7 +82,7 @@ def weight(found: Iterable[str], small_number: int = WORD) -> int:
 
 
 def common(texts: Iterable[frozenset[str]]) -> frozenset[str]:
-    """Grams that stand in so many of the texts that they tell nothing: the small words of whatever language it is."""
+    """Grams that stand in too many of the texts to tell anything: the small words of whatever language it is."""
     count: Counter[str] = Counter()
     number = 0
     for found in texts:

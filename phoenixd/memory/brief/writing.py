@@ -12,7 +12,7 @@ from anyio import to_thread
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Choice, writer_name
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.answer import AnswerRefused, read_answer
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.seal import Seal, Verdict, in_words, judge_json, mint
@@ -52,8 +52,8 @@ async def write_brief(
 ) -> Outcome:
     """Write by the chosen writer, or by the deterministic one with a note why: a brief there always is.
 
-    Whoever writes, loops are settled by the session's structure first; a writer is told what came of that. draw: so
-    many random bytes, in hex, for the seal of each answer; None: answers are not asked to be sealed.
+    Loops are settled by the session's structure first, and any writer is told what came of that. draw(n): n random
+    bytes, in hex, for the seal of each answer; None: answers are not asked to be sealed.
 
     An answer that was cut is asked for once more, and never believed. One without its seal, of a writer that says that
     it is whole, is kept with a warning: there is no session that could be asked for the seal alone, and a second answer

@@ -190,7 +190,7 @@ class MarkerKeeping:
         return MarkerFace(anchor, seed, str(self.papers.directory), rebuilt if isinstance(rebuilt, str) else "")
 
     async def mint(self, phrase: str | None) -> Marker:
-        """A marker of its own for whoever asked; raises PhraseRefused, PhoenixdError and OSError."""
+        """A marker of its own for the caller; raises PhraseRefused, PhoenixdError and OSError."""
         return await to_thread.run_sync(self.papers.mint, phrase, self._clock.now().wall)
 
     async def from_transcript(self, agent: Agent) -> RebuiltMarker | None:
@@ -224,7 +224,7 @@ class MarkerKeeping:
         return RebuiltMarker(rebuilt, found.role, found.state, marker is None)
 
     def told_to(self, agent: Agent) -> str:
-        """What an agent's session is told at its front; blocking, for whoever writes what a session start prints."""
+        """What an agent's session is told at its front; blocking, for what a session start prints."""
         known, given = agent.resonance, self._planted.get(agent.name)
         if known is not None and known.planting is None and known.ordered and given and given[0] == agent.incarnation:
             # The core hears of them in a moment; the session that begins cannot wait for that.

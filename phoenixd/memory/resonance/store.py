@@ -74,7 +74,7 @@ class MarkerPapers:
             return Planting(marker, codes, mode=mode)
 
     def mint(self, phrase: str | None, now: float) -> Marker:
-        """A marker for whoever asked for one; raises PhraseRefused, OSError and PhoenixdError."""
+        """A marker for the caller; raises PhraseRefused, OSError and PhoenixdError."""
         with self._lock:
             self.files.ensure_private_dir(self.directory)
             self._look_at_ledger()

@@ -37,7 +37,7 @@ Rest = tuple[ModelSettings | None, ModelRequestParameters]
 
 class ResonantModel(WrapperModel):
     """One conversation with a model. verdict: of the newest check. spent: what the checks have cost; it is also in the
-    usage of the answers. draw: so many random bytes, in hex; now: wall seconds."""
+    usage of the answers. draw(n): n random bytes, in hex; now: wall seconds."""
 
     _planting: Planting
     _due: Due

@@ -1,4 +1,4 @@
-"""Nights of which something else is told than their author said: what, and why."""
+"""Nights that the rows tell in another way than their author: what is told, and why."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ STEADY = (
     "productive; the author says that a good operator would want to look"
 )
 UNPLAYED = frozenset({"SIN-16", "SIN-17"})
-"""Nights of which the player has no steps."""
+"""Nights that the player has no steps for."""
 MISSED: dict[str, str] = {
     "SIN-16": "jobs by `phoenixctl task run` have no steps in the player",
     "SIN-17": "sent texts have no steps in the player",

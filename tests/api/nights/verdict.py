@@ -238,7 +238,7 @@ def _word(name: str, told: Told) -> str:
 
 
 def figures(known: list[Case], right: list[bool]) -> str:
-    """Right of all, and of those of which their author is sure more or less."""
+    """How many are right of all, and by how sure their author is."""
     parts = []
     for sure in ("high", "medium"):
         those = [is_it for case, is_it in zip(known, right, strict=True) if case["sure"] == sure]

@@ -6,7 +6,8 @@ account that no key names is made of the login (config.specifications), so that 
 
 from __future__ import annotations
 
-from phoenixd.core.spec import Kind, LivenessRules, RestartRules, ResumeRules
+from phoenixd.core.rules import LivenessRules, RestartRules, ResumeRules
+from phoenixd.core.spec import Kind
 from tests.core.corrections.playing import (
     Given,
     bill,

@@ -15,7 +15,8 @@ from phoenixd.core.events.runs import AgentStarted
 from phoenixd.core.facts import RunEnded
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.restart import HUNG, OVERTIME
-from phoenixd.core.spec import AgentSpec, Kind, LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.treatment.case import Noticed
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.documents.hooks import hook_event
@@ -38,7 +39,7 @@ RESUME, FRESH, PARK, GIVE_UP, LEAVE = (
 )  # fmt: skip
 """The words of the cases."""
 CALL, ENOUGH, PROVED = 20.0, 4 * 3600.0, 3600.0
-"""Seconds of a call; until when a wait is over at the latest; that a run lives of which nothing else is told."""
+"""Seconds of a call; until when a wait is over at the latest; until a run counts as living with nothing else told."""
 LATEST = 2700.0
 """Seconds after which phoenixd has ended a run by a rule of its own."""
 OF_DETAIL = {

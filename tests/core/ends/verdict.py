@@ -28,7 +28,7 @@ def words(found: Answer) -> str:
 
 
 def figures(known: list[Case], right: list[bool]) -> str:
-    """Right of all, and of those of which their author is sure more or less."""
+    """How many are right of all, and by how sure their author is."""
     parts = []
     for sure in ("high", "medium"):
         those = [is_it for case, is_it in zip(known, right, strict=True) if case["sure"] == sure]

@@ -9,22 +9,20 @@ from typing import Any
 from phoenixd.core.events.evidence import KeysRead
 from phoenixd.core.events.fleet import AlertAcknowledged, SavingHalted
 from phoenixd.core.events.orders import AnswerRequested, MuteRequested, StartRequested
-from phoenixd.core.spec import (
+from phoenixd.core.rules import (
     BreakerRules,
     BriefRules,
     CleanupRules,
     ContextRules,
-    FleetLimits,
     HandoffRules,
-    Kind,
     LimitRules,
     LoopRules,
-    PreparedAnswer,
     ResonanceRules,
     RestartPolicy,
     RestartRules,
     WriterKind,
 )
+from phoenixd.core.spec import FleetLimits, Kind, PreparedAnswer
 from tests.core.fleets.situation import At, at
 from tests.core.story import Story, claude, spec
 from tests.core.test_left_questions import ASKED

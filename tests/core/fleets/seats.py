@@ -8,7 +8,7 @@ from dataclasses import replace
 from phoenixd.core.events.handoffs import AddendumWritten, PackageWritten, PapersUpdated
 from phoenixd.core.events.orders import RollbackRequested, SendRequested
 from phoenixd.core.handoff.state import Step
-from phoenixd.core.spec import Member
+from phoenixd.core.rules import Member
 from tests.core.filled import filled
 from tests.core.fleets.situation import At, at
 from tests.core.handing import FACTS, HASH, OPENING, WORD, HandoffStory

@@ -24,7 +24,7 @@ class At(NamedTuple):
 
 
 def at(situation: str, story: Story, name: str = "", after: float = 0.0) -> At:
-    """The fleet of a story, so many seconds later; a handoff of it is called h1."""
+    """The fleet of a story, `after` seconds later; a handoff of it is called h1."""
     fleet, now = story.fleet, replace(story.now, at=story.at + after, wall=story.wall + after)
     seats = {
         key: replace(seat, handoff=replace(seat.handoff, id="h1")) if seat.handoff is not None else seat
@@ -44,7 +44,7 @@ KNOWN = ("it works", "it rests", "a loop works", "an orchestrator works", "it st
 
 
 def known() -> Iterator[At]:
-    """An agent of which there is something in each field, so that it shows which are forgotten, or begin anew."""
+    """An agent with something in each field, so that it shows which are forgotten, or begin anew."""
     for one in alone():
         if one.situation not in KNOWN:
             continue

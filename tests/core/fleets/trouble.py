@@ -67,7 +67,7 @@ def failing() -> Iterator[At]:
 
 
 def ending() -> Iterator[At]:
-    """Runs that are being ended, or of which nobody knows whether they ended."""
+    """Runs that are being ended, or that may have ended unnoticed."""
     story = Story(claude()).works()
     story.tell(ShimLost("a", 1))
     yield at("its shim died", story)

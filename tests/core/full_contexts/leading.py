@@ -1,4 +1,4 @@
-"""A story that is told of whoever leads: the agent itself, or the generation of a seat that a session belongs to."""
+"""A story told of the agent that leads: the agent itself, or the generation of a seat that a session belongs to."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ MISSED = {
     "h07": "a warning of Gemini CLI's own that a message may not fit",
     "h17": "a limit in characters, of one message",
 }
-"""Of the half that was opened last. Whoever makes the rule know them takes them off here, and not into its figure."""
+"""Of the half that was opened last. A change that makes the rule know them takes them off here, not into its figure."""
 
 
 @pytest.mark.parametrize("case", cases("open.json"), ids=lambda case: case["id"])

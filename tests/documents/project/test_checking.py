@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import graph, memory
 from phoenixd.documents.project.beginning import begin, take_apart
 from phoenixd.documents.project.checking import Finding, check, outside

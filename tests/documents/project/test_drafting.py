@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project.drafting import accepted, material, papers
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.project.update import Sources

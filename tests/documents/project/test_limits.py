@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import limits
 from phoenixd.documents.project.limits import too_long
 from phoenixd.documents.project.reading import line_count

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import publishing
 from phoenixd.documents.project.models import Manifest
 from phoenixd.documents.project.publishing import Made

@@ -9,7 +9,7 @@ from types import FrameType
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import revision
 from phoenixd.documents.project.plan import Plan, read_plan
 from phoenixd.documents.project.reading import line_count

@@ -7,7 +7,7 @@ from collections import Counter
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.deeds import CommandBegan, CommandEnded, Question, QuestionAsked, TaskRow, TasksListed
 from phoenixd.documents.project import package
 from phoenixd.documents.project.jobs import JOBS

@@ -356,7 +356,7 @@ async def test_a_run_that_is_forgotten_while_its_files_are_looked_at_stops_nothi
 async def test_files_that_do_not_answer_keep_no_other_agent_from_being_seen(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A disk that hangs: whoever only writes a heartbeat would be ended as hung, wherever it writes it."""
+    """A disk that hangs: an agent that only writes a heartbeat would be ended as hung, wherever it writes it."""
     monkeypatch.setattr(evidence, "PATIENCE", 0.05)
     answers, examine = threading.Event(), Followed.examine
 

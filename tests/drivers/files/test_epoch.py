@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 import os
+import threading
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 
+import anyio
 import pytest
 
 from phoenixd.core.behind.world import Wish
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
+from phoenixd.drivers.files import epoch
 from phoenixd.drivers.files.epoch import EpochFiles
 from phoenixd.errors import UnsafeFile
 
@@ -121,3 +124,40 @@ def test_a_run_that_an_agent_made_up_is_read_within_bounds(tmp_path: Path) -> No
     found = EpochFiles(tmp_path).run_files("a")
     assert found.last is not None
     assert (found.last.incarnation, found.last.pid, found.incarnation) == (4, None, 4)
+
+
+async def test_no_table_by_names_grows_with_the_agents_that_were(tmp_path: Path) -> None:
+    """Each worker has a name of its own."""
+    files = EpochFiles(tmp_path)
+    await files.keep_epoch(1)
+    for number in range(20):
+        await files.keep_wish(f"w{number}", Wish("running", number + 2, 1))
+        await files.keep_wish(f"w{number}", Wish("removed", number + 2, 1))
+
+    assert set(files._written) == {tmp_path / "epoch"}
+    assert files._locks == {}
+
+
+async def test_an_older_wish_that_waits_for_its_turn_never_takes_the_place_of_a_removal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What was written is remembered for as long as anybody has something to write there."""
+    files, begun, go_on = EpochFiles(tmp_path), threading.Event(), threading.Event()
+
+    def render(wish: Wish) -> bytes:
+        if wish.word == "running":
+            begun.set()
+            assert go_on.wait(60)
+        return render_wish(wish)
+
+    monkeypatch.setattr(epoch, "render_wish", render)
+    async with anyio.create_task_group() as tasks:
+        tasks.start_soon(files.keep_wish, "a", Wish("running", 5, 1))
+        await anyio.to_thread.run_sync(begun.wait)
+        tasks.start_soon(files.keep_wish, "a", Wish("removed", 6, 1))
+        tasks.start_soon(files.keep_wish, "a", Wish("stopped", 4, 1))
+        await anyio.lowlevel.checkpoint()
+        go_on.set()
+
+    assert files.run_files("a").wish == Wish("removed", 6, 1)
+    assert (files._written, files._locks) == ({}, {})

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import layout, revision
 from phoenixd.documents.project.beginning import begin
 from phoenixd.documents.project.jobs import JOBS

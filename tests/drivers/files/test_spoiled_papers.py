@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.spec import PhaseRules
+from phoenixd.core.rules import PhaseRules
 from phoenixd.documents.project import layout, package
 from phoenixd.documents.project.checking import check
 from phoenixd.documents.project.update import Sources, artifact_publisher

@@ -15,7 +15,8 @@ from phoenixd.core.breaker import Breaker, Closed, Judgement, Open, Signals
 from phoenixd.core.events.work import WorkMeasured
 from phoenixd.core.moment import Moment
 from phoenixd.core.progress import findings
-from phoenixd.core.spec import AgentSpec, BreakerRules, Kind
+from phoenixd.core.rules import BreakerRules
+from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.drivers.git.work import WorkPrints, neighbours_of
 from tests.agents import an_agent
 from tests.drivers.git.repositories import IDENTITY, git, make_repository
@@ -70,7 +71,7 @@ class Loop:
     def opens_after(
         self, script: str, most: int = 8, meanwhile: Between = lambda number: None, first: int = 1
     ) -> int | None:
-        """After how many iterations the breaker is open; None where it is not after so many. first: $n of the first."""
+        """After how many iterations the breaker is open; None where it stays closed. first: $n of the first."""
         for number in range(first, first + most):
 
             def both(number: int = number) -> None:

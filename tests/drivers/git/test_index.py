@@ -153,7 +153,7 @@ def test_an_index_that_claims_more_files_than_it_holds_is_read_by_nobody(
 
 @pytest.mark.parametrize("way", ["read", "told"])
 def test_reading_an_index_ends_when_its_time_has(repository: Path, way: str) -> None:
-    """However many entries there are, and whoever tells them."""
+    """However many entries there are, and whatever tells of them."""
     looks = 0
 
     def require_time() -> None:

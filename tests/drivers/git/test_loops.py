@@ -12,14 +12,15 @@ from phoenixd.core import breaker as breakers
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Stopped
-from phoenixd.core.spec import AgentSpec, BreakerRules, Kind
+from phoenixd.core.rules import BreakerRules
+from phoenixd.core.spec import AgentSpec, Kind
 from tests.agents import an_agent
 from tests.drivers.git.loops import Loop, Town, sh
 from tests.drivers.git.repositories import git
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("git") is None, reason="not run: git is not installed"),
-    pytest.mark.slow,  # Hundreds of gits, which are the same whoever asks them.
+    pytest.mark.slow,  # Hundreds of gits, which are the same for every user.
 ]
 
 NOTES = BreakerRules(notes=("PROGRESS.md", "*.log2"), notes_stop=4, warn=1, stop=3)

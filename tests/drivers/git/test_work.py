@@ -13,7 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.core.spec import AgentSpec, BreakerRules, LoopRules
+from phoenixd.core.rules import BreakerRules, LoopRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.drivers.git import work_files as git_work_files
 from phoenixd.drivers.git.plumbing import PlumbingFailed
 from phoenixd.drivers.git.reflog import appended
@@ -413,7 +414,7 @@ def test_x8b_a_fault_of_the_disk_is_an_unknown_look_that_names_it(
 
 
 def test_promise_7_the_name_of_a_worktree_is_no_option_of_a_command(repository: Path, tmp_path: Path) -> None:
-    """git has an option by which it writes a file, and a worktree is named by whoever makes it."""
+    """git has an option by which it writes a file, and an agent names the worktree that it makes."""
     victim = tmp_path / "victim"
     victim.write_text("precious")
     git(repository, "config", "core.logAllRefUpdates", "false")
@@ -489,3 +490,11 @@ def test_a_line_of_a_reflog_is_read_whoever_made_the_move(tmp_path: Path, name: 
     (move,) = appended(os.fsencode(log), "", 0.0).moves
 
     assert (move.old, move.new, move.at, move.message) == (old, new, 1795000000, b"commit: more")
+
+
+async def test_whether_an_agent_could_work_in_a_directory(tmp_path: Path) -> None:
+    file = tmp_path / "file"
+    file.touch()
+    work = WorkPrints(())
+    found = [await work.can_enter(str(place)) for place in (tmp_path, file, tmp_path / "missing", file / "below")]
+    assert found == [True, False, False, False]

@@ -24,7 +24,7 @@ from tests.drivers.journal.journal_script import last_whole_batch, numbered_batc
 
 ROOT = Path(__file__).resolve().parents[3]
 COUNT = 5
-"""Batches of one run under strace: a few dozen system calls, each of which is made to fail once."""
+"""Batches of one run under strace: a few dozen system calls, and each is made to fail once."""
 
 needs_strace = pytest.mark.skipif(shutil.which("strace") is None, reason="not run: strace is not installed")
 

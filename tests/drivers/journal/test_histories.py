@@ -79,7 +79,7 @@ def test_a_life_is_told_from_its_spawn_to_its_end_each_fact_once() -> None:
 
 
 def test_a_run_that_began_and_ended_between_two_commits_is_told_all_the_same() -> None:
-    """Where the journal failed, many turns are one batch, of which only the newest snapshot is left."""
+    """Where the journal failed, many turns are one batch, and only the newest snapshot of them is left."""
     entries = (
         an_entry(1.0, "asked for", RunBegan(1, Mode.FRESH, PromptKind.GOAL)),
         an_entry(2.0, "exit 1", RunEnded(1, "death", "restart", "exit", 1), RunBegan(2, Mode.FRESH, PromptKind.GOAL)),

@@ -30,7 +30,7 @@ THIS_RUN = f"this-run-{uuid.uuid4()}"
 ALL = len(ESCAPES) + 2
 """The grandchild's parent sleeps as well, and the tmux server has its pane's arguments."""
 WITHOUT_A_SHIM = [name for name in ESCAPES if name != "daemon with empty environment"]
-"""What a fence finds with neither cgroup nor shim. A daemon without the run id is then nobody's: that is why the tier
+"""What a fence finds with neither cgroup nor shim. A daemon without the run id bears no mark then: that is why the tier
 is named in `phoenixctl doctor`."""
 
 
@@ -51,7 +51,7 @@ def tree(tmp_path: Path) -> Iterator[CgroupTree]:
 def decoys() -> Iterator[list[ProcessIdentity]]:
     """Strangers that look like the run: same names, a similar run id, the id in another variable or in an argument.
 
-    They are nobody's children, because a fence spares the children of its own process.
+    They are no children of this process, because a fence spares those.
     """
     made = [
         identity(int(subprocess.check_output(["sh", "-c", "sleep 1000 >&- 2>&- & echo $!"], env=environment)))

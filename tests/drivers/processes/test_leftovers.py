@@ -30,7 +30,7 @@ def seconds() -> str:
 
 @pytest.fixture
 def begin(seconds: str) -> Iterator[Begin]:
-    """Start a process that is nobody's child, for a cleanup spares the children of its own process."""
+    """Start a process that is no child of this one, for a cleanup spares the children of its own process."""
 
     def start(environment: dict[str, str], leaf: str | None = None) -> int:
         join = f"echo 0 > {leaf}/cgroup.procs; " if leaf else ""

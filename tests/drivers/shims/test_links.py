@@ -16,7 +16,7 @@ import pytest
 
 from phoenixd.drivers.shims import links as shims
 from phoenixd.drivers.shims.links import SeqpacketShims
-from phoenixd.errors import ShimFailed
+from phoenixd.errors import ShimFailed, ShimGone
 from phoenixd.ports.shims import ShimMessage
 from tests.drivers.shims.fake_shim import FakeShim
 from tests.waiting import eventually
@@ -137,6 +137,35 @@ async def test_nobody_there_is_none_and_nothing_can_be_told(short_tmp: Path, lin
         with pytest.raises(ShimFailed):
             order()
     links.shims.acknowledge("a", 1)
+
+
+async def test_f_tmux_2_an_order_to_a_shim_whose_link_has_ended_finds_it_gone(short_tmp: Path) -> None:
+    """A start whose shim went before it was told its order failed like one of a shim that cannot be spoken to."""
+    links = Links(short_tmp, lives=lambda agent, shim: False)
+    async with FakeShim(short_tmp) as shim:
+        assert await links.shims.connect("a") is not None
+        await shim.stop_listening()
+        shim.drop()
+        await eventually(lambda: links.shims.linked("a") is None, what="the end of the link was read")
+        with pytest.raises(ShimGone, match="no link"):
+            links.shims.start("a", "/o", 1, "r")
+    links.shims.close()
+
+
+async def test_f_tmux_2_a_shim_that_goes_while_it_is_greeted_is_told_from_one_that_is_not_accepted(
+    short_tmp: Path, links: Links
+) -> None:
+    async with FakeShim(short_tmp) as shim:
+        shim.hello = None
+        greeted = asyncio.create_task(links.shims.connect("a"))
+        await shim.was_told("hello")
+        shim.drop()
+        with pytest.raises(ShimGone):
+            await greeted
+        shim.hello = {"event": "hello", "of": "no shim"}
+        with pytest.raises(ShimFailed) as lied:
+            await links.shims.connect("a")
+    assert not isinstance(lied.value, ShimGone)
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""Panes that somebody opened by hand in our server are nobody's agent, and are neither typed into nor closed."""
+"""Panes that somebody opened by hand in our server are no agent, and are neither typed into nor closed."""
 
 from __future__ import annotations
 

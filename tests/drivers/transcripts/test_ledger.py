@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from phoenixd.documents.kept_ledger import KeptLedger, cleaned, read_kept, render_kept
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger, cleaned, read_kept, render_kept
 from phoenixd.drivers.transcripts import ledger as ledger_driver
 from phoenixd.drivers.transcripts.ledger import LedgerTail
 from phoenixd.drivers.transcripts.lines import Line, OpenLines
@@ -175,7 +175,9 @@ def test_a_file_that_is_no_such_document_is_as_none(content: bytes) -> None:
     assert read_kept(content) is None
 
 
-@pytest.mark.parametrize("field", [{"mark": "zz"}, {"mark": "abc"}, {"offset": -1}, {"version": 2}, {"ledger": 7}])
+@pytest.mark.parametrize(
+    "field", [{"mark": "zz"}, {"mark": "abc"}, {"offset": -1}, {"version": VERSION + 1}, {"ledger": 7}]
+)
 def test_a_kept_ledger_with_a_wrong_field_is_as_none(field: dict[str, object], tmp_path: Path) -> None:
     path = tmp_path / "t.jsonl"
     path.write_bytes(ran(1))
@@ -193,7 +195,7 @@ def test_no_secret_is_kept_and_what_is_known_by_its_text_is_known_on() -> None:
         for word in (b"passed", b"SQLite", b"Write", b"queue", b"parser.py", b"sleep", b"Shall", b"deploy"):
             ledger = ledger_of(whole.replace(word, secret.encode()), FORMS[name.split("-", 1)[0]])
             kept = render_kept(
-                KeptLedger(1, "", 0, 0, 0, "", True, cleaned(ledger, lambda text: text.replace(secret, "*")))
+                KeptLedger(VERSION, "", 0, 0, 0, "", True, cleaned(ledger, lambda text: text.replace(secret, "*")))
             )
             assert secret.encode() not in kept, (name, word)
     command = f"curl -u a:{secret} x"
@@ -222,7 +224,7 @@ def test_no_half_of_a_secret_is_kept(limit: int) -> None:
             json.dumps({"type": "queue-operation", "operation": "enqueue", "content": words}).encode() + b"\n",
         )  # fmt: skip
         ledger = cleaned(ledger_of(b"".join(lines)), lambda text: text.replace(secret, "*"))
-        assert b"hunter" not in render_kept(KeptLedger(1, "", 0, 0, 0, "", True, ledger))
+        assert b"hunter" not in render_kept(KeptLedger(VERSION, "", 0, 0, 0, "", True, ledger))
 
 
 def home(tmp_path: Path) -> Path:

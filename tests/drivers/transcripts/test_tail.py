@@ -16,7 +16,7 @@ from phoenixd.documents.transcript import TranscriptForm
 from phoenixd.drivers.transcripts import lines as transcripts_lines
 from phoenixd.drivers.transcripts import tail as transcripts_tail
 from phoenixd.drivers.transcripts.lines import CHUNK, Line, open_lines
-from phoenixd.drivers.transcripts.tail import TranscriptTail, newest_usage
+from phoenixd.drivers.transcripts.tail import MOST_LATE, TranscriptTail, newest_usage
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.harness.codex import transcript as codex_transcript
 from phoenixd.harness.gemini import transcript as gemini_transcript
@@ -122,6 +122,41 @@ def test_the_turn_in_hand_is_found_from_the_end_alone(path: Path, monkeypatch: p
     assert known(tail_of(path).facts()) == ("New.", 5063, False)
     assert newest_usage(str(path), claude_transcript) is not None
     assert read <= 2 * CHUNK < path.stat().st_size
+
+
+CUT = {"stop_reason": "max_tokens"}
+
+
+@pytest.mark.parametrize("late", [1, 2], ids=["between two answers", "after all"])
+@pytest.mark.parametrize("before", [0, 3], ids=["the first turn", "a later one"])
+def test_a_cut_answer_is_known_also_where_its_prompt_is_written_after_it(path: Path, late: int, before: int) -> None:
+    """A busy CLI does so. What is read from the end is what is read from the beginning."""
+    older = [line for number in range(before) for line in (prompt("Old."), answer(request=f"r-{number}", message=CUT))]
+    asked, cut, rest = prompt("New."), answer("One.", "r-8", message=CUT), answer("Two.", "r-9")
+    lines = [cut, rest]
+    lines.insert(late, asked)
+    add(path, *older, *lines, claude("system", subtype="turn_duration"))
+
+    facts, whole = tail_of(path).facts(), read_whole(str(path), claude_transcript)
+    assert facts is not None
+    assert whole is not None
+    assert facts.cut_at_end is not None
+    assert (facts.cut_at_end, facts.went_on, facts.turn_open) == (whole.cut_at_end, True, False)
+    assert known(facts)[0] == "New."
+
+
+def test_no_more_is_read_for_a_late_prompt_than_what_is_younger(path: Path) -> None:
+    """Neither an older answer, nor what bears no time, nor more than some lines."""
+    for older in ([answer(message=CUT)], [answer(message=CUT), claude("system", timestamp=None)]):
+        add(path, prompt("Old."), *older, prompt("New."), answer(request="r-2"))
+        facts = tail_of(path).facts()
+        assert facts is not None
+        assert (facts.cut_at_end, facts.requests) == (None, 1)
+    asked = prompt("New.")
+    add(path, answer(message=CUT), *[b"{}\n"] * MOST_LATE, asked, answer(request="r-2"))
+    facts = tail_of(path).facts()
+    assert facts is not None
+    assert facts.cut_at_end is None
 
 
 def test_e18_right_after_a_compaction_usage_is_unknown(path: Path) -> None:

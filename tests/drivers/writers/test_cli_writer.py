@@ -15,7 +15,8 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
-from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import AgentSpec
 from phoenixd.directories import Directories
 from phoenixd.drivers.cgroups.tree import CgroupTree
 from phoenixd.drivers.files import plain as plain_files

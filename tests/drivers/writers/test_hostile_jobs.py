@@ -18,7 +18,8 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
-from phoenixd.core.spec import AgentSpec, BriefRules, HandoffRules
+from phoenixd.core.rules import BriefRules, HandoffRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.core.treatment.examined import ReaderRules
 from phoenixd.directories import Directories
 from phoenixd.drivers.cgroups.tree import CgroupTree

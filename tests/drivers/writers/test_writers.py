@@ -17,7 +17,8 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
-from phoenixd.core.spec import AgentSpec, BriefRules, HandoffRules, WriterKind
+from phoenixd.core.rules import BriefRules, HandoffRules, WriterKind
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.conversation import Conversation, Utterance
 from phoenixd.documents.state import StateDocument
@@ -195,7 +196,7 @@ async def test_a_run_that_is_cancelled_leaves_nothing(tmp_path: Path, writer: Co
 
 
 def test_a_job_ends_with_the_daemon_that_started_it(tmp_path: Path) -> None:
-    """kill -9 of whoever started the runner: the kernel tells the runner, which ends its tree."""
+    """kill -9 of the process that started the runner: the kernel tells the runner, which ends its tree."""
     path = tmp_path / "pid"
     command = program(tmp_path, DETACHED.format(path=str(path), then="time.sleep(1000)"))
     daemon = os.fork()

@@ -38,7 +38,7 @@ def hostile(session: Session) -> str:
 
 
 def hostile_claims(session: Session) -> tuple[Claim, ...]:
-    """Of which nothing may be taken."""
+    """Claims that must not be taken, nor any part of them."""
     orders = [*(one.text for one in session.planted), *PAYLOADS]
     return (
         *(claim for claim in session.claim if claim.verdict == "hostile"),

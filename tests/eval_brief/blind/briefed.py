@@ -13,7 +13,8 @@ from pathlib import Path
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Stopped
 from phoenixd.core.briefing import Choice
-from phoenixd.core.spec import AgentSpec, BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
+from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.around import Around, Asking, Waits
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.brief.page import INJECTION_LIMIT, render_brief

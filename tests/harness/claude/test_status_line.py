@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.spec import AgentSpec, ContextRules
+from phoenixd.core.rules import ContextRules
+from phoenixd.core.spec import AgentSpec
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.claude import status_line
 

@@ -154,7 +154,7 @@ def test_a_brief_gathers_what_is_known_and_redacts_all_but_the_goal() -> None:
 
 
 def test_an_answer_that_was_cut_is_a_risk_and_its_calls_are_named_without_secrets() -> None:
-    """Whoever reads the session's last words must know that they are not all of them (issue 13)."""
+    """The reader of the session's last words must know that they are not all of them (issue 13)."""
     cut = Cut(1, "output_limit", 100.0, 101.0, went_on=True, calls=("Bash password=hunter2\nIgnore this",))
 
     facts = compose_brief(an_agent(cut=cut), STATE, (), None, 5.0, redact)

@@ -10,7 +10,7 @@ from datetime import date
 import pytest
 
 from phoenixd.core.briefing import Choice
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.material import BriefMaterial, bounded_conversation
 from phoenixd.documents.conversation import Conversation, Speaker, Utterance
 from phoenixd.documents.redact import redact

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.spec import BriefRules, WriterKind
+from phoenixd.core.rules import BriefRules, WriterKind
 from phoenixd.documents.brief.material import BriefMaterial
-from phoenixd.documents.kept_ledger import KeptLedger
+from phoenixd.documents.kept_ledger import VERSION, KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.errors import PhoenixdError
@@ -130,7 +130,7 @@ async def test_a_kept_ledger_that_is_broken_costs_a_whole_reading_and_no_more(de
 
     assert found is not None
     assert [row.text for row in found.tasks.rows] == ["Task 1"]
-    assert json.loads((desk.room.state / "ledger.json").read_bytes())["version"] == 1
+    assert json.loads((desk.room.state / "ledger.json").read_bytes())["version"] == VERSION
 
 
 async def test_a_brief_there_is_also_where_the_ledger_cannot_be_had(desk: Desk) -> None:

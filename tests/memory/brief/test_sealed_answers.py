@@ -11,7 +11,7 @@ import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import Choice
-from phoenixd.core.spec import WriterKind
+from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.answer import answer_schema, read_answer
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.brief.prompt import render_prompt

@@ -11,12 +11,15 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.handoff import words as handover
 from phoenixd.core.limits.parking import CONTINUE
-from phoenixd.documents.banner import interruption_sentence
+from phoenixd.core.question import leftover
+from phoenixd.documents.banner import interruption_sentence, tasks_told
+from phoenixd.documents.brief.around import Around
 from phoenixd.documents.session_facts import SessionFacts
+from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.state import StateDocument
-from phoenixd.documents.transcript import Prompted
+from phoenixd.documents.transcript import Prompted, Record
 from phoenixd.memory.brief.composition import first_words
-from phoenixd.memory.brief.task_in_hand import POINTER, TaskInHand, is_ours
+from phoenixd.memory.brief.task_in_hand import POINTER, TaskInHand, goal_digests, going_on, is_ours
 from tests.agents import an_agent
 
 
@@ -87,3 +90,52 @@ def test_every_first_word_is_known_as_ours(goal: str | None, resume: str | None,
     assert all(is_ours(agent, words) for words in CONTINUE.values())
     assert is_ours(agent, f"{POINTER}/srv/brief.md: read it there.")
     assert not is_ours(agent, "Do something.")
+
+
+@pytest.mark.parametrize("goal", ["The goal.", "The goal.\n\nIn two parts.\n", None])
+@pytest.mark.parametrize("mode", Mode)
+def test_p24_the_words_to_go_on_are_known_behind_a_goal_and_name_the_task_in_hand(goal: str | None, mode: Mode) -> None:
+    state = StateDocument(agent="a", current_task="Fix it. Continue. Then rest")
+    agent, own = agent_with(goal), agent_with(goal, resume="Carry on, please.")
+
+    told, short = (first_words(one, mode, PromptKind.CONTINUE, state) for one in (agent, own))
+
+    assert told is not None
+    assert short is not None
+    assert tasks_told(going_on(agent, told)) == ("Fix it.", "Fix it. Continue. Then rest.")
+    assert going_on(own, short) == "Carry on, please."
+    assert tasks_told(going_on(own, short)) == ()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "The goal.",
+        f"The goal.\n\n{leftover.ASKED}Which? The answer is: a",
+        "phoenixd: task t3 is done",
+        *handover.KNOWN,
+        f"{POINTER}/srv/brief.md: read it there.",
+        "Do it.",
+        "",
+    ],
+)
+def test_p24_goals_news_and_a_persons_prompts_tell_nobody_to_go_on(words: str) -> None:
+    assert going_on(agent_with("The goal."), words) == ""
+
+
+def test_p24_the_words_to_go_on_are_known_behind_a_goal_of_which_the_ledger_keeps_the_ends() -> None:
+    goal = "\n\n".join(f"Part {number} of it. " + "Do the thing. " * 20 for number in range(40))
+    agent, state = agent_with(goal), StateDocument(agent="a", current_task="Fix it.")
+    words = first_words(agent, Mode.FRESH, PromptKind.CONTINUE, state)
+    assert words is not None
+    ledger = SessionLedger()
+    for text in (goal, words):
+        ledger.hear(Record("prompt", 1.0, (Prompted(text, 1.0),)))
+    around = Around(
+        is_ours=lambda text: is_ours(agent, text), going_on=lambda text: going_on(agent, text), goal=goal_digests(agent)
+    )
+
+    kept = [around.goes_on(one) for one in ledger.speech.person]
+
+    assert kept[0] == ""
+    assert tasks_told(kept[1]) == ("Fix it.",)

@@ -18,7 +18,7 @@ from tests.memory.report.test_verification import Directory
 
 
 class Now:
-    """A clock of which nothing but the time is asked."""
+    """A clock that is asked for nothing but the time."""
 
     def now(self) -> Any:
         return Story(claude()).runs().now

@@ -1,7 +1,7 @@
 """Twenty agents lose every shim at once. Run as a program, it plays that within a world without control groups.
 
-`play` returns what became of them, and `main` prints it as JSON. Each run is two processes, one of which has left its
-session and its parents. Processes are counted in /proc by the marks of their runs, never by phoenixd's word.
+`play` returns what became of them, and `main` prints it as JSON. Each run is two processes, and one of them has left
+its session and its parents. Processes are counted in /proc by the marks of their runs, never by phoenixd's word.
 """
 
 from __future__ import annotations

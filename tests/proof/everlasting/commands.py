@@ -61,7 +61,7 @@ def until_over(stage: Stage, after: str | None) -> dict[str, Any]:
 
 
 def hundred(count: int) -> Figures:
-    """So many handoffs, one after the other."""
+    """`count` handoffs, one after the other."""
     figures = Figures("`command` agents")
     with staged() as stage, Sampler(stage, SEAT) as sampler:
         last: str | None = None
@@ -103,11 +103,11 @@ class StepStage(Stage):
 
 
 INSTANTS = ("before", "0", "0", "0.002", "0.01", "0.03", "0.1", "0.2", "0.4", "0.8")
-"""When the daemon dies: instead of the first commit that names the step, or so many seconds after it."""
+"""When the daemon dies: instead of the first commit that names the step, or this many seconds after it."""
 
 
 def kills(times: int) -> Counter[str]:
-    """So many deaths of the daemon at each step of a handoff; each handoff comes to one end all the same."""
+    """`times` deaths of the daemon at each step of a handoff; each handoff comes to one end all the same."""
     ended: Counter[str] = Counter()
     with staged(StepStage) as stage:
         assert isinstance(stage, StepStage)

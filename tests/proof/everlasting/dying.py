@@ -1,6 +1,6 @@
 """The daemon, which dies by SIGKILL at a step of a handoff: `PHX_PROOF_DIES_AT=STEP:WHEN python -m ... ARGUMENTS`.
 
-WHEN: `before` in place of the first commit that names the step, else so many seconds after it. A step that a commit
+WHEN: `before` in place of the first commit that names the step, else the seconds after it. A step that a commit
 passes through, because nothing has to be waited for there, counts as named by the commit that left it behind.
 """
 

@@ -199,7 +199,7 @@ def tokens_are(row: dict[str, Any], tokens: int) -> bool:
 
 
 def handoffs(window: int, count: int) -> Figures:
-    """So many handoffs of one Claude Code, with two tasks round each; twelve tasks in all."""
+    """`count` handoffs of one Claude Code, with two tasks round each; twelve tasks in all."""
     root = Path(tempfile.mkdtemp(prefix="phx-"))
     figures = Figures(f"Claude Code, {window:,}")
     try:

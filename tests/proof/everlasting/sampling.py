@@ -80,7 +80,7 @@ class Sampler:
         return int(told["generation"]), handoff is not None and handoff["step"] not in ("done", "rolled_back")
 
     def living(self) -> set[int]:
-        """The generations of which a run lives, by their shims' own records."""
+        """The generations that have a living run, by their shims' own records."""
         found = set()
         for record in (self.stage.state / "agents").glob(f"{self.seat}*/run.json"):
             name = re.fullmatch(rf"{re.escape(self.seat)}(?:-g(\d+))?", record.parent.name)

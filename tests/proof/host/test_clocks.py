@@ -23,7 +23,7 @@ HOUR = 3600
 
 @pytest.fixture
 def clock(tmp_path: Path) -> Path:
-    """The file that moves the clock of whoever has `environ_of` it."""
+    """The file that moves the clock of every process that has `environ_of` it."""
     compiler = shutil.which("cc")
     if compiler is None:
         pytest.skip("not run: no C compiler (apt-get install gcc)")

@@ -127,7 +127,7 @@ def denied(group: Path) -> int:
 
 
 def test_f_st_4_a_disk_that_became_read_only_is_told_once_and_all_is_well_on_the_repaired_one(stage: Stage) -> None:
-    """The kernel takes a damaged ext4 for reading only; whoever repairs it mounts it again."""
+    """The kernel takes a damaged ext4 for reading only; the operator who repairs it mounts it again."""
     fleet, image = Fleet(stage), stage.root / "image"
     with damageable(image, stage.state):
         fleet.up()

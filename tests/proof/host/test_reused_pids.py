@@ -1,4 +1,4 @@
-"""A pid is nobody's identity (promise 5)."""
+"""A pid alone identifies no process (promise 5)."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ class Fleet:
         return [self.give(self.dice.choice(["stop", "start", "start", "restart"]), name) for name in names]
 
     def later(self, method: str, target: str) -> threading.Thread:
-        """A request of which the answer binds to nothing, in a thread."""
+        """A request whose answer binds to nothing, in a thread."""
         thread = threading.Thread(target=self.ask, args=(method, target, {}), daemon=True)
         thread.start()
         return thread
@@ -153,7 +153,7 @@ class Fleet:
     # --- what must hold ----------------------------------------------------------------------------------------------
 
     def count(self) -> Runs:
-        """At any instant: nobody is doubled, nobody runs whose stop was acknowledged, nobody's process was lost."""
+        """At any instant: no agent is doubled, none runs after its acknowledged stop, and no process was lost."""
         found = runs(self.stage.root)
         if twice := doubled(found):
             raise Broken(f"doubled: {twice}")

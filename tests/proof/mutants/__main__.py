@@ -140,7 +140,7 @@ def try_all(drawn: list[Mutant], lines: Lines, room: Path, jobs: int, kept: Kept
         try:
             list(trials.map(try_one, in_forks(every[0], drawn, lines, jobs, keep)))
         except BaseException:
-            # Whoever runs this one may pass on what the terminal has sent already.
+            # The program that runs this one may pass on what the terminal has sent already.
             for number in (signal.SIGINT, signal.SIGTERM):
                 signal.signal(number, signal.SIG_IGN)
             end()

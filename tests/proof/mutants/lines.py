@@ -41,7 +41,7 @@ Way = tuple[str, int, int, int, int]
 """A step from one text to the next, as difflib tells it."""
 EMPTY: Part = {"tests": [], "lines": {}}
 MOST = 200
-"""Tests that are asked about a file of which no test runs a line."""
+"""Tests that are asked about a file whose lines no test runs."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,7 +1,7 @@
 """The daemon, which dies by SIGKILL at a step of a restoration: `PHX_PROOF_DIES_AT=FILE python -m ... ARGUMENTS`.
 
 FILE holds STEP:WHEN as long as a death is wanted, and is removed by it. STEP: its number, from 1 to 7. WHEN: `before`
-in place of the first commit that notes the step, else so many seconds after it. One commit may note several steps,
+in place of the first commit that notes the step, else the seconds after it. One commit may note several steps,
 where nothing has to be waited for in between.
 """
 

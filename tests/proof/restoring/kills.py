@@ -1,4 +1,4 @@
-"""So many deaths of the daemon at each step of a restoration: each restoration comes to its one end all the same."""
+"""Deaths of the daemon at each step of a restoration: each restoration comes to its one end all the same."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.proof.everlasting.sampling import get
 
 PATIENCE = 120.0
 INSTANTS = ("0", "before", "0.002", "0.01", "0.03", "0.1", "0.2", "0.4", "0.8", "0.05")
-"""When the daemon dies: instead of the first commit that notes the step, or so many seconds after it."""
+"""When the daemon dies: instead of the first commit that notes the step, or this many seconds after it."""
 WHOLE = [1, 2, 3, 4, 5, 6]
 GIVEN_UP = [1, 2, 3, 4, 5, 7]
 SEED = "[CONTEXT SEED]"

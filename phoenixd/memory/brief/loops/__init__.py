@@ -27,7 +27,7 @@ class Kind:
 
 KINDS: dict[str, Kind] = {
     asked.KIND: Kind(asked.found, asked.closed),
-    request.KIND: Kind(request.found, request.closed),
+    request.KIND: Kind(request.found, request.closed, request.doubted),
     inbox.KIND: Kind(inbox.found, inbox.closed),
     tasks.KIND: Kind(tasks.found, tasks.closed),
     plan.KIND: Kind(plan.found, plan.closed),

@@ -18,7 +18,7 @@ LEAST = 4
 """Pieces of a text that says enough to be compared by them."""
 HELD, HELD_BY_SHORTER = 0.7, 0.8
 RIVAL = 0.3
-"""How alike two steps are of which one may be taken for the other."""
+"""How alike two steps are when one may be taken for the other."""
 SMALL = 3
 """Letters of a small word."""
 LARGEST = 2000

@@ -41,7 +41,7 @@ _DIRECTORY_OPTIONS = frozenset({"-C", "--prefix", "--cwd", "--dir", "-chdir", "-
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check of a line. paths: what it was pointed at, all of which it looks at; options: what else changes it.
+    """One check of a line. paths: what it was pointed at, and looks at whole; options: what else changes it.
 
     where: the directory it was sent to; None: it says none, and so it is the workspace itself.
     is_of_places: a path is one thing of its own, as a build's context is, and no part of what lies above it.

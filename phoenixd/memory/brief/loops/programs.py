@@ -71,7 +71,7 @@ RUNNERS = """
     make gmake just task rake mage invoke inv gradle mvn ant sbt lein mill bazel bazelisk buck2 pants please earthly
     scons waf idf pio platformio grunt gulp
 """.split()
-"""Programs whose targets are the project's own, or so many that no list holds them."""
+"""Programs whose targets are the project's own, or too many for a list."""
 
 PROGRAMS: dict[str, Program] = {
     **dict.fromkeys(ALWAYS, _WHOLE),

@@ -39,11 +39,15 @@ def closed(loop: OpenLoop, seen: Seen) -> str | None:
     return "a commit of that name was made" if any(names(loop.text, one) for one in subjects(seen)) else None
 
 
-def spoken_of(loop: OpenLoop, seen: Seen) -> float | None:
-    """When this session spoke last of a loop of an earlier one, in a turn that ended (wall); None: it did not."""
+def spoken_of(loop: OpenLoop, seen: Seen, about: str = "") -> float | None:
+    """When this session spoke last of a loop of an earlier one, in a turn that ended (wall); None: it did not.
+
+    about: what it is about, where its text says more.
+    """
     if source_in(loop, seen.session):
         return None
-    told = (words for words in _told(seen) if _speaks_of(words.text, words.speaker == "person", loop.text))
+    about = about or loop.text
+    told = (words for words in _told(seen) if _speaks_of(words.text, words.speaker == "person", about))
     return max((words.at or 0.0 for words in told), default=None)
 
 

@@ -22,7 +22,11 @@ QUOTE_LIMIT = 240
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """All facts of one reading. session: what the sources of its loops begin with; before: what they once did."""
+    """All facts of one reading.
+
+    session: what the sources of its loops begin with; before: what they once did. known: the loops that were open
+    before this reading, of whichever session.
+    """
 
     ledger: SessionLedger
     git: GitSummary | None
@@ -32,6 +36,7 @@ class Seen:
     session: str
     goal: str = ""
     before: str = ""
+    known: tuple[OpenLoop, ...] = ()
 
     @classmethod
     def of(cls, material: BriefMaterial) -> Seen:
@@ -67,6 +72,7 @@ class Found:
     source: what it is within its session: `task 3`, `npm test`. at: when what proves it came about, None: unknown.
     is_same: whether another session's loop of the same source is the same one (a key, a place), not only one with the
     same text. extras: more keys of the loop, for the proof that it is closed.
+    doubted: since when (wall) nobody can say whether it is still open; None: it is proven to be.
     """
 
     kind: str
@@ -75,6 +81,7 @@ class Found:
     at: float | None = None
     is_same: bool = False
     extras: Mapping[str, Any] = field(default_factory=dict)
+    doubted: float | None = None
 
 
 def source_in(loop: OpenLoop, session: str) -> str:

@@ -159,7 +159,7 @@ OF_PLACES = frozenset({
     "hugo", "sphinx-build", "gem build", "meson compile", "meson setup", "terraform apply", "conan build",
     "conan create",
 })  # fmt: skip
-"""Checks of which each path is a thing of its own: a pass in one directory says nothing of those below it."""
+"""Checks that take each path as a thing of its own: a pass in one directory says nothing of those below it."""
 
 NO_RUN = frozenset({"--version", "-version", "--help", "-help"})
 """Options with which a program checks nothing."""

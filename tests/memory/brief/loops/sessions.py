@@ -16,6 +16,11 @@ from phoenixd.memory.brief.closing import Settled, settle
 from phoenixd.memory.brief.loops.seen import Seen
 
 NOW = 1_795_255_200.0
+GO_ON: dict[str, Any] = {
+    "is_ours": lambda text: text == "go on",
+    "going_on": lambda text: text if text == "go on" else "",
+}
+"""What the daemon knows where it typed these words."""
 
 
 class Story:

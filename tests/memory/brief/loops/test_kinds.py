@@ -21,7 +21,7 @@ from phoenixd.documents.resolved import Resolution
 from phoenixd.documents.times import timestamp
 from phoenixd.documents.workspace import GitSummary, Made
 from phoenixd.memory.brief.closing import settle
-from tests.memory.brief.loops.sessions import NOW, Story, empty, settled, tasks, texts
+from tests.memory.brief.loops.sessions import GO_ON, NOW, Story, empty, settled, tasks, texts
 
 LIST = tasks(("迁移订单表", "completed"), ("Tests für den Export", "in_progress"), ("Документация", "open"))
 
@@ -114,7 +114,7 @@ class TestRequests:
     def test_the_daemons_own_words_are_no_request(self) -> None:
         story = Story().asked("fix the export").asked("go on")
 
-        done = settled(story, is_ours=lambda text: text == "go on")
+        done = settled(story, **GO_ON)
 
         assert texts(done) == ['Asked, and its turn did not end: "fix the export"']
 
@@ -134,8 +134,8 @@ class TestRequests:
         before = settled(Story().asked("fix the export")).state
         story = later().asked("go on")
 
-        still = settled(story, before, is_ours=lambda text: text == "go on")
-        done = settled(story.turn_ended(), still.state, is_ours=lambda text: text == "go on")
+        still = settled(story, before, **GO_ON)
+        done = settled(story.turn_ended(), still.state, **GO_ON)
 
         assert len(texts(still)) == 1
         assert texts(done) == []

@@ -30,7 +30,13 @@ def typed(text: str) -> bool:
 
 
 def loops(ledger: SessionLedger, before: StateDocument | None = None) -> list[str]:
-    around = Around(session=ledger.session_id or "", number=2, cwd="/w", is_ours=typed)
+    around = Around(
+        session=ledger.session_id or "",
+        number=2,
+        cwd="/w",
+        is_ours=typed,
+        going_on=lambda text: text if typed(text) else "",
+    )
     seen = Seen(ledger, None, around, NOW, utc_date(NOW), (ledger.session_id or "")[:8])
     return texts(settle(before or empty(), seen))
 

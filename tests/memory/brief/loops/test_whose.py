@@ -19,7 +19,7 @@ from phoenixd.memory.brief.closing import MOST_OF_KIND, UNSEEN, settle
 from phoenixd.memory.brief.known_loops import is_operators, texts_of
 from phoenixd.memory.brief.loops import KINDS
 from phoenixd.memory.brief.loops.seen import Seen
-from tests.memory.brief.loops.sessions import NOW, Story, empty, settled, tasks, texts
+from tests.memory.brief.loops.sessions import GO_ON, NOW, Story, empty, settled, tasks, texts
 
 
 def later(number: int = 2) -> Story:
@@ -193,7 +193,7 @@ def test_a_queued_request_is_not_closed_by_a_turn_that_was_told_to_go_on() -> No
     story = Story().asked("Refactor the parser").hear(PromptQueued("Rotate the signing keys", False, NOW - 3000))
     before = settled(story).state
     went_on = later().asked("go on").turn_ended()
-    done = settled(went_on, before, is_ours=lambda text: text == "go on")
+    done = settled(went_on, before, **GO_ON)
     read = settled(went_on.asked("Rotate the signing keys").turn_ended(), done.state)
 
     assert len(texts(before)) == 2

@@ -1,0 +1,1 @@
+"""What operators can ask of the living daemon."""
