@@ -6,6 +6,7 @@ import argparse
 import os
 import sys
 from collections.abc import Sequence
+from functools import partial
 
 import anyio
 import structlog
@@ -15,6 +16,7 @@ from anyio.abc import TaskGroup
 from phoenixd import __version__, log_file, logs, runs, signals
 from phoenixd.config import Configuration, load_configuration
 from phoenixd.config.seats import require_known
+from phoenixd.core import unheard
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.directories import (
     CONFIGURATION_POINTER,
@@ -37,7 +39,9 @@ from phoenixd.runtime.ending import LAST_COMMITS, finish
 from phoenixd.runtime.last_life import last_life, newest_rows, remember_end
 from phoenixd.runtime.openings import recall
 from phoenixd.runtime.recovery import recover
+from phoenixd.runtime.reloads import Reloads
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.ways import new_ways
 from phoenixd.runtime.world import face
 from phoenixd.wiring.closing import Ending, dismiss
 from phoenixd.wiring.order import compose
@@ -165,6 +169,7 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     """Look at the world, have every part run, recover, and answer the control API. The order is the promise."""
     ground, hands, papers = daemon.ground, daemon.hands, daemon.house.papers
     supervisor, manager, specs = ground.supervisor, ground.manager, tuple(ground.configuration.agents.values())
+    stood = unheard.numbers(supervisor.fleet)
     # Before anything turns: the first step may start what an old journal wants.
     faced = await face(
         supervisor, daemon.outside, ground.epochs, daemon.keeper, specs, is_damaged=ground.journal.damage is not None
@@ -175,7 +180,9 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     looks = (hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch)
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):
         tasks.start_soon(part.run)
-    tasks.start_soon(_obey_signals, daemon)
+    reloads = Reloads(ground.clock, partial(_reload, daemon))
+    tasks.start_soon(reloads.run)
+    tasks.start_soon(_obey_signals, daemon, reloads)
     newest = await to_thread.run_sync(newest_task, ground.directories)
     await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest, before)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody, lambda: supervisor.fleet.retired)
@@ -183,6 +190,9 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.
     daemon.publisher.hear_rest(supervisor.everybody())
     tasks.start_soon(recall, ground.journal, supervisor.everybody(), hands.sights.opens)
+    # What the start itself has told goes every way by now, and what it found to be over is told to nobody.
+    new = await new_ways(ground.journal, daemon.notifier.ways)
+    daemon.notifier.introduce(new, unheard.unheard(supervisor.fleet, stood))
     await tasks.start(serve_api, daemon)
     agents = len(supervisor.fleet.agents)
     manager.ready(f"{agents} agents")
@@ -212,7 +222,7 @@ def _tell_of_the_journal(supervisor: Supervisor, journal: SqliteJournal) -> None
         supervisor.tell(TroubleGone(None, "journal", "the journal is sound"))
 
 
-async def _obey_signals(daemon: Daemon) -> None:
+async def _obey_signals(daemon: Daemon, reloads: Reloads) -> None:
     """Some signals end the daemon, SIGHUP applies the configuration, and the rest is told."""
     with anyio.open_signal_receiver(*signals.HEARD) as arrived:
         async for number in arrived:
@@ -223,16 +233,21 @@ async def _obey_signals(daemon: Daemon) -> None:
             if number != signals.APPLYING:
                 log.warning("signal_ignored", signal=number.name, remedy="to end phoenixd: phoenixctl down")
                 continue
-            daemon.ground.manager.reloading()
-            try:
-                done = await daemon.service.apply()
-                changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
-                keys = {"settings": list(done.settings), "after_restart": list(done.after_restart)}
-                log.info("applied", changes=changes, **{name: told for name, told in keys.items() if told})
-                for one in done.changes:
-                    if one.refused:
-                        log.error("change_refused", agent=one.agent, reason=one.refused, remedy="phoenixctl apply")
-            except ConfigurationError as error:
-                log.error("reload_refused", reason=error.message, remedy=error.remedy)
-            daemon.ground.manager.ready()
+            reloads.ask()
     signals.outlive()  # The receiver has put back what ends a process, and the end takes a while.
+
+
+async def _reload(daemon: Daemon) -> None:
+    """Apply the configuration, and say what came of it in the log."""
+    daemon.ground.manager.reloading()
+    try:
+        done = await daemon.service.apply()
+        changes = [f"{one.action} {one.agent}" for one in done.changes if one.action != "keep"]
+        keys = {"settings": list(done.settings), "after_restart": list(done.after_restart)}
+        log.info("applied", changes=changes, **{name: told for name, told in keys.items() if told})
+        for one in done.changes:
+            if one.refused:
+                log.error("change_refused", agent=one.agent, reason=one.refused, remedy="phoenixctl apply")
+    except ConfigurationError as error:
+        log.error("reload_refused", reason=error.message, remedy=error.remedy)
+    daemon.ground.manager.ready()

@@ -8,6 +8,7 @@ A worker that ends in the middle of a test is a failure of that test, and anothe
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import pickle
 import signal
@@ -108,18 +109,16 @@ class Foreman:
         except (EOFError, ConnectionResetError, pickle.UnpicklingError):
             self._bury(worker)
             return
-        if kind == "begins":
-            worker.at = self.session.items[said]
-        elif kind == "report":
-            report = self.config.hook.pytest_report_from_serializable(config=self.config, data=said)
+        for data in said:
+            report = self.config.hook.pytest_report_from_serializable(config=self.config, data=data)
             self.config.hook.pytest_runtest_logreport(report=report)
-        elif kind == "ends":
+        if kind == "ends":
             assert worker.at is not None
             self.config.hook.pytest_runtest_logfinish(nodeid=worker.at.nodeid, location=worker.at.location)
-            worker.at = None
             worker.unit = worker.unit[1:]
-            if not worker.unit:
-                self._give(worker)
+        worker.at = self.session.items[worker.unit[0]] if worker.unit else None
+        if worker.at is None:
+            self._give(worker)
 
     def _bury(self, worker: Worker) -> None:
         """Tell what a worker was at when it ended too early, and begin another one for the rest."""
@@ -148,14 +147,14 @@ def labour(session: pytest.Session, link: Connection, name: str) -> None:
     """Run what comes over the link until nothing does, and end this process."""
     code = 1
     try:
-        _become_worker(session.config, link, name)
+        reporter = _become_worker(session.config, link, name)
         while places := link.recv():
+            link.send(("begins", []))
             # After a unit the session itself stands as the next item: all fixtures go with the unit, but the session's.
             unit: list[Any] = [*(session.items[place] for place in places), session]
-            for place, item, after in zip(places, unit, unit[1:], strict=False):
-                link.send(("begins", place))
+            for item, after in itertools.pairwise(unit):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
-                link.send(("ends", place))
+                link.send(("ends", reporter.take()))
             set_apart()
         code = 0
     except (EOFError, BrokenPipeError, KeyboardInterrupt):
@@ -178,7 +177,7 @@ def set_apart() -> None:
     gc.freeze()
 
 
-def _become_worker(config: pytest.Config, link: Connection, name: str) -> None:
+def _become_worker(config: pytest.Config, link: Connection, name: str) -> _Reporter:
     # What a shell runs beside itself ignores this signal, and by it a worker is told to end.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     # By this name pytest's own plugins know a process that reports to another, since xdist.
@@ -197,17 +196,30 @@ def _become_worker(config: pytest.Config, link: Connection, name: str) -> None:
     factory = config._tmp_path_factory  # type: ignore[attr-defined]
     factory._basetemp = factory.getbasetemp() / name
     factory._basetemp.mkdir(mode=0o700)
-    manager.register(_Reporter(config, link))
+    reporter = _Reporter(config, link)
+    manager.register(reporter)
     config.hook.pytest_worker_begins(config=config)
+    return reporter
 
 
 class _Reporter:
+    """Keeps what a test comes to until it ends: to send each phase by itself doubles what a short test costs.
+
+    A failure is sent at once, for the worker may die of what the test does next.
+    """
+
     def __init__(self, config: pytest.Config, link: Connection) -> None:
         self._config, self._link = config, link
+        self._kept: list[Any] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        data = self._config.hook.pytest_report_to_serializable(config=self._config, report=report)
-        self._link.send(("report", data))
+        self._kept.append(self._config.hook.pytest_report_to_serializable(config=self._config, report=report))
+        if report.failed:
+            self._link.send(("found", self.take()))
+
+    def take(self) -> list[Any]:
+        kept, self._kept = self._kept, []
+        return kept
 
 
 class Hooks:

@@ -58,8 +58,11 @@ def run(command: Command) -> int:
     if answer is None and (code := daemon_start.start(command)) != 0:
         return code
     is_left_out = not detached and attach.is_within_another(command)
-    if not detached and not is_left_out:
-        print(f"{name}: its terminal opens here at its first sign of life", file=sys.stderr)
+    if not detached:
+        told = (
+            "waiting for its first sign of life" if is_left_out else "its terminal opens here at its first sign of life"
+        )
+        print(f"{name}: {told}", file=sys.stderr)
     for operation, arguments in (
         (calls.operation("add_agent"), declared),
         (calls.operation("start_agent"), {"name": name, "wait": not detached, **({} if detached else _size())}),

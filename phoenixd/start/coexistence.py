@@ -7,8 +7,6 @@ the agent runs, which is only told.
 
 from __future__ import annotations
 
-import glob
-import itertools
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +27,7 @@ from phoenixd.documents.plain_text import one_line
 from phoenixd.drivers.processes.sessions import CommandLine, command_line, command_lines
 from phoenixd.errors import NoAnswer, SessionInUse, UnsafeFile
 from phoenixd.harness import HARNESSES
+from phoenixd.listings import newest_matching
 from phoenixd.memory.files import Files
 
 KIND = "session in use elsewhere"
@@ -169,7 +168,7 @@ class Coexistence:
 
     def _told(self, harness: str, pattern: str) -> list[CommandLine]:
         """What the processes of a CLI write of themselves below one home; blocking."""
-        paths = sorted(itertools.islice(glob.iglob(pattern), MOST_FILES))
+        paths = sorted(newest_matching(pattern, MOST_FILES))
         return [line for path in paths if (line := self._line(harness, path)) is not None]
 
     def _line(self, harness: str, path: str) -> CommandLine | None:

@@ -11,9 +11,12 @@ from pathlib import Path
 from phoenixd.core.spec import AgentSpec
 from phoenixd.errors import ResumeRefused
 from phoenixd.harness import Harness, is_session_id
+from phoenixd.listings import matching
 
 FRESH_MARKER = ".fresh"
 END_BYTES = 64 * 1024
+MOST_FILES = 64
+"""Files of a session among which the newest is looked for."""
 
 
 def require_resumable(
@@ -36,7 +39,7 @@ def _found(path: str) -> str:
     """The newest file that a glob finds, or the pattern itself."""
     if os.path.lexists(path) or not glob.has_magic(path):
         return path
-    return max(glob.iglob(path), default=path)
+    return max(matching(path, MOST_FILES), default=path)
 
 
 def _transcript_problem(harness: Harness, path: str) -> str | None:

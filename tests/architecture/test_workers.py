@@ -51,6 +51,14 @@ def test_a(once, of_module): note("a")
 def test_b(once, of_module): note("b")
 """
 
+DIES_OF_ITS_END = """
+import os, pytest, signal
+@pytest.fixture
+def deadly():
+    yield
+    os.kill(os.getpid(), signal.SIGKILL)
+def test_fails_and_dies(deadly): assert "found" == "before it died"
+"""
 LEAVES = """
 import builtins, gc, weakref
 class Left: pass
@@ -125,6 +133,16 @@ def test_each_verdict_arrives_also_that_of_a_test_that_hangs_or_kills_its_worker
     assert "said by the one that passes" not in said
     assert "the worker that ran this test ended with -9" in said
     assert "Timeout" in said
+
+
+def test_what_a_test_found_arrives_also_where_its_end_kills_the_worker(suite: Suite) -> None:
+    (suite.directory / "test_dies.py").write_text(DIES_OF_ITS_END)
+
+    code, run, said = suite.run("-n", "1")
+
+    assert (code, [name.partition("::")[2] for name in run.failed]) == (1, ["test_fails_and_dies"]), said
+    assert "before it died" in said
+    assert "the worker that ran this test ended with -9" in said
 
 
 def test_a_worker_keeps_what_the_session_shares_and_ends_what_a_file_shares(suite: Suite) -> None:

@@ -91,3 +91,20 @@ def test_f_st_13_a_log_that_cannot_be_begun_anew_is_told_with_what_helps_and_tha
     subprocess.run(shlex.split(told.partition("): ")[2]), check=True)
     stage.until("it is over", lambda: not alerts())
     assert stage.log.stat().st_size < LARGEST
+
+
+def test_p84_a_program_that_is_configured_anew_is_told_once_what_stands(stage: Stage) -> None:
+    stage.up()
+    stage.ask("add", "broken", "--cwd", "/", "--", "/nonexistent/program")
+    stage.ask("start", "broken")
+    stage.until("it stands", lambda: [one["kind"] for one in stage.row("broken")["alerts"]] == ["quarantined"])
+    alerts = set_up(stage)
+    for _ in range(2):
+        stage.kill()
+        stage.up()
+        stage.until("it is told", lambda: len(told(alerts)) == 1)
+    stage.ask("remove", "broken")
+    stage.until("the end is told", lambda: len(told(alerts)) == 2)
+    raised, over = told(alerts)
+    assert (raised["agent"], raised["kind"], raised["state"]) == ("broken", "quarantined", "raised")
+    assert (over["id"], over["state"]) == (raised["id"], "over")

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import os
 import signal
+from functools import partial
 from pathlib import Path
 
 import pytest
 
 from phoenixd.demo.stage import Stage
+from phoenixd.runtime.reloads import MOST
 from tests.config.test_plan import IN_FORCE, SAMPLES
 from tests.hung_disk import hung_mount
 from tests.typed import typed
@@ -258,6 +260,25 @@ def test_f_sy_11_an_invalid_configuration_at_reload_changes_nothing_and_is_told(
     stage.declare("b", '[agent.b]\nargv = ["sleep", "1000"]\ncwd = "/"\n')
     stage.ask("apply")
     assert sorted(stage.rows()) == ["a", "b"]
+
+
+def test_a_loop_of_sighups_makes_no_loop_of_reloads(stage: Stage, short_tmp: Path) -> None:
+    """200 signals in 10 s were 200 reloads, and as many rows of the journal."""
+    place = short_tmp / "config" / "phoenixd"
+    os.makedirs(place)
+    (place / "phoenixd.toml").write_text(AGENT)
+    stage.up()
+    assert stage.process is not None
+    for number in range(MOST + 1):
+        (place / "phoenixd.toml").write_text(f'{AGENT}labels = ["n{number}"]\n')
+        stage.process.send_signal(signal.SIGHUP)
+        if number < MOST:
+            labels = [f"n{number}"]
+            stage.until("it was applied", partial(lambda wanted: stage.row("late")["labels"] == wanted, labels))
+
+    stage.until("the log tells that one waits", lambda: "reloads_put_off" in stage.log_tail(5))
+
+    assert stage.row("late")["labels"] == [f"n{MOST - 1}"]
 
 
 def test_what_apply_is_refused_is_told_and_done_by_the_next_apply(stage: Stage, short_tmp: Path) -> None:

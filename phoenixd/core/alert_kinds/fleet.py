@@ -44,6 +44,7 @@ KINDS: tuple[AlertKind, ...] = (
         "it is not known whether an agent was stopped, for the journal was lost or is old",
         "it is started or stopped, or `recover` is confirmed",
         cures.is_back,
+        is_told=False,
     ),
     AlertKind(
         "epoch",

@@ -49,6 +49,7 @@ KINDS: tuple[AlertKind, ...] = (
         "Ctrl-C of somebody at its terminal ended a loop; in `status` and `inbox` only: who did it knows",
         "somebody starts it",
         cures.is_back,
+        is_told=False,
     ),
     AlertKind(
         "proposal",

@@ -6,7 +6,6 @@ An agent's files may be anything, and are opened without following links.
 from __future__ import annotations
 
 import glob
-import itertools
 import os
 import stat
 from collections.abc import Callable, Collection
@@ -17,6 +16,7 @@ import structlog
 
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.documents.heartbeat import SIZE_LIMIT, Heartbeat, read_heartbeat
+from phoenixd.listings import newest_matching
 
 MOST_TRANSCRIPTS = 64
 
@@ -92,7 +92,7 @@ class Followed:
 
     def _has_grown(self, pattern: str) -> bool:
         """Whether any file of the transcript is longer or newer than at the last look; the first one only remembers."""
-        paths = itertools.islice(glob.iglob(pattern), MOST_TRANSCRIPTS) if glob.has_magic(pattern) else [pattern]
+        paths = newest_matching(pattern, MOST_TRANSCRIPTS) if glob.has_magic(pattern) else [pattern]
         found = [signature for path in paths if (signature := _signature(Path(path)))]
         now = (max((one[0] for one in found), default=0), sum(one[2] for one in found))
         before, self.transcript_seen = self.transcript_seen, now

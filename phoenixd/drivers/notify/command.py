@@ -12,7 +12,7 @@ import anyio
 import structlog
 
 from phoenixd.documents.redact import redact, secret_values
-from phoenixd.drivers.notify.notifier import Judged, Message, unjudged
+from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
 from phoenixd.errors import PhoenixdError
 
@@ -44,6 +44,7 @@ class CommandRoute(Outbox):
         judged: Judged = unjudged,
     ) -> None:
         super().__init__("command", WAITING)
+        self.mark = mark(*argv)
         self._argv = tuple(argv)
         self._end_tree = end_tree
         self._timeout = timeout

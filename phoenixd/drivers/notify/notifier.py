@@ -7,8 +7,9 @@ from __future__ import annotations
 
 import json
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any, Protocol
 
 import anyio
@@ -51,7 +52,10 @@ def unjudged(route: str, problem: str | None) -> None:
 
 
 class Route(Protocol):
-    """One way to the operator."""
+    """One way to the operator. name: what it is called; mark: what tells it from another one of that name."""
+
+    name: str
+    mark: str
 
     @property
     def fails(self) -> bool:
@@ -65,6 +69,11 @@ class Route(Protocol):
     async def run(self) -> None:
         """Send for ever; what fails is logged, never raised."""
         ...
+
+
+def mark(*words: str) -> str:
+    """What tells a way from another one, and tells nobody its address, which can be a secret."""
+    return sha256("\0".join(words).encode("utf-8", "surrogateescape")).hexdigest()[:16]
 
 
 class Notifier:
@@ -92,6 +101,22 @@ class Notifier:
         for route in self._routes:
             if route not in spared:
                 route.offer(message)
+
+    @property
+    def ways(self) -> dict[str, str]:
+        """The name and the mark of each route."""
+        return {route.name: route.mark for route in self._routes}
+
+    def introduce(self, names: Collection[str], standing: Sequence[Alert]) -> None:
+        """Tell the routes of these names what stands: they are configured anew, and have heard of nothing."""
+        now = self._wall()
+        for route in self._routes:
+            if route.name not in names or not standing:
+                continue
+            for word in standing:
+                told = describe(word, now)
+                route.offer(Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n"))
+            log.info("alerts_told_anew", route=route.name, count=len(standing), reason="it is configured anew")
 
     def _spares(self, word: Alert | Reassure) -> tuple[Route, ...]:
         """Of what cannot be told by a route, that route is told neither the beginning nor the end."""

@@ -15,8 +15,8 @@ log = structlog.get_logger("phoenixd.notify")
 class Outbox:
     """What waits for a route; bounded, so that one that is down cannot fill the daemon's memory."""
 
-    def __init__(self, route: str, size: int) -> None:
-        self._route = route
+    def __init__(self, name: str, size: int) -> None:
+        self.name = name
         self._size = size
         self._waiting: deque[Message] = deque()
         self._arrived = anyio.Event()
@@ -27,7 +27,7 @@ class Outbox:
         """Take a message; where there is no room the oldest goes: the newest says what is wrong now."""
         if len(self._waiting) >= self._size:
             oldest = self._waiting.popleft()
-            log.error("alert_given_up", route=self._route, id=oldest.id, reason=f"{self._size} others wait already")
+            log.error("alert_given_up", route=self.name, id=oldest.id, reason=f"{self._size} others wait already")
         self._waiting.append(message)
         self._arrived.set()
 

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 import structlog
 
 from phoenixd import __version__
-from phoenixd.drivers.notify.notifier import Judged, Message, unjudged
+from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
 
 WAITING = 100
@@ -56,6 +56,7 @@ class WebhookRoute(Outbox):
         judged: Judged = unjudged,
     ) -> None:
         super().__init__("webhook", WAITING)
+        self.mark = mark(str(endpoint.url))
         self._endpoint = endpoint
         self._timeout = timeout
         self._tries = tries

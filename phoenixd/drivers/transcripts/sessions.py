@@ -5,7 +5,6 @@ is read on the loop tells what it tells of a file that is not there, after PATIE
 from __future__ import annotations
 
 import glob
-import itertools
 import os
 import re
 import stat
@@ -41,6 +40,7 @@ from phoenixd.drivers.transcripts.witness import TIME_LIMIT as WITNESS_LIMIT
 from phoenixd.drivers.transcripts.witness import read_witness
 from phoenixd.errors import NoAnswer
 from phoenixd.harness import HARNESSES
+from phoenixd.listings import newest_matching
 
 QUEUE_LIMIT = 16 << 20
 """Bytes in which prompts that were put off are looked for."""
@@ -70,7 +70,7 @@ END_WAIT = 0.3
 """Seconds for which such a look waits for its turn."""
 
 MOST_FILES = 64
-"""Files that one session's glob is believed to mean."""
+"""Transcripts of one session's subagents that are believed to be its."""
 
 PATIENCE = 20.0
 """Seconds that a reading of one agent's files is waited for: a long transcript takes some on a slow disk."""
@@ -278,8 +278,7 @@ class TranscriptFiles:
         path = self._path_of(agent)
         if path is None or os.path.lexists(path) or not glob.has_magic(path):
             return path
-        found = itertools.islice(glob.iglob(path), MOST_FILES)
-        return max(((_written(one), one) for one in found), default=(0, None))[1]
+        return next(iter(newest_matching(path, 1)), None)
 
 
 def _form(agent: Agent) -> TranscriptForm | None:
@@ -306,11 +305,6 @@ def _is_word(one: Utterance) -> bool:
 def _size(path: str | None) -> int:
     found = _look(path)
     return found.st_size if found is not None else 0
-
-
-def _written(path: str) -> int:
-    found = _look(path)
-    return found.st_mtime_ns if found is not None else -1
 
 
 def _look(path: str | None) -> os.stat_result | None:

@@ -68,6 +68,19 @@ async def test_p84_the_command_gets_the_alert_as_json_and_nothing_as_an_argument
     assert (over["id"], over["state"], over["over_at"]) == (7, "over", "2027-01-15T08:01:00Z")
 
 
+async def test_a_way_that_is_new_is_told_what_stands_and_no_other_way_is(tmp_path: Path) -> None:
+    new, old = CommandRoute(writes(tmp_path / "new"), end_tree, at_once=1), WebhookRoute(Endpoint("http://[::1]:9/"))
+    async with serving(new, old) as notifier:
+        assert set(notifier.ways) == {"command", "webhook"}
+        notifier.introduce({"command"}, (an_alert(7), an_alert(9, HOSTILE)))
+        first, second = await lines_of(tmp_path / "new", 2)
+    assert (first["id"], first["state"], first["next"]) == (7, "raised", "phoenixctl attach builder")
+    assert (second["id"], second["text"]) == (9, CLEAN)
+    assert not old._outbox._waiting
+    other = CommandRoute(writes(tmp_path / "other"), end_tree)
+    assert new.mark != other.mark
+
+
 @pytest.mark.parametrize("escape", ["sleep 1000 & wait", "setsid sleep 1000 & wait", "(setsid sleep 1000 &) ; sleep 9"])
 async def test_a_command_that_takes_too_long_ends_with_its_tree(tmp_path: Path, escape: str) -> None:
     found = ["sh", "-c", f"cat > {tmp_path}/in; echo ${RUN_ID} > {tmp_path}/run; {escape}"]
@@ -252,6 +265,9 @@ class Told:
     """A route that keeps what it is offered."""
 
     messages: list[dict[str, Any]] = field(default_factory=list)
+    name: str = "told"
+    mark: str = ""
+    fails: bool = False
 
     def offer(self, message: Message) -> None:
         self.messages.append(json.loads(message.body))
