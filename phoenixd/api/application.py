@@ -16,7 +16,6 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from phoenixd.api import arguments, idempotency, problems, rights
-from phoenixd.api.allowance import Allowance
 from phoenixd.api.chronicle import Chronicle
 from phoenixd.api.exchange import Ask, Reply, here, width_in
 from phoenixd.api.feed.live import Feed
@@ -48,7 +47,7 @@ from phoenixd.api.idempotency import IdempotentReplies
 from phoenixd.api.operations import served
 from phoenixd.api.operations.operation import Operation
 from phoenixd.api.peers import Peer
-from phoenixd.api.places import Kind, Places
+from phoenixd.api.places import Allowance, Kind, Places
 from phoenixd.api.problems import Problem
 from phoenixd.api.responses import JSON_TYPE, description, of_foreign_problem, of_reply, of_unexpected, refusal
 from phoenixd.api.rights import Caller, Doorkeeper

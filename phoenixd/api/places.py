@@ -1,4 +1,5 @@
-"""How many connections there may be, each kind with places of its own, so that no kind can lock another out.
+"""How many connections there may be, each kind with places of its own, so that no kind can lock another out, and how
+much one agent may ask.
 
 All together are bounded by what a daemon with a hundred agents can spare of 1024 descriptors. A client that follows a
 stream or waits for minutes counts among the operators, and leaves SHORT of their places to those who ask and go.
@@ -23,6 +24,11 @@ STREAMS = 64
 SHORT = 16
 """Kept for requests that are answered at once, and for those that bring something to rest."""
 WAITS = OPERATORS - STREAMS - SHORT
+
+BURST = 60.0
+REFILL = 10.0
+"""Connections and requests of one agent that are taken at once, and each second from then on."""
+MOST_NAMES = 1000
 
 Kind = Literal["stream", "wait"]
 LIMITS: dict[Kind, int] = {"stream": STREAMS, "wait": WAITS}
@@ -58,3 +64,22 @@ class Places:
             yield
         finally:
             self.taken[kind] -= 1
+
+
+@dataclass(slots=True)
+class Allowance:
+    """Times are seconds of any steady clock."""
+
+    burst: float = BURST
+    refill: float = REFILL
+    _buckets: dict[str, tuple[float, float]] = field(default_factory=dict)
+
+    def take(self, name: str, now: float) -> bool:
+        """Take a token of a name's; False when it has none left."""
+        tokens, at = self._buckets.pop(name, (self.burst, now))
+        tokens = min(self.burst, tokens + (now - at) * self.refill)
+        has_one = tokens >= 1
+        self._buckets[name] = (tokens - has_one, now)
+        if len(self._buckets) > MOST_NAMES:
+            del self._buckets[next(iter(self._buckets))]
+        return has_one

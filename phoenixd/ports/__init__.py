@@ -11,10 +11,9 @@ from typing import Any, Protocol
 
 from phoenixd.core.events import Event
 from phoenixd.core.moment import Instant, Moment
-from phoenixd.ports.clinic import FailureReader
 from phoenixd.ports.evidence import Evidence, Transcripts
 from phoenixd.ports.journal import Journal
-from phoenixd.ports.papers import Handover, Jobs, Markers, Notifier, Papers
+from phoenixd.ports.papers import FailureReader, Handover, Jobs, Markers, Notifier, Papers
 from phoenixd.ports.processes import Cleaner, ProcessTable
 from phoenixd.ports.shims import Records, ShimLinks, Starter
 from phoenixd.ports.terminal import Screens, Terminal

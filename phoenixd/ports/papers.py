@@ -8,6 +8,7 @@ from typing import Protocol
 
 from phoenixd.core.actions import (
     Alert,
+    ExamineCase,
     PlantCodes,
     ReadSeed,
     Reassure,
@@ -21,6 +22,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.tasks.state import Outcome, Task
+from phoenixd.core.treatment.examined import Opinion
 from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.documents.seal import Told
 from phoenixd.ports.journal import Entry
@@ -104,5 +106,19 @@ class Jobs(Protocol):
         """Read a worker's last answer, take in its outputs, and write manifest and report.
 
         Raises PhoenixdError where ours cannot be written; nothing that the worker left raises.
+        """
+        ...
+
+
+class FailureReader(Protocol):
+    """Is shown a failure that no rule knows: a model, or a program of the operator's.
+
+    It has no tools, and what it answers is not believed yet.
+    """
+
+    async def read(self, agent: Agent, asked: ExamineCase, pane: str) -> tuple[Opinion, int]:
+        """Its opinion and the tokens that it took, 0 where it tells none; raises WriterFailed.
+
+        pane: the last lines of the agent's terminal as they were when the run ended, secrets and all.
         """
         ...

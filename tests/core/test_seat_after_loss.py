@@ -133,7 +133,7 @@ def test_promise_3_a_successor_whose_handoff_the_journal_has_lost_has_a_row_unti
     assert (story.seat.holder, story.seat.handoff) == ("boss", None)
     assert [one.name for one in project(story.fleet, story.now)] == ["boss", "boss-g2"]
     assert [one.name for one in glance.glances(story.fleet, story.now)] == ["boss", "boss-g2"]
-    assert glance.counts(story.fleet, story.now)["resting"] == 2
+    assert glance.counts(story.fleet, story.now)["working"] == 2, "nothing has told yet that either is idle"
     assert any("left over from a lost handoff: boss-g2" in one.text for one in story.fleet.alerts)
     assert not story.sent(Terminate), "nothing is ended before a person has confirmed it"
 

@@ -63,7 +63,7 @@ def bounded_conversation(found: Conversation | None, limit: int, clean: Callable
     left = limit
     for utterance in reversed(found.utterances):
         words = plan_lines(utterance.text) if utterance.tool in PLAN_TOOLS else utterance.text
-        text = _shortened(clean(plain(_ends(words, _READ_LIMIT))), UTTERANCE_LIMIT)
+        text = _shortened(clean(plain(_ends(words))))
         left -= len(text)
         if left < 0:
             break
@@ -90,14 +90,15 @@ def plan_lines(text: str) -> str:
     return "\n".join(lines) if lines else text
 
 
-def _shortened(text: str, limit: int) -> str:
+def _shortened(text: str) -> str:
     """What came last says most about how things stand: it gets two thirds of the room."""
-    if len(text) <= limit:
+    if len(text) <= UTTERANCE_LIMIT:
         return text
-    room = limit - len(_CUT)
+    room = UTTERANCE_LIMIT - len(_CUT)
     return text[: room // 3] + _CUT + text[len(text) - (room - room // 3) :]
 
 
-def _ends(text: str, limit: int) -> str:
+def _ends(text: str) -> str:
     """Both ends of a text that is too long to be looked through; secrets at the cut are no concern of the writer's."""
-    return text if len(text) <= limit else text[: limit // 3] + _CUT + text[-(limit - limit // 3) :]
+    first = _READ_LIMIT // 3
+    return text if len(text) <= _READ_LIMIT else text[:first] + _CUT + text[-(_READ_LIMIT - first) :]

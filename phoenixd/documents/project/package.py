@@ -10,7 +10,6 @@ from collections.abc import Sequence
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import (
     ContradictedReport,
-    FailedApproach,
     HandoffPackage,
     OrchestratorState,
     ProjectState,
@@ -25,7 +24,7 @@ MOST_ARTIFACTS = 1000
 
 def build(
     tree: Tree, state: OrchestratorState, *, previous: str, new: str, created_at: str, generation: int, summary: str,
-    word: str, failures: Sequence[str] = (), running: Sequence[str] = (), scratchpad: Sequence[FailedApproach] = (),
+    word: str, failures: Sequence[str] = (), running: Sequence[str] = (),
     contradicted: Sequence[ContradictedReport] = (), shared: Sequence[str] = (),
 ) -> HandoffPackage:  # fmt: skip
     """The package of a project as it stands, with its hash (E30 to E42).
@@ -62,7 +61,6 @@ def build(
         degraded=bool(failures),
         failures=tuple(failures),
         running=tuple(running),
-        scratchpad=tuple(scratchpad),
         contradicted=tuple(contradicted),
         word=word,
     )

@@ -76,7 +76,7 @@ async def test_a_way_that_is_new_is_told_what_stands_and_no_other_way_is(tmp_pat
         first, second = await lines_of(tmp_path / "new", 2)
     assert (first["id"], first["state"], first["next"]) == (7, "raised", "phoenixctl attach builder")
     assert (second["id"], second["text"]) == (9, CLEAN)
-    assert not old._outbox._waiting
+    assert not old._waiting
     other = CommandRoute(writes(tmp_path / "other"), end_tree)
     assert new.mark != other.mark
 
