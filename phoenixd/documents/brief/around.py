@@ -41,6 +41,7 @@ class Around:
     """Facts that stand in no transcript.
 
     number: which session of the agent's it is, counted from 1. turn_open: what the hooks told, None: nothing.
+    spoken_at: wall seconds at which the newest turn ended of which a hook told with the agent's words.
     process_began: wall seconds at which the process began that works in the session now; None: none does.
     lost: what the daemon saw end with an earlier process, and lost_at: when. is_ours: whether a prompt is one of the
     daemon's own. going_on: by which words of one the daemon has a session go on, empty for none. goal: the digests of
@@ -51,6 +52,7 @@ class Around:
     number: int = 0
     cwd: str = ""
     turn_open: bool | None = None
+    spoken_at: float | None = None
     process_began: float | None = None
     asking: tuple[Asking, ...] = ()
     inbox: tuple[Waits, ...] = ()

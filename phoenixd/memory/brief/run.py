@@ -181,7 +181,7 @@ class BriefRuns:
             nonce=moment.nonce,
             goal=desk.clean(agent.spec.prompt) if agent.spec.prompt else None,
             ledger=stands,
-            around=around(agent, record, desk.clean),
+            around=around(agent, record, desk.clean, desk.shelf.ops.spoken[0] if desk.shelf.ops.spoken else None),
         )
         return material, record, read
 

@@ -25,7 +25,7 @@ def numbered(record: BriefRecord, agent: Agent) -> BriefRecord:
     return record.model_copy(update={"sessions": {**kept, session: number}})
 
 
-def around(agent: Agent, record: BriefRecord, clean: Clean) -> Around:
+def around(agent: Agent, record: BriefRecord, clean: Clean, spoken_at: float | None = None) -> Around:
     """The same facts without secrets."""
     session = agent.session
     name = session.session_id if session is not None else ""
@@ -35,6 +35,7 @@ def around(agent: Agent, record: BriefRecord, clean: Clean) -> Around:
         number=record.sessions.get(name, max(record.sessions.values(), default=0)),
         cwd=agent.spec.cwd,
         turn_open=session.turn_open if session is not None and agent.run is None else None,
+        spoken_at=spoken_at,
         process_began=agent.run.began_wall if agent.run is not None else None,
         asking=asking,
         inbox=tuple(

@@ -18,7 +18,7 @@ from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.errors import PhoenixdError
 from phoenixd.memory.brief.ledgers import Kept
 from phoenixd.ports.papers import WriterAnswer
-from tests.start.places import Room
+from tests.start.places import NOW, Room, entry
 from tests.transcripts.samples import tool_result, tool_use
 
 SECRET = "hunter2-hunter2-hunter2"
@@ -138,3 +138,14 @@ async def test_a_brief_there_is_also_where_the_ledger_cannot_be_had(desk: Desk) 
 
     assert await desk.ledger() is None
     assert desk.room.text("brief.md")
+
+
+async def test_the_brief_is_told_when_a_hook_told_of_a_turns_end(desk: Desk) -> None:
+    """The CLI itself may write no end of a turn."""
+    desk.append(*task(1))
+    await desk.ledger()
+    agent = desk.room.running(desk.room.agent(desk.room.spec(harness="claude")))
+    await desk.room.papers.publish(agent, [entry("hook_seen", kind="stop", text="It is fixed.")])
+    await desk.ledger()
+
+    assert [one.around.spoken_at for one in desk.materials] == [None, NOW]

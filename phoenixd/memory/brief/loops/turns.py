@@ -49,7 +49,7 @@ def turns_of(seen: Seen) -> list[Turn]:
             if turn.ended == "done" and seen.around.goes_on(after.prompt):
                 turns[at] = replace(turn, ended=None)
     if turns and turns[-1].ended is None and seen.turn_open is not True:
-        is_done = is_over(seen)
+        is_done = is_over(seen) or _is_told_over(turns[-1], seen)
         turns[-1] = replace(turns[-1], ended="done" if is_done else None, is_unclear=not is_done)
     return turns
 
@@ -62,6 +62,13 @@ def _is_of_the_turn(words: Words, turn: list[Words], seen: Seen) -> bool:
         return False
     # No end stands between the two, and no word of ours that a process began anew.
     return not seen.around.typed(turn[0]) and not seen.around.typed(words)
+
+
+def _is_told_over(turn: Turn, seen: Seen) -> bool:
+    """Whether a hook told of the end of a turn that its CLI writes down for nobody."""
+    said, spoken = turn.words[-1].at, seen.around.spoken_at
+    is_unknown = seen.ledger.ending is None and seen.turn_open is None
+    return is_unknown and said is not None and spoken is not None and spoken > said
 
 
 def is_over(seen: Seen) -> bool:

@@ -166,14 +166,18 @@ class Life:
     def goal(self) -> Step:
         return asks(GOAL)
 
-    def read(self, one: Transcript) -> list[str]:
-        """Read a session to its end, and what is listed then; what is in doubt ends in a question mark."""
+    def read(self, one: Transcript, *, lives: bool = False, spoken_at: float | None = None) -> list[str]:
+        """Read a session to its end, and what is listed then; what is in doubt ends in a question mark.
+
+        lives: its process runs, so that no hook has told of an open turn. spoken_at: when one told of a turn's end.
+        """
         agent, now = self.agent, BEGAN + self.tick(10)
         around = Around(
             session=one.session_id,
             number=one.number,
             cwd=CWD,
-            turn_open=one.turn_open,
+            turn_open=None if lives else one.turn_open,
+            spoken_at=spoken_at,
             is_ours=lambda text: is_ours(agent, text),
             going_on=lambda text: going_on(agent, text),
         )

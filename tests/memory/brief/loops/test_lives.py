@@ -1,10 +1,12 @@
-"""Whatever one session goes through, no request is lost, and none that is finished is listed: off the CLIs' files."""
+"""Whatever sessions go through, no request is lost, and none that is finished is listed: off the CLIs' files."""
 
 from __future__ import annotations
 
+import random
 from collections.abc import Sequence
 from typing import Literal, cast
 
+import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
@@ -87,3 +89,39 @@ def lived(cli: Cli, turns: Sequence[Turn]) -> list[str]:
 @given(st.sampled_from(CLIS), lives())
 def test_p24_no_request_is_lost_and_none_that_is_finished_is_listed(cli: Cli, turns: list[Turn]) -> None:
     assert lived(cli, turns) == expected(turns)
+
+
+NOUNS = "lantern orchard velvet copper glacier thicket marble saffron juniper walrus magnet pebble hazel quartz".split()
+"""Requests of nothing in common: what speaks of one speaks of no other."""
+
+
+@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("cli", CLIS)
+def test_p24_over_several_sessions_none_is_lost_and_none_that_is_finished_is_listed(cli: Cli, seed: int) -> None:
+    drawn, life = random.Random(seed), Life(cli)
+    nouns = drawn.sample(NOUNS, len(NOUNS))
+    is_done: dict[str, bool] = {}
+    task, how = "", "done"
+    for _ in range(drawn.randint(2, 4)):
+        session = life.session()
+        for number in range(drawn.randint(1, 3)):
+            # A person may begin with something else in a fresh session, or once the API failed.
+            if how == "done" or ((number == 0 or how == "failed") and drawn.random() < 0.4):
+                task = f"repair the {nouns.pop()} of {nouns[-1]}"
+                prompt = asks(task)
+            elif how == "killed" or number == 0:
+                prompt = life.go_on(task, fresh=number == 0)
+            else:
+                prompt = asks(CONTINUE[ParkingKind.LIMIT])
+            how = drawn.choice(["done", "killed", "failed"])
+            session.process(
+                prompt, says("I look."), runs("ls"), *((says("So be it."), ends()) if how == "done" else ())
+            )
+            if how == "failed":
+                session.fails()
+            is_done[task] = how == "done"
+        life.read(session)
+
+    listed = {one for one in is_done if any(f'"{one}"' in text for text in life.listed)}
+
+    assert listed == {one for one, done in is_done.items() if not done}

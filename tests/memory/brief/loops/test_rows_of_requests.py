@@ -6,6 +6,7 @@ import pytest
 
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.limits.state import ParkingKind
+from tests.eval_brief.blind.patterns import BEGAN
 from tests.eval_brief.blind.session import Cli
 from tests.memory.brief.loops.lives import CLIS, Life, adds, asks, compacts, ends, questions, runs, says, unanswered
 from tests.transcripts.samples import HERE
@@ -114,6 +115,19 @@ class TestKilled:
         session.process(life.go_on(EXPORT), runs("ls")).process(asks(HEADER), says("It is blue."), ends())
 
         assert life.read(session) == [f"{unanswered(EXPORT)}?"]
+
+    @each_cli
+    def test_gone_on_with_to_its_end_it_is_over_though_the_agent_lives_on(self, cli: Cli) -> None:
+        """The Gemini CLI writes no end of a turn: its hook tells."""
+        life = Life(cli)
+        session = life.session().process(asks(EXPORT), says("I look."), runs("ls"))
+        life.read(session)
+        asked_at = BEGAN + life.second
+        session.process(life.go_on(EXPORT), runs("ls"), says("It is fixed."), ends())
+        before, after = asked_at - 60, BEGAN + life.second
+
+        assert life.read(session, lives=True, spoken_at=before) == ([unanswered(EXPORT)] if cli == "gemini" else [])
+        assert life.read(session, lives=True, spoken_at=after) == []
 
     @each_cli
     def test_before_the_daemon_had_it_go_on(self, cli: Cli) -> None:
