@@ -90,6 +90,8 @@ class SessionReading:
     """A check of ours is being answered."""
     answered: float | None = None
     """When the newest answer, or part of one, was written (wall)."""
+    whole: float | None = None
+    """When the newest answer was that is whole."""
 
     def hear(self, record: Record) -> None:
         """Take one record into account."""
@@ -99,7 +101,7 @@ class SessionReading:
             self.newest_kind = record.kind
             if record.at is not None:
                 self.newest_at = record.at
-        if record.kind in ("assistant", "tool"):
+        if record.kind in ("assistant", "tool") and not _is_before(record.at, self._over_at()):
             self.turn_open = True
         for fact in record.facts:
             if isinstance(fact, Standing):
@@ -107,8 +109,9 @@ class SessionReading:
         is_whole = not any(isinstance(fact, CutShort | Unended | ApiFailed) for fact in record.facts)
         if record.kind == "assistant" and is_whole and not is_checked:
             self.went_on, self.unended = self.cut is not None, None
-        if record.kind == "assistant" and record.at is not None:
-            self.answered = record.at
+            self.whole = _later(self.whole, record.at)
+        if record.kind == "assistant":
+            self.answered = _later(self.answered, record.at)
 
     def facts(self) -> SessionFacts:
         """All that was heard so far."""
@@ -145,9 +148,9 @@ class SessionReading:
                 named = self.calls or (self.counted_calls if fact.how != "stream" else ())
                 named = named if fact.calls is None else fact.calls
                 self.cut = replace(fact, calls=(*known, *(name[:NAME_LIMIT] for name in named))[:MOST_CUT_CALLS])
-                self.went_on, self.unended = False, None
+                self.went_on, self.unended = _is_before(fact.at, self.whole), None
             case Unended():
-                self.unended = fact.at
+                self.unended = self.unended if _is_before(fact.at, self.whole) else fact.at
             case Checked():
                 self.checking = True
             case Prompted() if is_ours(fact.text):
@@ -184,13 +187,26 @@ class SessionReading:
                 assert_never(fact)
 
     def _begin(self, at: float | None = None) -> None:
-        # A busy CLI writes the prompt after the answer that it got: the times tell them apart.
-        if at is not None and self.answered is not None and at < self.answered:
+        if _is_before(at, self.answered):
             return
         self.turn_open, self.ending = True, None
         self.tools.clear()
         self.calls = self.counted_calls = ()
         self.cut, self.went_on, self.unended = None, False, None
+
+    def _over_at(self) -> float | None:
+        """When the turn came to its end that is over."""
+        return self.ending.at if self.turn_open is False and self.ending is not None else None
+
+
+def _is_before(at: float | None, written: float | None) -> bool:
+    """Whether something comes late that was made before what is known: a busy CLI writes the prompt, or an answer that
+    was cut, after the answer that followed."""
+    return at is not None and written is not None and at < written
+
+
+def _later(one: float | None, other: float | None) -> float | None:
+    return max((at for at in (one, other) if at is not None), default=None)
 
 
 def says_usage(record: Record) -> bool:

@@ -127,7 +127,8 @@ class CutAnswers:
 
     def _is_written(self, activity: Activity, facts: SessionFacts) -> bool:
         """Whether the newest that the transcript has is of the turn that is over."""
-        if facts.newest_kind in (None, "prompt"):
+        # A busy CLI may write the last answer of a session's first turn before all else of it.
+        if facts.newest_kind in (None, "prompt") or facts.prompt is None:
             return False
         now = self._clock.now()
         began = now.wall - (now.at - activity.turn_since) if activity.turn_since is not None else 0.0

@@ -91,6 +91,12 @@ CLAUDE: dict[str, tuple[list[bytes], tuple[str, bool] | None]] = {
         [answer(2, "max_tokens"), person(1), answer(3, "end_turn")], ("output_limit", True),
     ),
     "a stream that ends, written before its prompt": ([answer(2, None), person(1)], ("stream", False)),
+    "the rest written first": ([answer(3, "end_turn"), person(1), answer(2, "max_tokens")], ("output_limit", True)),
+    "the rest written before it": ([person(1), answer(3, "end_turn"), answer(2, "max_tokens")], ("output_limit", True)),
+    "parts of one answer, the last one first": ([answer(3, "end_turn"), person(1), answer(2, None)], None),
+    "after a whole answer of an earlier turn": (
+        [person(1), answer(2, "end_turn"), person(3), answer(4, "max_tokens")], ("output_limit", False),
+    ),
     "a person's words are no sign": ([person(1, CUT_OFF), answer(2, "end_turn", text=CUT_OFF)], None),
 }  # fmt: skip
 
@@ -119,6 +125,8 @@ def test_a_turn_whose_prompt_is_written_after_its_answer_is_over_and_one_whose_c
     assert over.prompt is not None
     assert over.prompt.text == "Say it."
 
+    late = facts_of(claude, [answer(5, "end_turn"), person(1), answer(2, "max_tokens", "Bash"), result(3, 2)])
+    assert (late.turn_open, late.tools_in_flight, stop_of(late)) == (False, (), "done")
     calling = facts_of(claude, [answer(2, "tool_use", "Bash"), person(1)])
     assert (calling.turn_open, len(calling.tools_in_flight)) == (True, 1)
     assert facts_of(claude, [answer(2, "end_turn"), person(3)]).turn_open, "a later one begins a turn"

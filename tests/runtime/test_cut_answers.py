@@ -13,7 +13,7 @@ from phoenixd.core.agent.state import Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen
 from phoenixd.documents.session_facts import SessionFacts
-from phoenixd.documents.transcript import ApiFailed, CutShort
+from phoenixd.documents.transcript import ApiFailed, CutShort, Prompted
 from phoenixd.gathered import GATHER
 from phoenixd.runtime.cut_answers import LATE, SETTLED, CutAnswers, answer_cut, failure_status
 from tests.core.story import Story, claude
@@ -50,7 +50,8 @@ class House:
         return self.facts_now
 
     def wrote(self, *cut: CutShort, **more: Any) -> None:
-        self.facts_now = SessionFacts(newest_kind="assistant", turn_open=False, cut=cut[0] if cut else None, **more)
+        found = SessionFacts(newest_kind="assistant", turn_open=False, cut=cut[0] if cut else None)
+        self.facts_now = replace(found, **{"prompt": Prompted("Build the shop.", None), **more})
 
     def stops(self, kind: str = "stop") -> None:
         self.story.hook(kind)
@@ -186,7 +187,11 @@ async def test_an_answer_that_is_written_late_gets_its_time_to_settle_as_well() 
     assert house.looks == looks
 
 
-@pytest.mark.parametrize("at_first", [None, SessionFacts()], ids=["no file", "a file without a message"])
+@pytest.mark.parametrize(
+    "at_first",
+    [None, SessionFacts(), SessionFacts(newest_kind="assistant", newest_at=9e9, turn_open=False)],
+    ids=["no file", "a file without a message", "the rest alone"],
+)
 async def test_a_transcript_that_a_busy_cli_begins_late_is_looked_for_once_more(at_first: SessionFacts | None) -> None:
     house = House(facts_now=at_first)
     house.stops()
@@ -202,7 +207,7 @@ async def test_a_transcript_that_a_busy_cli_begins_late_is_looked_for_once_more(
 async def test_an_earlier_turns_answer_is_not_taken_for_the_one_that_is_not_written_yet() -> None:
     house = House()
     began = house.clock.now().wall - (house.clock.at() - house.story.at)
-    house.facts_now = SessionFacts(newest_kind="assistant", newest_at=began - 5, turn_open=False)
+    house.wrote(newest_at=began - 5)
     house.stops()
     await run(house, lambda: house.pass_time(3))
     assert (house.looks > 1, house.told) == (True, [])

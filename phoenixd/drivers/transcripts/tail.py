@@ -72,7 +72,7 @@ class TranscriptTail:
                 break
             if (record := record_of(self.form, line)) is None:
                 continue
-            if is_known and asked is not None and not _is_later(record, asked):
+            if is_known and asked is not None and record.kind is not None and not _is_later(record, asked):
                 break
             gathered.append(record)
             usage_known = usage_known or says_usage(record)

@@ -127,15 +127,13 @@ def test_the_turn_in_hand_is_found_from_the_end_alone(path: Path, monkeypatch: p
 CUT = {"stop_reason": "max_tokens"}
 
 
-@pytest.mark.parametrize("late", [1, 2], ids=["between two answers", "after all"])
+@pytest.mark.parametrize("order", ["cut asked rest", "cut rest asked", "rest asked cut", "asked rest cut"])
 @pytest.mark.parametrize("before", [0, 3], ids=["the first turn", "a later one"])
-def test_a_cut_answer_is_known_also_where_its_prompt_is_written_after_it(path: Path, late: int, before: int) -> None:
+def test_a_cut_answer_is_known_also_where_its_turn_is_written_out_of_order(path: Path, order: str, before: int) -> None:
     """A busy CLI does so. What is read from the end is what is read from the beginning."""
     older = [line for number in range(before) for line in (prompt("Old."), answer(request=f"r-{number}", message=CUT))]
-    asked, cut, rest = prompt("New."), answer("One.", "r-8", message=CUT), answer("Two.", "r-9")
-    lines = [cut, rest]
-    lines.insert(late, asked)
-    add(path, *older, *lines, claude("system", subtype="turn_duration"))
+    lines = {"asked": prompt("New."), "cut": answer("One.", "r-8", message=CUT), "rest": answer("Two.", "r-9")}
+    add(path, *older, *(lines[name] for name in order.split()), claude("system", subtype="turn_duration"))
 
     facts, whole = tail_of(path).facts(), read_whole(str(path), claude_transcript)
     assert facts is not None
