@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Sequence
 from functools import partial
+from typing import NoReturn
 
 import anyio
 import structlog
@@ -58,13 +59,20 @@ WAITING_LOOK, WAITING_EXTENSION = 1.0, 30.0
 log = structlog.get_logger()
 
 
+class _Parser(argparse.ArgumentParser):
+    """argparse whose complaints have the form of the daemon's own."""
+
+    def error(self, message: str) -> NoReturn:
+        raise SystemExit(_fail(message, "phoenixd --help", 2))
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the daemon in the foreground until it is told to stop.
 
     78 for a configuration that cannot be used, 6 where another daemon has the directories, or an agent asks.
     """
     signals.outlive()
-    parser = argparse.ArgumentParser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
+    parser = _Parser(prog="phoenixd", description="Keep AI coding agents alive and at work.")
     parser.add_argument("--config", metavar="PATH", help="configuration directory or file")
     parser.add_argument("--state-dir", metavar="DIR", help="where everything lives that has to survive")
     parser.add_argument("--runtime-dir", metavar="DIR", help="where the sockets are")

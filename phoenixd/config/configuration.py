@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import grp
+import shlex
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,7 +16,7 @@ from phoenixd.config.environment import environment_layers
 from phoenixd.config.inheritance import spell_out, with_defaults
 from phoenixd.config.layers import Layer, Origin, Stack, configuration_files, lay_all, read_layer, unread_places
 from phoenixd.config.places import shared_projects, shared_work
-from phoenixd.config.problems import Problem, declared_twice, problems_of
+from phoenixd.config.problems import Problem, declared_twice, problem_at, problems_of
 from phoenixd.config.sequences import sequence_problems, with_sequences
 from phoenixd.config.specifications import agent_problems, shared_heartbeats, specification
 from phoenixd.config.tables import ConfigurationTable
@@ -130,7 +132,11 @@ def assemble(layers: Iterable[Layer], state: Path, terrain: Terrain) -> Configur
         if layer.error
     ]
     settings, found = _validate(stack)
-    problems += [*found, *declared_twice(layers, state / "agents.d")]
+    problems += [
+        *found,
+        *declared_twice(layers, state / "agents.d"),
+        *_group_problems(settings.daemon.api_group, stack),
+    ]
     for name, table in settings.agent.items():
         problems += agent_problems(name, table, stack, terrain)
     problems += shared_heartbeats(settings.agent, state, stack, terrain)
@@ -174,6 +180,16 @@ def _validate(stack: Stack) -> tuple[ConfigurationTable, list[Problem]]:
     if isinstance(agents := kept.get("agent"), Mapping):
         kept["agent"] = {name: table for name, table in agents.items() if name not in wrong_agents}
     return ConfigurationTable.model_validate(kept), problems
+
+
+def _group_problems(name: str, stack: Stack) -> Iterator[Problem]:
+    """A group that is not there now keeps no daemon from its agents."""
+    try:
+        if name:
+            grp.getgrnam(name)
+    except KeyError:
+        told = f"there is no group {name} now: the socket is its owner's alone. groupadd {shlex.quote(name)}"
+        yield problem_at(stack, ("daemon", "api_group"), told, "warning")
 
 
 def _source(stack: Stack, name: str) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import re
 import shlex
@@ -201,7 +202,12 @@ def _drop_ins(directory: Path) -> list[Path]:
 
 def _read_regular_file(path: Path) -> bytes:
     # O_NONBLOCK, because an agent of the same user may have put a FIFO where a declaration was.
-    descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    try:
+        descriptor = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ENXIO:  # As of a socket.
+            raise OSError(None, "it is not a regular file") from error
+        raise
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(None, "it is not a regular file")

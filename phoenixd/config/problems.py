@@ -9,11 +9,16 @@ from pathlib import Path
 from typing import Any, Literal, get_args
 
 from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
 
+from phoenixd.config.duration import Duration, format_duration
 from phoenixd.config.layers import KeyPath, Layer, Origin, Stack
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.agent import AgentTable
+from phoenixd.config.tables.values import CredentialTable
 from phoenixd.core.nearest import nearest
+
+Location = tuple[int | str, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,17 +82,64 @@ def declared_twice(layers: Iterable[Layer], declarations: Path) -> Iterator[Prob
 
 def problems_of(error: ValidationError, stack: Stack) -> Iterator[Problem]:
     """Translate what pydantic found. Values are never quoted, because they may be secrets."""
+    either: dict[Location, list[ErrorDetails]] = {}
     for finding in error.errors(include_url=False, include_input=False):
+        if (place := _of_either(finding["loc"])) is not None:
+            either.setdefault(place, []).append(finding)
+            continue
         path = _key_path(finding["loc"])
-        if _is_inherited(path, stack):
-            continue  # It is reported once, where `[defaults]` has it.
-        match finding["type"]:
-            case "extra_forbidden":
-                yield problem_at(stack, path, _unknown_key(path))
-            case "model_type" | "model_attributes_type" | "dict_type":
-                yield problem_at(stack, path, "must be a table")
-            case _:
-                yield problem_at(stack, path, _sentence(finding["msg"]))
+        if not _is_inherited(path, stack):  # Else it is reported once, where `[defaults]` has it.
+            yield problem_at(stack, path, _told(finding, path))
+    for place, findings in either.items():
+        path, message = _of_members(place, findings)
+        if not _is_inherited(path, stack):
+            yield problem_at(stack, path, message)
+
+
+def _told(finding: ErrorDetails, path: KeyPath) -> str:
+    match finding["type"]:
+        case "extra_forbidden":
+            return _unknown_key(path)
+        case "model_type" | "model_attributes_type" | "dict_type":
+            is_agent = path[:1] == ("agent",) and len(path) <= 2
+            return "must be a table" + (": the keys of an agent stand below [agent.NAME]" if is_agent else "")
+        case "greater_than_equal" | "less_than_equal" | "greater_than" | "less_than" if _is_length(path):
+            words, _, number = _sentence(finding["msg"]).rpartition(" ")
+            return f"{words} {format_duration(float(number))}"
+        case _:
+            return _sentence(finding["msg"])
+
+
+EITHER = "must be a text, or { file = ... } that names a file"
+
+
+def _of_either(location: Location) -> Location | None:
+    """The key whose value may be a text or a table, where pydantic tells of one of both; else None.
+
+    It puts behind the key which of them it tried.
+    """
+    for place in range(2, len(location)):
+        word = str(location[place])
+        if (word in ("str", CredentialTable.__name__) or "(" in word) and location[place - 1] != "env":
+            return location[:place]
+    return None
+
+
+def _of_members(place: Location, findings: Sequence[ErrorDetails]) -> tuple[KeyPath, str]:
+    """Where and what is told of such a key: what is wrong with its text or its file, else what it may be."""
+    key = tuple(map(str, place))
+    for finding in findings:
+        if finding["loc"][len(place) + 1 :] == ("file",) and finding["type"] != "missing":
+            return (*key, "file"), _sentence(finding["msg"])
+    refused = next((_sentence(finding["msg"]) for finding in findings if finding["type"] == "refused"), EITHER)
+    return key, refused
+
+
+def _is_length(path: KeyPath) -> bool:
+    """Whether the key is a length of time."""
+    model = _model_at(path[:-1])
+    field = model.model_fields.get(path[-1]) if model is not None else None
+    return field is not None and any(mark in field.metadata for mark in get_args(Duration)[1:])
 
 
 def _is_inherited(path: KeyPath, stack: Stack) -> bool:
@@ -147,13 +199,16 @@ def _leaves(model: type[BaseModel]) -> Iterator[KeyPath]:
             yield from ((name, *rest) for rest in _leaves(nested))
 
 
-def _key_path(location: tuple[int | str, ...]) -> KeyPath:
-    """pydantic adds the member of a union that it tried (`str`, `CredentialTable`); the operator wrote no such key."""
-    path = tuple(str(part) for part in location)
-    if "env" in path:
-        index = path.index("env")
-        path = (*path[: index + 2], *(part for part in path[index + 2 :] if part == "file"))
-    return path
+def _key_path(location: Location) -> KeyPath:
+    return tuple(map(str, location))
+
+
+WORDS = {
+    "a valid tuple": 'a list, as in ["one", "two"]', "a valid string": "a text",
+    "a valid boolean": "true or false, without quotes", "a valid integer": "a whole number, without quotes",
+    "a valid number": "a number, without quotes",
+}  # fmt: skip
+"""What pydantic calls a value, and what people write."""
 
 
 def _sentence(message: str) -> str:
@@ -162,5 +217,5 @@ def _sentence(message: str) -> str:
     expected = "Input should be "
     if not message.startswith(expected):
         return message
-    told = f"must be {message.removeprefix(expected)}"
-    return told.replace("a valid tuple", "a list").replace("a valid string", "a text")
+    told = message.removeprefix(expected)
+    return f"must be {WORDS.get(told, told)}"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import _socket
 import os
 import shlex
+import stat
 from pathlib import Path
 from typing import NamedTuple
 
@@ -180,12 +181,21 @@ def _nothing_there(places: list[bytes], name: str) -> Absence:
             return Absence(exits.USAGE, error.message, error.remedy)
     is_a_daemons = os.path.basename(place) == b"api.sock"
     known = "no agent of that one runs" if is_a_daemons else "whether agents run is not known"
-    why = f"nothing answers at {_names([place])}, where {name} says that phoenixd is; {known}"
+    why = f"nothing answers at {_names([place])}, where {name} says that phoenixd is{_no_socket(place)}; {known}"
     if name == "--socket" or (name == "PHOENIX_SOCKET" and not is_a_daemons):
         # No daemon that `up` starts would listen there.
         without = f"leave {name} out" if name == "--socket" else f"leave it out: unset {name}"
         return Absence(exits.UNREACHABLE, why, f"correct {name}, or {without}")
     return Absence(exits.UNREACHABLE, f"{why}; for another one, unset {name}", start_command(places))
+
+
+def _no_socket(place: bytes) -> str:
+    """What stands there that nobody can listen at."""
+    try:
+        mode = os.lstat(place).st_mode
+    except OSError:
+        return ""
+    return "" if stat.S_ISSOCK(mode) else ": that is a directory" if stat.S_ISDIR(mode) else ": that is no socket"
 
 
 def listens(places: list[bytes]) -> bool:

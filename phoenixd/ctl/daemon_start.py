@@ -17,7 +17,7 @@ from phoenixd.api import exits
 from phoenixd.ctl import absence, calls, holders, local_doctor, second_daemon, wire
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
-from phoenixd.directories import Directories, are_named, find_directories, make_private, start_again
+from phoenixd.directories import Directories, are_named, check_socket_paths, find_directories, make_private, start_again
 from phoenixd.drivers.files.ownership import ending, examine
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
 from phoenixd.remedies import then
@@ -35,6 +35,7 @@ def up(command: Command) -> int:
     """Make sure that the daemon answers which the options name, or the one of the default places."""
     try:
         wanted = directories_of(command)
+        check_socket_paths(wanted.runtime)
     except ConfigurationError as error:
         return refuse(exits.USAGE, error.message, error.remedy or "phoenixctl up --help")
     if (forbidden := _forbidden(command, wanted)) is not None:
@@ -141,7 +142,8 @@ def start(command: Command) -> int:
         log_path = directories.state / log_file.NAME
         log = os.open(log_path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
     except OSError as error:
-        return refuse(exits.FAILED, f"the state directory cannot be used: {error}", "phoenixctl up --state-dir DIR")
+        why = f"the state directory cannot be used: {error.filename or directories.state}: {error.strerror}"
+        return refuse(exits.FAILED, why, "phoenixctl up --state-dir DIR")
     began = os.fstat(log).st_size
     # -P, as in the unit: else Python may import a file of the directory in which this is typed.
     argv = [sys.executable, "-P", "-m", "phoenixd"]

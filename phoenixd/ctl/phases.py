@@ -62,8 +62,12 @@ def take_in(command: Command) -> int:
     def done() -> int:
         workspace, project = _writable(command)
         name = str(command.given["file"])
-        with open(name, "rb") as file:
-            content = file.read(IMPORT_LIMIT + 1)
+        try:
+            with open(name, "rb") as file:
+                content = file.read(IMPORT_LIMIT + 1)
+        except OSError as error:
+            why = f"{name} cannot be read: {error.strerror}"
+            raise Problem("failed", why, f"phoenixctl phase import FILE --project {project}") from error
         if not command.given.get("yes"):
             changes = take_apart(read_project(workspace, project), content, name, _now())
             return _shown(

@@ -21,6 +21,9 @@ def take_over(command: Command) -> int:
         return refuse(exits.CONFLICT, f"this is inside the run of {runs[0].agent}: its fleet is not its own", ASK)
     try:
         places = daemon_start.directories_of(command)
+        if not places.runtime.is_dir():
+            why = f"there is no runtime directory {places.runtime}, so there are no agents to be taken over"
+            return refuse(exits.USAGE, why, "phoenixctl recover --take --runtime-dir DIR")
         taken, refused = take(
             places.state, places.runtime, lambda agent, owner: hand_over(places.runtime, agent, owner)
         )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import shlex
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.demo.stage import Stage, StageFailed
+from phoenixd.service_install import Parser
 
 NAME, LEADER, KEEPER = "demo", "leader", "keeper"
 GOAL = "Count the steps of the demo. Never begin again at one if you can help it."
@@ -23,7 +23,7 @@ GOAL = "Count the steps of the demo. Never begin again at one if you can help it
 
 def main(arguments: list[str]) -> int:
     """Tell the whole story; 0 when every part of it came true."""
-    argparse.ArgumentParser(prog="phoenixctl demo", description=__doc__).parse_args(arguments)
+    Parser(prog="phoenixctl demo", description=__doc__).parse_args(arguments)
     began = time.monotonic()
     with tempfile.TemporaryDirectory(prefix="phx-demo-") as root:
         stage = Stage(Path(root))

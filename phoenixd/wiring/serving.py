@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import grp
+import shlex
 import socket
 
 import anyio
@@ -19,10 +20,20 @@ from phoenixd.wiring.parts import Daemon
 log = structlog.get_logger()
 
 
+def _group(name: str) -> int | None:
+    """The group whose members may ask; None for none, and for one that is not there: the agents cannot wait for it."""
+    try:
+        return grp.getgrnam(name).gr_gid if name else None
+    except KeyError:
+        remedy = f"groupadd {shlex.quote(name)}, then: phoenixctl down && phoenixctl up"
+        log.error("api_group_missing", group=name, reason="the socket is its owner's alone", remedy=remedy)
+        return None
+
+
 async def serve_api(daemon: Daemon, *, task_status: anyio.abc.TaskStatus[None]) -> None:
     """Answer the control API until the daemon stops."""
     name = daemon.ground.configuration.settings.daemon.api_group
-    group = grp.getgrnam(name).gr_gid if name else None
+    group = _group(name)
     directories, runtime = daemon.ground.directories, daemon.ground.directories.runtime
 
     def listening() -> socket.socket:

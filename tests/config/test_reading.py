@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import socket
 from collections.abc import Callable
 from pathlib import Path
 
@@ -229,6 +230,15 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
         ("[agent.'../a']\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
         (f"[agent.{'a' * 33}]\nargv=['x']\ncwd='/'\n", "a name is 1 to 32"),
         ("[fleet]\nmax_starting = 0\n", "fleet.max_starting"),
+        (AGENT + "autostart = 'yes'\n", "phoenixd.toml:4: agent.a.autostart: must be true or false, without quotes"),
+        (
+            AGENT + "[agent.a.restart]\nmax_crashes = '5'\n",
+            "agent.a.restart.max_crashes: must be a whole number, without",
+        ),
+        ("[agent.a]\nargv = 'x y'\ncwd = '/'\n", 'agent.a.argv: must be a list, as in ["one", "two"]'),
+        ("[agent]\nargv = ['x']\n", "agent.argv: must be a table: the keys of an agent stand below [agent.NAME]"),
+        ("[[agent]]\nargv = ['x']\n", "agent: must be a table: the keys of an agent stand below [agent.NAME]"),
+        ("[journal]\nkeep = '5m'\n", "journal.keep: must be greater than or equal to 1h"),
         ("= broken", "phoenixd.toml:1: is not TOML"),
         ("x = " + "[" * 100_000, "is not TOML"),
     ],
@@ -236,6 +246,49 @@ def test_an_unknown_key_is_refused_with_file_line_key_and_suggestion(
 def test_what_cannot_be_meant_is_refused_in_words(place: Path, state: Path, text: str, expected: str) -> None:
     """F-ST-14: also a name that leads out of the directory of agents."""
     assert expected in complaint(place, state, text)
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        (AGENT + "env = { A = 5 }\n", "4: agent.a.env.A: must be a text, or { file = ... } that"),
+        (AGENT + "env = { A = { fiel = '/x' } }\n", "4: agent.a.env.A: must be a text, or { file = ... } that"),
+        (AGENT + "env = { A = { file = 'x' } }\n", '4: agent.a.env.A.file: "x" is a relative path'),
+        ("[alerts]\nwebhook = 'chat.example'\n", "2: alerts.webhook: must be an http or https address, or { file"),
+        ("[alerts]\nwebhook = 5\n", "2: alerts.webhook: must be a text, or { file = ... } that"),
+        ("[alerts]\nwebhook = { path = '/x' }\n", "2: alerts.webhook: must be a text, or { file = ... } that"),
+    ],
+)  # fmt: skip
+def test_what_may_be_a_text_or_a_table_is_told_once_by_the_key_that_was_written(
+    place: Path, state: Path, text: str, expected: str
+) -> None:
+    """It was told once for each thing that it could have been, and by keys that nobody wrote."""
+    said = complaint(place, state, text)
+
+    assert expected in said
+    assert len(said.splitlines()) == 1, said
+
+
+def test_a_group_that_is_not_there_is_a_warning_by_its_key(place: Path, state: Path) -> None:
+    """The daemon ended by a traceback, and check said that all is in order."""
+    write(place / "phoenixd.toml", "[daemon]\napi_group = 'no-such-group'\n")
+
+    (found,) = read_configuration(place, state, {}).problems
+
+    assert (found.severity, found.key, found.line) == ("warning", "daemon.api_group", 2)
+    assert (
+        found.message == "there is no group no-such-group now: the socket is its owner's alone. groupadd no-such-group"
+    )
+
+
+def test_a_socket_in_place_of_a_file_is_called_no_regular_file(place: Path, state: Path) -> None:
+    place.mkdir(parents=True, exist_ok=True)
+    with socket.socket(socket.AF_UNIX) as listener:
+        listener.bind(os.fspath(place / "phoenixd.toml"))
+
+    (found,) = read_configuration(place, state, {}).errors
+
+    assert found.message == "cannot be read: it is not a regular file"
 
 
 def test_every_error_is_told_at_once(place: Path, state: Path) -> None:

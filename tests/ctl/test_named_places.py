@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from phoenixd import daemon
 from phoenixd.api.pages import acting
 from phoenixd.api.pages.layout import UNCUT, Page
 from phoenixd.core.agent.standing import StandingAlert
@@ -267,3 +268,38 @@ async def test_config_check_names_a_program_that_is_not_there_and_one_in_a_home_
     found = json.loads((await asked(home, *words, "--json")).out)["problems"]
     assert [(one["severity"], one["line"], one["key"]) for one in found] == [("warning", 5, "agent.b.argv")]
     assert "no-such-program is not to be found on this PATH now: install no-such-program" in found[0]["message"]
+
+
+async def test_what_was_typed_is_named_with_what_to_type(home: Path) -> None:
+    """A long directory was told of as a wrong --socket, which nobody had typed, and a typo made directories."""
+    (home / "file").touch()
+    away, long = home / "away", home / ("d" * 120)
+    slips = (
+        (("--socket", f"{home}/file", "status"), 7, "is: that is no socket; ", "correct --socket, or"),
+        (("--socket", f"{home}", "status"), 7, "is: that is a directory; ", "correct --socket, or"),
+        (("up", "--runtime-dir", f"{long}"), 2, f"the socket path {long}/", "choose a shorter directory: --runtime"),
+        (("up", "--state-dir", "/proc/x"), 1, "cannot be used: /proc/x: No such", "phoenixctl up --state-dir DIR"),
+        (("recover", "--take", "--runtime-dir", f"{away}"), 2, f"there is no runtime directory {away}, so there are",
+         "phoenixctl recover --take --runtime-dir DIR"),
+        (("phase", "import", f"{away}", "--project", "x", "--workspace", f"{home}"), 1,
+         f"{away} cannot be read: No such", "phoenixctl phase import FILE --project x"),
+        (("demo", "extra"), 2, "phoenixctl demo: unrecognized arguments: extra", "phoenixctl demo --help"),
+    )  # fmt: skip
+    for words, code, why, remedy in slips:
+        ran = await asked(home, *words)
+
+        assert (ran.code, words) == (code, words), ran.err
+        said, do = ran.err.rstrip("\n").rsplit("\n", 1)
+        assert why in said
+        assert do.startswith(f"do: {remedy}")
+    assert not away.exists()
+
+
+def test_the_daemon_itself_names_what_is_wrong_on_its_command_line(capfd: pytest.CaptureFixture[str]) -> None:
+    for words in (["--config"], ["--log-level", "loud"], ["--bogus"], ["--state-dir", ""]):
+        with pytest.raises(SystemExit) as ended:
+            daemon.main(words)
+        said = capfd.readouterr().err.splitlines()
+        assert ended.value.code == 2
+        assert words[0] in said[0]
+        assert said[-1] == "  phoenixd --help"

@@ -281,6 +281,18 @@ def test_a_loop_of_sighups_makes_no_loop_of_reloads(stage: Stage, short_tmp: Pat
     assert stage.row("late")["labels"] == [f"n{MOST - 1}"]
 
 
+def test_a_group_that_is_not_there_keeps_no_daemon_from_its_agents(stage: Stage, short_tmp: Path) -> None:
+    """It ended by a traceback once it had begun, and under systemd once a second."""
+    place = short_tmp / "config" / "phoenixd"
+    os.makedirs(place)
+    (place / "phoenixd.toml").write_text(f'[daemon]\napi_group = "no-such-group"\n{AGENT}')
+    stage.up()
+
+    assert stage.row("late")["state"] == "stopped"
+    assert "api_group_missing" in stage.log_tail(20)
+    assert (stage.runtime / "api.sock").stat().st_mode & 0o777 == 0o600
+
+
 def test_what_apply_is_refused_is_told_and_done_by_the_next_apply(stage: Stage, short_tmp: Path) -> None:
     """An agent whose declaration comes back while it is being removed was said to be added, and then was gone."""
     place = short_tmp / "config" / "phoenixd"
