@@ -6,6 +6,7 @@ import _socket
 import os
 import shlex
 import stat
+import struct
 from pathlib import Path
 from typing import NamedTuple
 
@@ -259,13 +260,15 @@ def _pointed(runtime: str, name: str) -> Path | None:
 
 def server(tmux_socket: str) -> int | None:
     """A pidfd of the terminal server that listens there, by the kernel's word; None where none can be had."""
+    probe = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM | _socket.SOCK_NONBLOCK)
     try:
-        with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM | socket.SOCK_NONBLOCK) as probe:
-            probe.connect(tmux_socket)
-            pid, _, _ = struct.unpack("3i", probe.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        probe.connect(tmux_socket)
+        pid, _, _ = struct.unpack("3i", probe.getsockopt(_socket.SOL_SOCKET, _socket.SO_PEERCRED, 12))
         return os.pidfd_open(pid)
     except (OSError, OverflowError):
         return None
+    finally:
+        probe.close()
 
 
 def tmux_sockets(places: list[bytes]) -> list[str]:
