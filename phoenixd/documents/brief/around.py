@@ -41,7 +41,7 @@ class Around:
     """Facts that stand in no transcript.
 
     number: which session of the agent's it is, counted from 1. turn_open: what the hooks told, None: nothing.
-    spoken_at: wall seconds at which the newest turn ended of which a hook told with the agent's words.
+    spoken_at: when the newest turn ended whose hook told the agent's words (wall).
     process_began: wall seconds at which the process began that works in the session now; None: none does.
     lost: what the daemon saw end with an earlier process, and lost_at: when. is_ours: whether a prompt is one of the
     daemon's own. going_on: by which words of one the daemon has a session go on, empty for none. goal: the digests of
