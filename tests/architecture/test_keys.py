@@ -85,6 +85,7 @@ def modules() -> tuple[Module, ...]:
     return tuple(_module(list(ast.walk(ast.parse(path.read_text(encoding="utf-8"))))) for path in paths)
 
 
+@cache
 def read_of(holder: str, reached: str) -> frozenset[str]:
     """The attributes that the package takes from values of a class."""
     found: set[str] = set()

@@ -67,21 +67,22 @@ def endure(story: Story, manner: Manner) -> None:
 
 
 def carry_out(story: Story, done: int) -> int:
-    """Do what was ordered of processes since then; what is typed arrives nowhere, and SIGTERM is ignored."""
-    while done < len(story.actions):
-        action = story.actions[done]
+    """Do what was ordered of processes since so many decisions; what is typed arrives nowhere, SIGTERM is ignored."""
+    while done < len(story.decisions):
+        for action in story.decisions[done].actions:
+            agent = story.fleet.agents.get(getattr(action, "agent", ""))
+            if agent is None or agent.run is None or agent.run.incarnation != getattr(action, "incarnation", None):
+                continue
+            name, run = agent.spec.name, agent.run
+            if isinstance(action, Spawn):
+                story.tell(AgentStarted(name, run.incarnation, run.run_id, 100 + story.told, 1000, link=2))
+                session = hook_of(name, run.incarnation, "session-start", session_id=run.session_id, source="startup")
+                story.tell(session)
+            if isinstance(action, Kill):
+                story.tell(AgentExited(name, run.incarnation, run.run_id, None, 9))
+            if isinstance(action, Deliver):
+                story.tell(NotDelivered(name, run.incarnation, action.message_id, "the terminal is busy"))
         done += 1
-        agent = story.fleet.agents.get(getattr(action, "agent", ""))
-        if agent is None or agent.run is None or agent.run.incarnation != getattr(action, "incarnation", None):
-            continue
-        name, run = agent.spec.name, agent.run
-        if isinstance(action, Spawn):
-            story.tell(AgentStarted(name, run.incarnation, run.run_id, 100 + done, 1000, link=2))
-            story.tell(hook_of(name, run.incarnation, "session-start", session_id=run.session_id, source="startup"))
-        if isinstance(action, Kill):
-            story.tell(AgentExited(name, run.incarnation, run.run_id, None, 9))
-        if isinstance(action, Deliver):
-            story.tell(NotDelivered(name, run.incarnation, action.message_id, "the terminal is busy"))
     return done
 
 
