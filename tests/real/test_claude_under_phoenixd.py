@@ -84,7 +84,9 @@ def test_it_starts_unattended_works_a_turn_that_its_hooks_tell_and_reads_what_is
     assert stage.asked("line with").text == TEXT
 
 
-def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage: ClaudeStage) -> None:
+def test_p34_f_tmux_2_killed_in_mid_turn_alone_or_with_its_tmux_server_it_resumes_the_session_and_is_back_at_work(
+    stage: ClaudeStage,
+) -> None:
     number, session = in_mid_turn(stage)
 
     stage.kill_agent()
@@ -95,19 +97,17 @@ def test_p34_killed_in_mid_turn_it_resumes_the_session_and_is_back_at_work(stage
     row = stage.until_idle(incarnation=2)
     assert (row["mode"], row["session_id"]) == ("resume", session)
 
-
-def test_f_tmux_2_a_server_that_is_killed_in_mid_turn_leaves_its_session_resumed_and_back_at_work(
-    stage: ClaudeStage,
-) -> None:
-    number, session = in_mid_turn(stage)
-
+    stage.scenario.add(HANG)
+    assert stage.send("Now the till.").returncode == 0
+    number = stage.asked("Now the till", after=again.number).number
+    stage.wait_record(session, lambda record: is_user(record) and "Now the till" in str(record.get("message")))
     asked = ["tmux", "-N", "-S", str(stage.stage.runtime / "tmux.sock"), "display-message", "-p", "#{pid}"]
     os.kill(int(subprocess.run(asked, capture_output=True, text=True, check=True).stdout), signal.SIGKILL)
 
     again = stage.asked("You were interrupted", after=number)
     assert again.session_id == session
-    assert GOAL in again.whole_text
-    row = stage.until_idle(incarnation=2)
+    assert "Now the till" in again.whole_text
+    row = stage.until_idle(incarnation=3)
     assert (row["mode"], row["session_id"]) == ("resume", session)
     assert stage.inbox() == []
 
@@ -142,9 +142,25 @@ def test_p45_without_its_transcript_it_begins_anew_with_loops_and_goal(
 
 
 @pytest.mark.parametrize("by", [pytest.param("phoenixctl", marks=pytest.mark.proof), "keyboard"])
-def test_p53_after_exit_it_stays_down_also_over_kill_9_of_the_daemon(stage: ClaudeStage, by: str) -> None:
+def test_f_sy_1_p53_kill_9_of_the_daemon_leaves_the_turn_alone_loses_no_hook_and_starts_nothing_after_exit(
+    stage: ClaudeStage, by: str
+) -> None:
+    stage.scenario.add(Step(hold="on"), bash("touch made.txt"))
     stage.up()
-    stage.until_idle()
+    stage.asked()
+    before = stage.until("it works", lambda row: row["activity"] == "working")
+
+    stage.stage.kill()
+    stage.stub.open_gate("on")
+    stage.wait_screen("idle")
+    stage.stage.up()
+
+    after = stage.until_idle()
+    assert [after[key] for key in ("pid", "session_id", "incarnation", "mode")] == [
+        before[key] for key in ("pid", "session_id", "incarnation", "mode")
+    ]
+    kinds = [event["detail"].get("kind") for event in stage.events() if event["event"] == "hook_seen"]
+    assert kinds == ["session-start", "prompt-submit", "stop"]
 
     if by == "phoenixctl":
         assert (sent := stage.send("/exit\n")).returncode == 0, (sent.stdout, sent.stderr)
@@ -155,8 +171,8 @@ def test_p53_after_exit_it_stays_down_also_over_kill_9_of_the_daemon(stage: Clau
     assert (down["desired"], down["incarnation"]) == ("stopped", 1)
     stage.stage.kill()
     stage.stage.up()
-    after = stage.row()
-    assert (after["state"], after["desired"], after["incarnation"]) == ("stopped", "stopped", 1)
+    stays = stage.row()
+    assert (stays["state"], stays["desired"], stays["incarnation"]) == ("stopped", "stopped", 1)
 
 
 def asking(stage: ClaudeStage) -> dict[str, Any]:
@@ -260,25 +276,6 @@ def test_g7_a_bash_call_that_never_returns_is_ended_with_its_tree_and_the_next_r
     assert (told["last_exit"]["code"], told["incident"]["kind"]) == (124, "hung")
     assert "Run 1 was ended by phoenixd" in (stage.directory / "brief.md").read_text()
     assert stage.document(told["incident"]["file"])["readings"]["turn_open"] == 1
-
-
-def test_f_sy_1_kill_9_of_the_daemon_leaves_the_turn_alone_and_loses_no_hook(stage: ClaudeStage) -> None:
-    stage.scenario.add(Step(hold="on"), bash("touch made.txt"))
-    stage.up()
-    stage.asked()
-    before = stage.until("it works", lambda row: row["activity"] == "working")
-
-    stage.stage.kill()
-    stage.stub.open_gate("on")
-    stage.wait_screen("idle")
-    stage.stage.up()
-
-    after = stage.until_idle()
-    assert [after[key] for key in ("pid", "session_id", "incarnation", "mode")] == [
-        before[key] for key in ("pid", "session_id", "incarnation", "mode")
-    ]
-    kinds = [event["detail"].get("kind") for event in stage.events() if event["event"] == "hook_seen"]
-    assert kinds == ["session-start", "prompt-submit", "stop"]
 
 
 def test_a_refused_key_waits_for_a_person_restarts_nothing_and_ends_with_the_next_answer(stage: ClaudeStage) -> None:
