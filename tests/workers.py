@@ -8,12 +8,12 @@ A worker that ends in the middle of a test is a failure of that test, and anothe
 from __future__ import annotations
 
 import gc
-import itertools
 import os
 import pickle
 import signal
 import threading
 from collections import deque
+from itertools import pairwise
 from multiprocessing.connection import Connection, Pipe, wait
 from typing import Any
 
@@ -152,7 +152,7 @@ def labour(session: pytest.Session, link: Connection, name: str) -> None:
             link.send(("begins", []))
             # After a unit the session itself stands as the next item: all fixtures go with the unit, but the session's.
             unit: list[Any] = [*(session.items[place] for place in places), session]
-            for item, after in itertools.pairwise(unit):
+            for item, after in pairwise(unit):
                 session.config.hook.pytest_runtest_protocol(item=item, nextitem=after)
                 link.send(("ends", reporter.take()))
             set_apart()
