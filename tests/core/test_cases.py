@@ -142,13 +142,26 @@ def test_a_loop_between_two_iterations_keeps_no_treatment_of_another_agent_open(
 def test_a_treatment_failed_when_the_cause_came_back(story: Story) -> None:
     """F-CL-7: the same cause within the hour joins the Case, and what was done is known not to have helped."""
     story.pass_over(400)
-    story.exited(signal=9)
+    story.exited(1)
     back(story)
     turn(story)
-    story.exited(signal=9)
+    story.exited(1)
 
     assert treated(story) == [("resume", "failed"), ("fresh", "open")]
     assert case(story).incidents == 2
+
+
+def test_an_agent_that_is_killed_again_is_resumed_once_more_with_advice_and_begun_fresh_after_that(
+    story: Story,
+) -> None:
+    """F-CL-7, P45: who kills it says nothing of its session, and yet no try is made a third time."""
+    for _ in range(3):
+        story.pass_over(20)
+        story.exited(signal=9)
+        back(story)
+
+    assert [one for one, _ in treated(story)] == ["resume", "advise", "resume", "fresh"]
+    assert case(story).incidents == 3
 
 
 @pytest.mark.parametrize("order", ["stop", "restart"])

@@ -10,6 +10,7 @@ from phoenixd.core import glance
 from phoenixd.core.actions import Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Running, Stopped, Stopping
+from phoenixd.core.behind.epochs import wish_of
 from phoenixd.core.behind.verdicts import lag
 from phoenixd.core.behind.world import SeenRun, Trace, Wish, World
 from phoenixd.core.events import Event
@@ -30,6 +31,7 @@ from phoenixd.core.spec import Kind
 from phoenixd.documents.codec import decode, encode
 from phoenixd.ports.journal import Saved
 from phoenixd.runtime.recovery import restore
+from tests.core import handing
 from tests.core.seats import BOSS, Seats
 from tests.core.story import spec
 
@@ -203,3 +205,25 @@ def test_what_a_lost_handoff_left_over_ends_as_well_where_its_holder_is_down_and
     assert set(story.fleet.agents) == {"boss-g2"}
     story.ends("boss-g2")
     assert not story.fleet.agents
+
+
+@pytest.mark.parametrize("step", ["freeze", "drain", "spawn", "await_ack", "shutdown"])
+def test_promise_9_a_seat_that_nobody_wants_any_more_is_held_after_a_lost_journal_by_who_held_it(step: str) -> None:
+    """As after `down --agents`: the highest generation with a wish that is left, for a stop takes a successor away."""
+    story = handing.at(step)
+    for name in sorted(story.fleet.agents):
+        story.tell(StopRequested(name, "the end of the daemon"))
+    for name in sorted(story.fleet.agents):
+        if (found := story.find(name)) is not None and found.run is not None:
+            story.exits(name, signal=15)
+    agents = story.fleet.agents.values()
+    assert all(one.desired is Desired.STOPPED and one.run is None for one in agents)
+    traces = tuple(
+        Trace(one.name, wish_of(one, 30), last=SeenRun(one.incarnation, f"run-{one.name}"), incarnation=one.incarnation)
+        for one in agents
+    )
+    after = Seats()
+    after.fleet = Fleet()
+    declared = tuple(generations([handing.orchestrator()], Fleet(), traces))
+    after.tell(JournalBehind("it is lost", World("boot", 0, 40, traces), declared))
+    assert after.fleet.seats["o"].holder == story.seat.holder

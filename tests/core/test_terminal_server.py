@@ -13,7 +13,7 @@ from phoenixd.core.events.fleet import EpochBegun, TerminalEnded, TerminalSeen, 
 from phoenixd.core.events.orders import StartRequested, StopRequested
 from phoenixd.core.events.runs import AgentExited, ShimLost, StartFailed, TreeGone
 from phoenixd.core.restart import HOST_RETRY
-from phoenixd.core.terminal.state import FIRST_PAUSE, LATEST, LONGEST_PAUSE, MOST_AT_ONCE, STORM
+from phoenixd.core.terminal.state import FIRST_PAUSE, LATEST, LONGEST_PAUSE, MOST_AT_ONCE, OFTEN, STORM
 from tests.core.story import Story, spec
 from tests.core.test_fleet import all_running, answer, falls, fleet_of, starting
 
@@ -335,3 +335,37 @@ def test_who_is_due_when_the_server_ends_a_second_time_is_not_told_that_it_ends_
         assert len(starting(story)) < len(TEN)
         story.pass_over(0.2)
     assert [one.reason for one in story.decisions if "over and over" in one.reason] == []
+
+
+@pytest.mark.parametrize("minutes", [5, 12])
+def test_a_server_that_ends_again_and_again_minutes_apart_is_told_as_that_once_and_nobody_waits(minutes: int) -> None:
+    """Work goes on in between, so no start is put off; each end was told twice, and never that it was one of many."""
+    story = young(2)
+    for number in range(1, 21):
+        story.wait(minutes * 60)
+        ends(story, 2)
+        assert starting(story) == TEN[:2], "at once, however often"
+        all_come_back(story)
+        assert len(told(story)) == (2 * number if number <= MOST_AT_ONCE else 2 * MOST_AT_ONCE + 1)
+    (standing,) = story.fleet.alerts
+    count, span = (12, "55 min") if minutes == 5 else (5, "48 min")
+    assert standing.text == (
+        f"the tmux server has ended {count} times within {span}, and with it the runs of 2 agents: all of them are "
+        "started again; what ends it goes on; when it did: phoenixctl since 1h"
+    )
+    assert next_deadline(story.fleet, story.now) == story.at + OFTEN
+    story.wait(OFTEN - 1)
+    assert story.fleet.alerts != ()
+    story.wait(2)
+    assert story.fleet.alerts == ()
+    assert told(story)[-1] == "over: the tmux server had ended; 2 agents were resumed"
+
+
+def test_ends_of_the_server_that_are_further_apart_are_told_one_by_one() -> None:
+    story = young(1)
+    for _ in range(8):
+        story.wait(1300)
+        ends(story, 1)
+        all_come_back(story)
+    assert len(told(story)) == 16
+    assert not any("times" in one for one in told(story))

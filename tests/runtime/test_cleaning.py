@@ -202,6 +202,7 @@ OURS = {
 }
 """Fields that hold no agent's words, or never reach a face, with the reason."""
 OF_THE_DAEMON = {
+    ("DirectoryLooked", "directory"),
     ("EpochBegun", "ended"),
     ("JournalBehind", "why"),
     ("SavingHalted", "why"),

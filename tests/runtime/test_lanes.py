@@ -15,6 +15,7 @@ from phoenixd.runtime.lanes import came_to_nothing
 WHY = "its driver failed"
 OUTCOMES = {
     "Spawn": "StartFailed", "Deliver": "NotDelivered", "LookForFile": "FileLooked", "AnswerHold": "HoldAnswered",
+    "LookForDirectory": "DirectoryLooked",
     "MeasureWork": "WorkMeasured", "SeeAttendance": "AttendanceSeen", "UpdatePapers": "PapersFailed",
     "PlantCodes": "PlantingFailed", "WritePackage": "PackageFailed", "WriteAddendum": "AddendumWritten",
     "ExamineCase": "CaseExamined",

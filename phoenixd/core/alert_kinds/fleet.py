@@ -74,7 +74,10 @@ KINDS: tuple[AlertKind, ...] = (
     AlertKind(
         "terminal",
         "the tmux server ended, or most of the fleet fell at once",
-        "it answers, and each agent that fell with it is back; where it ended over and over, it has lived for minutes",
+        (
+            "it answers, and each agent that fell with it is back; where it ended over and over, it has lived for "
+            "minutes, and where it ended more than 3 times within an hour, for an hour"
+        ),
         None,
         needs_person=False,
     ),

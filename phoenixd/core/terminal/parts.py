@@ -33,7 +33,7 @@ def hear_end(before: Fleet, found: Step, event: TerminalEnded, now: Moment) -> S
     known = fleet.server_end or ServerEnd(())
     falling = {agent.name: agent.incarnation for agent in fleet.agents.values() if _falls(agent)}
     kept = {name: known.fallen[name] for name in known.awaited}
-    end = ServerEnd(known.again(now.at), {**kept, **falling}, known.awaited | falling.keys())
+    end = replace(known.again(now.at), fallen={**kept, **falling}, awaited=known.awaited | falling.keys())
     held = replace(fleet, server_end=end, hold_until=now.at + fleet.limits.observe_retry)
     look, reason = ObserveTerminal(now.at), _told(end)
     if not end.awaited:
@@ -84,18 +84,18 @@ def _fallen_after_all(found: Step, name: str | None) -> Step:
 def over(found: Step, why: str, now: Moment) -> Step:
     """Tell that the terminal is there again and with it all that had fallen; why: where no server has ended.
 
-    Of a server that ends over and over this is told once it has lived for a while: else people would be told twice of
-    each end.
+    Of a server that ends over and over, or again and again, this is told once it has lived for a while: else people
+    would be told twice of each end.
     """
     fleet = found.fleet
     end = fleet.server_end
-    if end is not None and end.is_storm and now.at < end.calm_at and standing_alert(fleet) is not None:
+    if end is not None and now.at < end.told_until and standing_alert(fleet) is not None:
         if not why:
             return found
         return replace(found, decisions=(*found.decisions, Decision(None, reason=why, weight="detail")))
     if end is not None and end.fallen:
         why = _back(fleet, end)
-        found = replace(found, fleet=replace(fleet, server_end=ServerEnd(end.ends)))
+        found = replace(found, fleet=replace(fleet, server_end=replace(end, fallen={}, awaited=frozenset())))
     standing = standing_alert(fleet)
     if standing is not None:
         return clear(found, standing, why)
@@ -147,8 +147,8 @@ def next_due(fleet: Fleet) -> Instant | None:
 def _calm_at(fleet: Fleet) -> Instant | None:
     """When it is told that a server that ended over and over ends no more; None where another look decides on that."""
     end = fleet.server_end
-    is_told = end is not None and end.is_storm and standing_alert(fleet) is not None
-    return end.calm_at if end is not None and is_told and fleet.hold_until is None else None
+    is_told = end is not None and (end.is_storm or end.is_often) and standing_alert(fleet) is not None
+    return end.told_until if end is not None and is_told and fleet.hold_until is None else None
 
 
 def _is_late(end: ServerEnd, fleet: Fleet) -> bool:
@@ -225,7 +225,9 @@ def _told(end: ServerEnd) -> str:
         else (f"the runs of {count} agents", "all of them are started again")
     )
     if not end.is_storm:
-        return f"the tmux server has ended, and with it {whose}: {follows}"
+        many = f" {len(end.earlier) + 1} times within {in_words(end.at - end.earlier[0])}" if end.is_often else ""
+        told = f"the tmux server has ended{many}, and with it {whose}: {follows}"
+        return f"{told}; what ends it goes on; when it did: phoenixctl since 1h" if many else told
     return (
         f"the tmux server ends over and over, {len(end.ends)} times by now, and with it {whose}: {follows} "
         f"after {in_words(end.pause)}; with each further end, after twice as long"
