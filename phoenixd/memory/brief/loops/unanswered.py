@@ -85,8 +85,4 @@ def _is_one(quote: str, task: str) -> bool:
         return quote.strip('"') == task.strip()
     head, cut, _ = quote.partition(_CUT)
     is_cut = bool(cut) and len(quote) >= LATER_LIMIT
-    return (
-        whole == named
-        or (is_cut and named.startswith(normal(head)))
-        or (task.endswith("…") and whole.startswith(named))
-    )
+    return whole == named or (is_cut and named.startswith(normal(head)))

@@ -29,6 +29,7 @@ from tests.eval_brief.blind.session import (
     Cli,
     Compacted,
     Event,
+    Permission,
     Person,
     Question,
     Queued,
@@ -68,6 +69,11 @@ def ends() -> Step:
 def questions(text: str) -> Step:
     """The CLI's own question, which nobody has answered."""
     return lambda t: Question(t, text, ("Redis", "SQLite"))
+
+
+def denies(command: str) -> Step:
+    """A person refuses what the agent asks to run."""
+    return lambda t: Permission(t, command, "deny")
 
 
 def compacts() -> Step:
@@ -139,6 +145,8 @@ class Life:
     state: StateDocument = field(default_factory=lambda: StateDocument(agent="a"))
     second: float = 0.0
     sessions: list[Transcript] = field(default_factory=list)
+    proven: frozenset[str] = frozenset()
+    """The ids of loops that no writer's claim closes, for the newest reading proves them open."""
 
     def tick(self, seconds: float) -> float:
         self.second += seconds
@@ -182,7 +190,8 @@ class Life:
             going_on=lambda text: going_on(agent, text),
         )
         seen = Seen(one.ledger, None, around, now, utc_date(now), head_of(one.session_id), GOAL)
-        self.state = settle(self.state, seen).state
+        settled = settle(self.state, seen)
+        self.state, self.proven = settled.state, settled.proven
         return self.listed
 
     @property

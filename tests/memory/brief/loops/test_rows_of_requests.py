@@ -6,9 +6,23 @@ import pytest
 
 from phoenixd.core.limits.parking import CONTINUE
 from phoenixd.core.limits.state import ParkingKind
+from phoenixd.documents.transcript import Prompted, Record
 from tests.eval_brief.blind.patterns import BEGAN
 from tests.eval_brief.blind.session import Cli
-from tests.memory.brief.loops.lives import CLIS, Life, adds, asks, compacts, ends, questions, runs, says, unanswered
+from tests.memory.brief.loops.lives import (
+    CLIS,
+    Life,
+    adds,
+    asks,
+    compacts,
+    denies,
+    ends,
+    questions,
+    runs,
+    says,
+    unanswered,
+)
+from tests.memory.brief.loops.sessions import Story, settled, texts
 from tests.transcripts.samples import HERE
 
 EXPORT, HEADER, FOOTER = "fix the export of the invoices", "make the header blue", "translate the footer"
@@ -52,6 +66,23 @@ class TestNeverAnsweredByTheApi:
 
         assert life.read(session) == [f"{unanswered(EXPORT)}?"]
         assert life.read(session) == [f"{unanswered(EXPORT)}?"]
+        assert life.proven == frozenset(), "a writer that quotes its end closes it"
+
+    @each_cli
+    def test_it_is_in_doubt_since_the_first_of_them_and_as_long_as_nothing_is_known_of_it(self, cli: Cli) -> None:
+        """A writer that finds it open by a quote has the last word, and the ledger keeps only what was said last."""
+        life = Life(cli)
+        session = life.session().process(asks(EXPORT)).fails()
+        session.process(asks(HEADER), runs("ls"), says("It is blue."), ends())
+        life.read(session)
+        assert life.proven == frozenset()
+        (since,) = (loop.model_extra for loop in life.state.open_loops)
+
+        for number in range(70):
+            session.process(asks(f"number {number}"), says("Done."), ends())
+            if number in (0, 69):
+                assert life.read(session) == [f"{unanswered(EXPORT)}?"]
+                assert [loop.model_extra for loop in life.state.open_loops] == [since]
 
     @each_cli
     def test_also_where_nothing_was_read_in_between(self, cli: Cli) -> None:
@@ -116,6 +147,21 @@ class TestKilled:
 
         assert life.read(session) == [f"{unanswered(EXPORT)}?"]
 
+    def test_of_a_living_gemini_cli_nothing_tells_whether_the_newest_turn_ended(self) -> None:
+        life = Life("gemini")
+        session = life.session().process(asks(EXPORT), says("I look at it."))
+        assert life.read(session, lives=True) == []
+        assert life.read(session) == [unanswered(EXPORT)]
+        assert life.read(session, lives=True) == [unanswered(EXPORT)]
+
+    def test_what_the_gemini_cli_writes_once_more_after_a_denial_is_asked_by_nobody(self) -> None:
+        life = Life("gemini")
+        done = [step for text in (HEADER, FOOTER) for step in (asks(text), says("Done."), ends())]
+        session = life.session().process(*done, asks("remove it"), says("It goes."), denies("rm -rf old"))
+        session.process(asks(EXPORT), says("I look."), runs("ls"))
+
+        assert life.read(session) == [unanswered(EXPORT)]
+
     @each_cli
     def test_gone_on_with_to_its_end_it_is_over_though_the_agent_lives_on(self, cli: Cli) -> None:
         """The Gemini CLI writes no end of a turn: its hook tells."""
@@ -170,6 +216,21 @@ class TestTypedWhileATurnRan:
         session.process(life.go_on(EXPORT), runs("ls"), says("Both are done."), ends())
 
         assert life.read(session) == []
+
+    @pytest.mark.parametrize("cli", ["claude", "codex"])
+    def test_what_was_read_in_a_turn_that_goes_on_belongs_to_what_that_goes_on_with(self, cli: Cli) -> None:
+        life = Life(cli)
+        session = life.session().process(asks(EXPORT), runs("ls"))
+        session.process(life.go_on(EXPORT), runs("ls"), adds(FOOTER), runs("ls"))
+
+        assert life.read(session) == [unanswered(EXPORT, FOOTER)]
+
+    def test_what_was_read_as_the_turn_ended_is_a_request_of_its_own(self) -> None:
+        story = Story().asked("do x").turn_ended()
+        story.hear(Prompted("and y", story.at, queued=True))
+        story.ledger.hear(Record("assistant", story.at))
+
+        assert texts(settled(story)) == [unanswered("and y")]
 
     def test_the_gemini_cli_has_it_as_the_next_prompt_once_the_turn_is_over(self) -> None:
         life = Life("gemini")
@@ -248,6 +309,10 @@ class TestInTwoPrompts:
         session = life.session().process(asks(EXPORT), runs("ls"), *steps)
 
         assert life.read(session) == [unanswered(EXPORT, *parts)]
+
+        session.process(life.go_on(EXPORT), runs("ls"), adds("one"), runs("ls"), adds("two"), runs("ls"))
+
+        assert life.read(session) == [f"{unanswered(EXPORT, *parts)}, and 2 more"]
 
 
 class TestTakenBack:

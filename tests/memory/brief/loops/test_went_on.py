@@ -144,6 +144,25 @@ def test_p24_a_request_that_was_asked_again_in_part_stays(cli: Cli) -> None:
 
 
 @each_cli
+def test_p24_a_session_that_is_read_late_went_on_with_nothing_that_was_asked_after_it(cli: Cli) -> None:
+    life = Life(cli)
+    first = life.session().process(life.go_on(EXPORT), runs("ls"), says("It is fixed."), ends())
+    second = life.session().process(asks(EXPORT), says("I look at it."), runs("ls src"))
+    life.read(second)
+
+    assert life.read(first) == [unanswered(EXPORT)]
+
+
+@each_cli
+def test_p24_a_task_that_begins_with_the_words_of_a_request_is_another_one(cli: Cli) -> None:
+    life = left(cli)
+    longer = f"{EXPORT} and of the receipts"
+    second = life.session().process(life.go_on(longer, fresh=True), runs("ls src"), says("It is done."), ends())
+
+    assert life.read(second) == [unanswered(EXPORT)]
+
+
+@each_cli
 def test_p24_a_long_request_is_known_again_in_the_words_to_go_on(cli: Cli) -> None:
     long = "fix the export of the invoices: " + ", ".join(f"column {number} is wrong" for number in range(60))
     life = Life(cli)
