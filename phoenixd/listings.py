@@ -16,7 +16,7 @@ MOST_LOOKED = 1_000_000
 MOST_DIRECTORIES = 10_000
 """Directories of one level that are gone through, as of days or projects."""
 MOST_DATED = 10_000
-"""Files of which it is looked which were written last."""
+"""Files that are compared by when they were written last."""
 
 _ESCAPED = re.compile(r"\[([*?\[])\]")
 

@@ -74,7 +74,7 @@ class NamedLog:
 
 
 def _beginnings(lives: Sequence[KeptLife], since: float) -> dict[str, float]:
-    """When each session began (wall) of which a run has lived since then, in the order of that; the newest."""
+    """When each session began (wall) that has had a run since then, in that order; the newest."""
     began: dict[str, float] = {}
     within = set[str]()
     for life in lives:
