@@ -16,7 +16,7 @@ MOST_LOOKED = 1_000_000
 MOST_DIRECTORIES = 10_000
 """Directories of one level that are gone through, as of days or projects."""
 MOST_DATED = 10_000
-"""Files among which the newest are looked for, by when they were written."""
+"""Files that are compared by when they were written last."""
 
 _ESCAPED = re.compile(r"\[([*?\[])\]")
 

@@ -25,7 +25,7 @@ ANSWERS = (0, 1)
 QUESTION = "question failed"
 """The alert that it ended without one."""
 KILLS = 3
-"""Short runs lately, the last one killed from outside, after which its session is not resumed once more."""
+"""Short runs lately: where the last one was killed from outside, its session is not resumed once more."""
 KILLED_AGAIN = "killed from outside again and again"
 NOT_EXECUTABLE = 126
 NOT_FOUND = 127

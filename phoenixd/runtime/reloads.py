@@ -11,7 +11,7 @@ from phoenixd.core.pace import Pace
 from phoenixd.ports import Clock
 
 MOST, WINDOW = 5, 30.0
-"""At most MOST reloads within WINDOW seconds: each reads all files, may change agents, and adds a row for each."""
+"""Reloads within these seconds: each reads all files, may change agents, and is a row of the journal for each."""
 
 log = structlog.get_logger()
 

@@ -74,7 +74,7 @@ class NamedLog:
 
 
 def _beginnings(lives: Sequence[KeptLife], since: float) -> dict[str, float]:
-    """When each session began (wall) that has had a living run since then, in that order; the newest."""
+    """When each session began (wall) that has had a run since `since`, by name, the newest last."""
     began: dict[str, float] = {}
     within = set[str]()
     for life in lives:

@@ -197,6 +197,7 @@ OURS = {
     "project": "a name, checked by the API",
     "phase": "a name, checked by the API",
     "place": "a directory that an operator declared",
+    "directory": "the same",
     "remedy": "a command of ours, with a project and a directory that an operator declared",
     "workspace": "a directory that an operator declared",
 }
