@@ -116,7 +116,7 @@ class SeatMachine(RuleBasedStateMachine):
                 assert decision.reason, decision
             for action in decision.actions:
                 self.submit(action)
-        self.check_seat(before)
+        self.check_seat(before, event)
         return result.refusal is None
 
     def submit(self, action: Action) -> None:
@@ -152,7 +152,7 @@ class SeatMachine(RuleBasedStateMachine):
         is_cut = agent is not None and isinstance(agent.state, Stopping) and "cannot wait any longer" in agent.state.why
         return handoff if is_cut else None
 
-    def check_seat(self, before: Fleet) -> None:
+    def check_seat(self, before: Fleet, event: Event) -> None:
         seat, known = self.fleet.seats["o"], before.seats.get("o")
         assert seat.holder in self.fleet.agents, "nobody holds the seat"
         assert seat.fenced == seat.generation - 1, "two generations are unfenced, or none"
@@ -161,7 +161,10 @@ class SeatMachine(RuleBasedStateMachine):
             assert self.is_acked, "a fence without an ack"
         handoff = seat.handoff
         if handoff is not None and not handoff.is_over and handoff.id not in self.ids:
-            assert known is None or known.handoff is None or known.handoff.is_over, "two handoffs at once"
+            # One that an operator began and called off does not hold back one that is due: it begins in the same turn.
+            is_recalled = isinstance(event, RollbackRequested)
+            was = known.handoff if known is not None else None
+            assert was is None or was.is_over or (is_recalled and was.trigger == "operator"), "two handoffs at once"
             self.ids.add(handoff.id)
             self.is_acked = False
             self.check_trigger(handoff)
@@ -458,3 +461,20 @@ class SeatMachine(RuleBasedStateMachine):
 
 TestSeatMachine = SeatMachine.TestCase
 TestSeatMachine.settings = settings(max_examples=60, stateful_step_count=60, deadline=None)
+
+
+def test_f_ho_17_a_handoff_that_an_operator_calls_off_gives_way_to_the_one_that_a_full_context_asks_for() -> None:
+    """Drawn once by the machine: `handoff.spacing` does not count from what an operator began and called off."""
+    machine = SeatMachine()
+    machine.declare()
+    machine.context_is_full(0)
+    machine.hand_over()
+    machine.meter(0.9)
+    first = machine.handoff
+
+    machine.call_off()
+
+    assert first is not None
+    assert machine.handoff is not None
+    assert (first.trigger, machine.handoff.trigger) == ("operator", "meter")
+    assert machine.handoff.id != first.id
