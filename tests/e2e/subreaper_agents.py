@@ -77,7 +77,7 @@ def main() -> None:
         eventually_sync(lambda: not exists(stayed), 60, "what outlived the shim is ended")
         found["asked"] = len((root / "answers").read_bytes().splitlines()) > 0
         found["allowed"] = b"200" in (root / "answers").read_bytes()
-        stage.until("it waits", lambda: "nothing proves it gone" in stage.row("bad")["reason"], 60)
+        stage.until("it waits", lambda: "nothing of the run is seen" in stage.row("bad")["reason"], 60)
         stage.until_running("bad", 2, patience=60)
         found["told"] = [
             one for one in events(stage, "bad") if "nothing proves that run 1 is gone" in one["reason"]

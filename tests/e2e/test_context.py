@@ -29,10 +29,10 @@ printf '{"session_id": "%s", "prompt": "Go."}' "$id" | told prompt-submit
 printf '{"session_id": "%s", "model": {"id": "m"}, "context_window": {"context_window_size": 200000}}' "$id" |
     told status-line
 mkdir -p "$TRANSCRIPTS"
-cat "$LINES" >>"$TRANSCRIPTS/$id.jsonl"
+sed "s/@now/$(date -u +%Y-%m-%dT%H:%M:%S.999Z)/" "$LINES" >>"$TRANSCRIPTS/$id.jsonl"
 printf '{"session_id": "%s"}' "$id" | told stop
 """
-"""What Claude Code tells of a session of one turn, as a shell does it."""
+"""What Claude Code tells of a session of one turn, as a shell does it; @now is the time of a record."""
 AGENT = f"""{REPORTS}
 until [ -e "$ASK" ]; do sleep 0.1; done
 phoenixctl tokens check --json >"$ASK.out"

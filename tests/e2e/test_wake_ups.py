@@ -33,7 +33,7 @@ def declare(stage: Stage, room: Path) -> list[str]:
     script.write_text(f"#!/bin/sh\n{AGENT}")
     script.chmod(0o755)
     (room / "package.json").write_text('{"version": "2.1.330"}')
-    lines.write_bytes(prompt("Go.") + answer(cached=100_000 - 63))
+    lines.write_bytes(prompt("Go.", timestamp="@now") + answer(cached=100_000 - 63, timestamp="@now"))
     transcripts = Path(transcript_path(str(home), os.path.realpath(work), "x")).parent
     variables = {"HOME": str(home), "TRANSCRIPTS": str(transcripts), "LINES": str(lines)}
     names = [f"boss-{number}" for number in range(MANY)]

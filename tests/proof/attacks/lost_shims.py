@@ -29,7 +29,7 @@ PATIENCE = 300.0
 NAMES = [f"a{number:02}" for number in range(AGENTS)]
 OFF = NAMES[:5]
 WANTED = NAMES[5:]
-WAITS = "nothing proves it gone"
+WAITS = "nothing of the run is seen"
 AGENT = """
 import os, signal
 if os.fork() == 0:
