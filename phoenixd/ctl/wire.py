@@ -18,6 +18,8 @@ RETURNS = 10.0
 """Seconds for which a socket is waited for that a living daemon lacks: it makes the socket anew within 5."""
 LOOK_EVERY = 0.1
 """Seconds between two looks whether that socket is there."""
+TRACED_LOOKS, TRACED_PAUSE = 20, 0.02
+"""Looks, and seconds before each, all of which find a process held before that is called stopped."""
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
 COLOURS = ("auto", "always", "never")
@@ -245,14 +247,29 @@ def heard(connection: _socket.socket, places: list[bytes], timeout: float | None
 
 def is_stopped(pid: int) -> bool:
     """Whether somebody stopped this process (SIGSTOP, a debugger): no waiting helps."""
+    state = _state(pid)
+    if state != b"t":
+        return state == b"T"
+    # Under strace a process is held for a moment at each call, and under a debugger for good.
+    import time
+
+    for _ in range(TRACED_LOOKS):
+        time.sleep(TRACED_PAUSE)
+        if _state(pid) != b"t":
+            return False
+    return True
+
+
+def _state(pid: int) -> bytes:
+    """What the kernel says that a process is at, as one letter; empty where it has ended."""
     try:
         descriptor = posix.open(f"/proc/{pid}/stat", posix.O_RDONLY)
     except OSError:
-        return False
+        return b""
     try:
-        return posix.read(descriptor, 4096).rpartition(b")")[2].split()[:1] in ([b"T"], [b"t"])
+        return b"".join(posix.read(descriptor, 4096).rpartition(b")")[2].split()[:1])
     except OSError:
-        return False  # It has ended meanwhile.
+        return b""  # It has ended meanwhile.
     finally:
         posix.close(descriptor)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import socket
 import subprocess
@@ -280,3 +281,23 @@ def test_a_daemon_whose_socket_stays_away_is_named_and_not_to_be_begun_again(
     assert f"phoenixd (pid {daemon.pid}) lives, and its socket is not there" in said
     assert said.splitlines()[-1].startswith("do: the same again")
     assert said_of_a_stopped_one.splitlines()[-1] == f"do: kill -CONT {daemon.pid}"
+
+
+BUSY = "import os, sys\nprint(os.getpid(), flush=True)\nwhile True:\n    os.getppid()"
+
+
+def test_promise_10_a_daemon_under_strace_is_held_at_each_call_and_is_not_called_stopped() -> None:
+    if shutil.which("strace") is None:
+        pytest.skip("not run: strace is not installed")
+    argv = ["strace", "-o", os.devnull, sys.executable, "-S", "-c", BUSY]
+    with subprocess.Popen(argv, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True) as tracer:
+        assert tracer.stdout is not None
+        traced = tracer.stdout.readline()
+        if not traced:
+            pytest.skip("not run: strace can trace nothing here")
+        try:
+            looks = [wire._state(int(traced)) for _ in range(300)]
+            assert b"t" in looks, "it was never seen held, so that this shows nothing"
+            assert not any(wire.is_stopped(int(traced)) for _ in range(50))
+        finally:
+            os.kill(int(traced), signal.SIGKILL)

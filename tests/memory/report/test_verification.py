@@ -64,7 +64,9 @@ def test_each_claim_gets_its_verdict_and_keeps_its_words(root: Path) -> None:
     found = verified(root, GIVEN, Directory(WHOLE))
     assert [one.outcome for one in found.verdicts] == ["verified", "contradicted", "unverifiable"]
     assert found.counts == (1, 1, 1)
-    assert [one.claim.words for one in found.verdicts if one.outcome == "contradicted"] == ['{"command":"pytest -q","exit":0}']
+    assert [one.claim.words for one in found.verdicts if one.outcome == "contradicted"] == [
+        '{"command":"pytest -q","exit":0}'
+    ]
 
 
 def test_a_hash_is_as_of_the_reports_time(root: Path) -> None:
