@@ -19,7 +19,7 @@ RETURNS = 10.0
 LOOK_EVERY = 0.1
 """Seconds between two looks whether that socket is there."""
 TRACED_LOOKS, TRACED_PAUSE = 20, 0.02
-"""Looks, and seconds before each, all of which find a process held before that is called stopped."""
+"""How many looks, with how many seconds before each, must find a process held before it is called stopped."""
 GONE = (2, 20, 104, 111)
 """ENOENT, ENOTDIR, ECONNRESET, ECONNREFUSED: nobody is there. Whatever else connecting says is told as it is."""
 COLOURS = ("auto", "always", "never")
