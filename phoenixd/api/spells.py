@@ -18,6 +18,7 @@ from phoenixd.core.facts import (
     PutInQuarantine,
     RunEnded,
     RunProductive,
+    Verb,
 )
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.ports.journal import Entry
@@ -35,9 +36,9 @@ Kind = Literal["limit", "overload", "outage", "quarantine", "alert"]
 class Spell:
     """kind, of: what it was, and whose: an account, an agent, an alert. Wall times; until: None while it goes on.
 
-    due: when it is expected to end. agents: whom it concerned; waiting: those that it still does. by: who ended it.
-    productive: since its end its agent was productive; of one that its breaker put there, an iteration since has
-    brought progress, by the breaker's own word (breaker).
+    due: when it is expected to end. agents: whom it concerned; waiting: those that it still does. by, verb: who ended
+    it, and by which order. productive: since its end its agent was productive; of one that its breaker put there, an
+    iteration since has brought progress, by the breaker's own word (breaker).
     """
 
     kind: Kind
@@ -48,6 +49,7 @@ class Spell:
     agents: list[str] = field(default_factory=list)
     waiting: set[str] = field(default_factory=set)
     by: str = ""
+    verb: Verb = "start"
     productive: bool = False
     breaker: bool = False
 
@@ -113,8 +115,11 @@ class Spells:
             self.reboots[-1].back.add(entry.agent)
         quarantine = self._standing.get(("quarantine", entry.agent))
         if quarantine is not None and entry.state not in (None, QUARANTINED):
-            orders = (fact.by for fact in entry.facts if isinstance(fact, Ordered))
-            self._over(quarantine, entry.wall, next(orders, ""))
+            self._over(quarantine, entry.wall)
+            for order in entry.facts:
+                if isinstance(order, Ordered):
+                    quarantine.by, quarantine.verb = order.by, order.verb
+                    break
 
     def _hear_alert(self, entry: Entry, event: str) -> None:
         kind = str(entry.detail.get("kind", ""))
@@ -171,8 +176,8 @@ class Spells:
                 kept.append(one)
         self.known[:] = reversed(kept)
 
-    def _over(self, spell: Spell, wall: float, by: str = "") -> None:
-        spell.until, spell.by = wall, by
+    def _over(self, spell: Spell, wall: float) -> None:
+        spell.until = wall
         self._standing.pop((spell.kind, spell.of), None)
 
     def _park(self, kind: Kind, of: str, agent: str, until: float, wall: float) -> None:

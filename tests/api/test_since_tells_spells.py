@@ -119,6 +119,16 @@ async def test_f_proc_8_a_quarantine_that_is_over_is_told_with_who_ended_it_and_
     assert found.since["waiting"] == []
 
 
+@pytest.mark.parametrize(("verb", "done"), [("stop", "stopped"), ("restart", "restarted"), ("start", "started")])
+async def test_f_proc_8_a_quarantine_is_told_with_the_order_that_ended_it(verb: str, done: str) -> None:
+    """Whoever stopped a loop in quarantine read that he had started it."""
+    found = await night(
+        ("22:41", "dies", "docs", {"times": 5, "code": 1}), ("23:10", verb, "docs", {"by": "ben"}), docs={}
+    )
+
+    assert line(found.page, "quarantine") == f"quarantine   1 docs 28 Nov 22:41 to 23:10, {done} by ben"
+
+
 async def test_f_proc_8_quarantines_of_one_agent_that_ended_alike_are_one_entry_with_their_number() -> None:
     """A loop that was tried again by itself gave 21 entries on one line."""
     again = [(f"23:{at + more}", verb, "docs", given) for at in (10, 20, 30) for more, verb, given in (

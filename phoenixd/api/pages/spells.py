@@ -40,10 +40,10 @@ def _line(label: str, count: int, texts: list[str], here: Page) -> Iterator[tupl
 
 
 def _alike(over: list[Spell]) -> list[list[Spell]]:
-    """Those of one agent that the same hand ended, and that came to the same, together; the newest last."""
-    groups: dict[tuple[str, str, bool], list[Spell]] = {}
+    """Those of one agent that one person ended by one kind of order, and that came to the same; the newest last."""
+    groups: dict[tuple[str, str, Verb, bool], list[Spell]] = {}
     for one in over:
-        groups.setdefault((one.of, one.by, one.productive), []).append(one)
+        groups.setdefault((one.of, one.by, one.verb, one.productive), []).append(one)
     return sorted(groups.values(), key=lambda those: those[-1].begins)
 
 
@@ -112,7 +112,7 @@ def _names(names: list[str], here: Page) -> str:
 
 def _quarantine(those: list[Spell], here: Page) -> str:
     first, last = those[0], those[-1]
-    ended = f", started by {last.by}" if last.by else ""
+    ended = f", {DONE.get(last.verb, 'ended')} by {last.by}" if last.by else ""
     often = f"{last.of} {len(those)} times" if len(those) > 1 else last.of
     when = _time(replace(last, begins=first.begins), here)
     if not last.productive:
