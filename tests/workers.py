@@ -106,7 +106,7 @@ class Foreman:
     def _hear(self, worker: Worker) -> None:
         try:
             kind, said = worker.link.recv()
-        except (EOFError, ConnectionResetError, pickle.UnpicklingError):
+        except (EOFError, OSError, pickle.UnpicklingError):  # An OSError as well where it ended in mid report.
             self._bury(worker)
             return
         for data in said:
@@ -146,6 +146,8 @@ class Foreman:
 def labour(session: pytest.Session, link: Connection, name: str) -> None:
     """Run what comes over the link until nothing does, and end this process."""
     code = 1
+    # A child that a test leaves behind would keep the link open, and the end of this process would be told to nobody.
+    os.register_at_fork(after_in_child=link.close)
     try:
         reporter = _become_worker(session.config, link, name)
         while places := link.recv():

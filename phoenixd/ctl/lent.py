@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
@@ -29,24 +30,32 @@ def lend(argv: Sequence[str]) -> int:
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
     program = subprocess.Popen(argv)
+    descriptor = os.pidfd_open(program.pid)
 
     def pass_on(number: int, frame: FrameType | None) -> None:
-        program.send_signal(number)
+        _tell(descriptor, number)
 
     # A key that makes a signal reaches the program as well, and it decides what that means.
     taken = {number: signal.signal(number, lambda number, frame: None) for number in (signal.SIGINT, signal.SIGQUIT)}
     taken |= {number: signal.signal(number, pass_on) for number in (signal.SIGTERM, signal.SIGHUP)}
     try:
-        status = _wait(program)
+        status = _wait(program, descriptor)
     finally:
         for number, handler in taken.items():
             signal.signal(number, handler)
+        os.close(descriptor)
     if _settings(terminal) != before:
         _give_back(terminal, before)
     return status
 
 
-def _wait(program: subprocess.Popen[bytes]) -> int:
+def _tell(descriptor: int, number: int) -> None:
+    """Send it a signal. Popen would look for its end first, and `_wait` would wait for what is not there any more."""
+    with contextlib.suppress(ProcessLookupError):
+        signal.pidfd_send_signal(descriptor, number)
+
+
+def _wait(program: subprocess.Popen[bytes], descriptor: int) -> int:
     """Wait for its end; where it stops itself, stop as well, for a shell looks at us alone."""
     while True:
         _, status = os.waitpid(program.pid, os.WUNTRACED)
@@ -54,7 +63,7 @@ def _wait(program: subprocess.Popen[bytes]) -> int:
             program.returncode = os.waitstatus_to_exitcode(status)
             return program.returncode if program.returncode >= 0 else 128 - program.returncode
         os.kill(os.getpid(), signal.SIGSTOP)
-        program.send_signal(signal.SIGCONT)
+        _tell(descriptor, signal.SIGCONT)
 
 
 def _settings(terminal: int) -> list[object] | None:

@@ -59,6 +59,34 @@ def deadly():
     os.kill(os.getpid(), signal.SIGKILL)
 def test_fails_and_dies(deadly): assert "found" == "before it died"
 """
+SENDS_HALF = """
+import os, signal, threading
+def test_sends_half():
+    # Kills this worker while its report, which no pipe holds at once, is on its way.
+    parent = os.getppid()
+    os.kill(parent, signal.SIGSTOP)
+    if os.fork() == 0:
+        worker = os.getppid()
+        threading.Event().wait(3)
+        os.kill(worker, signal.SIGKILL)
+        os.kill(parent, signal.SIGCONT)
+        os._exit(0)
+    raise AssertionError("x" * 4_000_000)
+def test_comes_after_it(): pass
+"""
+LEAVES_A_CHILD = """
+import os, signal, threading, time
+from pathlib import Path
+NOTES = Path(os.environ["NOTES"])
+def test_leaves_a_child():
+    if os.fork() == 0:
+        deadline = time.monotonic() + 60
+        while not NOTES.exists() and time.monotonic() < deadline: threading.Event().wait(0.02)
+        if not NOTES.exists(): NOTES.with_name("alone").touch()
+        os._exit(0)
+    os.kill(os.getpid(), signal.SIGKILL)
+def test_comes_after_it(): NOTES.touch()
+"""
 LEAVES = """
 import builtins, gc, weakref
 class Left: pass
@@ -142,6 +170,18 @@ def test_what_a_test_found_arrives_also_where_its_end_kills_the_worker(suite: Su
 
     assert (code, [name.partition("::")[2] for name in run.failed]) == (1, ["test_fails_and_dies"]), said
     assert "before it died" in said
+    assert "the worker that ran this test ended with -9" in said
+
+
+@pytest.mark.parametrize("dies", [SENDS_HALF, LEAVES_A_CHILD], ids=["in mid report", "with a child"])
+def test_a_worker_that_ends_in_mid_report_or_leaves_a_child_loses_no_test(suite: Suite, dies: str) -> None:
+    """Half a report ended the whole run, and for a child that held the worker's end of the link all others waited."""
+    (suite.directory / "test_dies.py").write_text(dies)
+
+    code, run, said = suite.run("-n", "1")
+
+    assert (code, len(run.failed), run.counts["passed"]) == (1, 1, 1), said
+    assert not (suite.directory / "alone").exists(), "the rest went on while the child lived"
     assert "the worker that ran this test ended with -9" in said
 
 

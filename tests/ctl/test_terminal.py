@@ -164,6 +164,39 @@ def test_attach_whose_client_is_stopped_stops_as_well_and_goes_on_with_it(
         read_until(master, b"left=0", 60)
 
 
+LENT = """
+from phoenixd.ctl import lent
+code = lent.lend(["sh", "-c", "stty -echo -icanon; echo begun; exec sleep 1000"])
+print(f"code={code}", flush=True)
+"""
+
+
+@pytest.mark.parametrize("stopped", ["the program", "phoenixctl"])
+def test_a_terminal_is_given_back_where_a_signal_comes_as_the_program_that_had_it_is_gone(
+    home: Path, stopped: str
+) -> None:
+    """To pass the signal on took the program's end away from who waited for it: a traceback, and no echo."""
+    with on_a_terminal([sys.executable, "-c", LENT], environment(home, TERM="xterm")) as (pid, master):
+        before = settings_of(master)
+        read_until(master, b"begun", 60)
+        assert settings_of(master) != before
+        (program,) = map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split())
+        # Where the program stops, who lent it the terminal stops as well.
+        os.kill(program if stopped == "the program" else pid, signal.SIGSTOP)
+        eventually_sync(lambda: _letter(pid) == "T", what="it has stopped")
+        os.kill(program, signal.SIGKILL)
+        eventually_sync(lambda: _letter(program) == "Z", what="the program is gone")
+        os.kill(pid, signal.SIGTERM)
+        os.kill(pid, signal.SIGCONT)
+        read_until(master, b"code=137", 60)
+        assert settings_of(master) == before
+
+
+def _letter(pid: int) -> str:
+    """The state of a process, as the kernel has it."""
+    return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+
+
 def test_attach_read_only_types_nothing(tmux: Path, home: Path) -> None:
     env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
     with on_a_terminal(phoenixctl("attach", "docs", "--read-only"), env) as (_, master):
