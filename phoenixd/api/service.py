@@ -27,6 +27,7 @@ from phoenixd.core.sight import Sight
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
+from phoenixd.documents.project.package import Doubts
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
@@ -165,8 +166,8 @@ class Service(Protocol):
         """Why the package of a seat's newest handoff cannot be read or rested on; None: it can, or there is none."""
         ...
 
-    async def is_package_changed(self, seat: str) -> bool:
-        """Whether a handoff's package on disk is no longer the one that was written."""
+    async def package_doubts(self, seat: str, quoted: str) -> Doubts:
+        """Why the package of a handoff, which is acknowledged by this hash, cannot be rested on."""
         ...
 
     async def projects(self, workspace: str) -> tuple[str, ...]:

@@ -23,8 +23,9 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.models import ContradictedReport
+from phoenixd.documents.project.models import ContradictedReport, HandoffPackage
 from phoenixd.documents.project.outcomes import Ended, untold
+from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
@@ -50,6 +51,10 @@ class ProjectFiles(RecordFiles, Protocol):
     """Projects on disk. All may raise PhoenixdError and OSError."""
 
     def read_project(self, workspace: str, project: str) -> Tree: ...
+
+    def look_at_project(self, workspace: str, project: str) -> Tree:
+        """The same without the hashes of its artifacts."""
+        ...
 
     def edit_project(self, workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree: ...
 
@@ -114,13 +119,18 @@ class Handover:
         if found is not None and found[0].session:
             await to_thread.run_sync(self._session_records.tell, *found)
 
-    async def is_changed(self, seat: Seat) -> bool:
-        """Whether the package on disk is no longer the one that was written (F-HO-8)."""
+    async def doubts(self, seat: Seat, quoted: str) -> Doubts:
+        """Whether the package on disk is still what was written, and names what is there (E35 to E37, F-HO-7, F-HO-8).
+
+        quoted: the hash that is acknowledged. The project is read for that of the newest package alone.
+        """
         handoff = seat.handoff
         if handoff is None or not handoff.package or handoff.step is not Step.AWAIT_ACK:
-            return False
+            return NO_DOUBTS
         agent = self.find(generation_name(seat.name, handoff.predecessor))
-        return agent is not None and await to_thread.run_sync(self._is_changed, handoff, agent.spec.cwd)
+        if agent is None:
+            return NO_DOUBTS
+        return await to_thread.run_sync(self._doubts, handoff, agent.spec.cwd, quoted)
 
     async def fault(self, seat: Seat) -> str | None:
         """Why the newest package cannot be read or rested on; None: it can, or there is none (E75, F-HO-7)."""
@@ -201,6 +211,9 @@ class Handover:
         try:
             tree = self.files.read_project(workspace, handoff.project)
             sources = self._sources(old, tree, ledger)
+            if tree.is_empty and handoff.package:
+                why = f"the project's directory {layout.paths(handoff.project).root} is gone from {workspace}"
+                return PackageFailed(handoff.seat, handoff.id, why, final=True)
             state = tree.state() or state_after(tree, None, sources)
             previous, session = _sessions(handoff, old)
             jobs = old.run.jobs if old.run is not None else old.lost.jobs if old.lost is not None else ()
@@ -245,10 +258,24 @@ class Handover:
             ContradictedReport(of=cleaned(one.of), claims=tuple(map(cleaned, one.claims))) for one in old.disproved
         )
 
-    def _is_changed(self, handoff: Handoff, workspace: str) -> bool:
-        return self._fault(handoff, workspace) is not None
+    def _doubts(self, handoff: Handoff, workspace: str, quoted: str) -> Doubts:
+        found = self._newest(handoff, workspace)
+        if isinstance(found, str) or quoted != handoff.package:
+            return Doubts(changed=isinstance(found, str))
+        try:
+            tree = self.files.look_at_project(workspace, handoff.project)
+        except (PhoenixdError, OSError) as failure:
+            return Doubts(missing=self.clean(handoff.seat, f"the project cannot be read: {said(failure)}"))
+        outdated, lost = package.outdated(found, tree), package.lost_artifacts(found, tree)
+        cleaned = partial(self.clean, handoff.seat)
+        return Doubts(missing=cleaned(package.first(outdated)), missing_artifacts=cleaned(package.first(lost)))
 
     def _fault(self, handoff: Handoff, workspace: str) -> str | None:
+        found = self._newest(handoff, workspace)
+        return found if isinstance(found, str) else None
+
+    def _newest(self, handoff: Handoff, workspace: str) -> HandoffPackage | str:
+        """The package that was written; why it cannot be read or rested on."""
         path = layout.session_paths(handoff.session).package
         try:
             found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
@@ -256,7 +283,7 @@ class Handover:
             return f"{path}: {said(failure)}"
         if found.hash != handoff.package:
             return f"{path} is another one than was written"
-        return "; ".join(package.check(found)) or None
+        return "; ".join(package.check(found)) or found
 
     def _sources(self, agent: Agent, tree: Tree, ledger: SessionLedger | None) -> Sources:
         name = agent.spec.seat or agent.name

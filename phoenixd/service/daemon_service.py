@@ -48,6 +48,7 @@ from phoenixd.core.spec import Kind
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.project.memory import SharedFile
+from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact_json
 from phoenixd.documents.resolved import Resolved
@@ -229,9 +230,9 @@ class DaemonService:
         found = self.fleet().seats.get(seat)
         return await self.handover.fault(found) if found is not None else None
 
-    async def is_package_changed(self, seat: str) -> bool:
+    async def package_doubts(self, seat: str, quoted: str) -> Doubts:
         found = self.fleet().seats.get(seat)
-        return found is not None and await self.handover.is_changed(found)
+        return await self.handover.doubts(found, quoted) if found is not None else NO_DOUBTS
 
     async def order(self, event: Event) -> Refusal | None:
         if isinstance(event, StartRequested | RestartRequested):

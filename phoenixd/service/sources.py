@@ -13,6 +13,7 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.log_lines import LogLine
 from phoenixd.documents.project.memory import SharedFile
+from phoenixd.documents.project.package import Doubts
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.resolved import Resolved
 from phoenixd.documents.state import OpenLoop
@@ -121,6 +122,6 @@ class SharedMemory(Protocol):
 class Handover(Protocol):
     """What the service asks of the packages on disk."""
 
-    async def is_changed(self, seat: Seat) -> bool: ...
+    async def doubts(self, seat: Seat, quoted: str) -> Doubts: ...
 
     async def fault(self, seat: Seat) -> str | None: ...

@@ -68,6 +68,7 @@ from phoenixd.documents.brief.health import Fault
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.log_lines import LogLine, merged
 from phoenixd.documents.project.memory import Provenance, SharedFile
+from phoenixd.documents.project.package import Doubts
 from phoenixd.documents.project.tree import Tree
 from phoenixd.documents.redact import redact, redact_json
 from phoenixd.documents.resolved import Resolved
@@ -615,8 +616,8 @@ class FakeDaemon:
     async def package_fault(self, seat: str) -> str | None:
         return "it was changed" if seat in self.changed_packages else None
 
-    async def is_package_changed(self, seat: str) -> bool:
-        return seat in self.changed_packages
+    async def package_doubts(self, seat: str, quoted: str) -> Doubts:
+        return Doubts(changed=seat in self.changed_packages)
 
     async def look_at_breaker(self, name: str) -> None:
         """Its file is as it was."""

@@ -8,7 +8,7 @@ import pytest
 
 from phoenixd.core.actions import Deliver, WritePackage
 from phoenixd.core.agent.state import Starting, Stopping
-from phoenixd.core.events.handoffs import PackageFailed
+from phoenixd.core.events.handoffs import PackageFailed, PackageWritten
 from phoenixd.core.events.runs import ShimLost, StartFailed
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
@@ -186,3 +186,60 @@ def test_a_changed_package_that_cannot_be_written_again_is_told() -> None:
     assert any("the disk is full" in one for one in story.reasons)
     story.tell(PackageFailed("o", story.handoff.id, "there is no project shop", final=True))
     assert story.step.value == "rollback"
+
+
+GONE = ".claude/projects/shop/phase-02-api/plan.md is not there"
+
+
+def test_e35_f_ho_7_an_ack_of_a_package_that_names_a_file_that_is_gone_is_refused_and_the_package_written_again() -> (
+    None
+):
+    story = at("await_ack")
+    story.files = "never"
+    refusal = story.ack(missing=GONE)
+    assert refusal is not None
+    assert refusal.message == f"{GONE}: the package is being written again from what is there; read it again, then ack"
+    assert len(story.of(WritePackage)) == 2
+    assert (story.step, story.handoff.refused, story.seat.generation) == (Step.AWAIT_ACK, GONE, 1)
+
+    other = "77" * 32
+    story.tell(PackageWritten("o", story.handoff.id, other, WORD, FACTS, "read it", "orchestrator-a", "orchestrator-b"))
+    stale = story.ack()
+    assert stale is not None
+    assert "hash" in stale.message, "only the newest counts"
+    assert story.ack(package=other) is None
+    assert story.seat.generation == 2
+
+
+def test_e35_f_ho_7_files_that_go_again_and_again_end_in_a_rollback_with_the_reason() -> None:
+    story = at("await_ack")
+    told = []
+    for _ in range(30):
+        story.pass_over(100)
+        refusal = story.ack(missing=GONE)
+        assert refusal is not None
+        told.append(refusal.message)
+        story.wait(0)
+    assert story.step.value != "await_ack"
+    assert len(story.of(WritePackage)) == 1 + 2, "it is written again twice in a try"
+    assert f"{GONE}, though the package was written 2 times more" in told
+    assert story.seat.generation == 1
+
+
+def test_an_ack_that_proves_nothing_has_no_package_written_again_for_it() -> None:
+    story = at("await_ack")
+    refusal = story.ack(word="stork", missing=GONE)
+    assert refusal is not None
+    assert "word" in refusal.message
+    assert len(story.of(WritePackage)) == 1
+
+
+def test_e37_artifacts_that_workers_remove_all_the_time_hold_no_handoff_back() -> None:
+    story = at("await_ack")
+    gone = ".claude/projects/shop/phase-02-api/artifacts/build.tmp is not there"
+    refusals = [story.ack(missing_artifacts=gone) for _ in range(2)]
+    assert all(one is not None and gone in one.message for one in refusals)
+    assert len(story.of(WritePackage)) == 3
+    assert story.ack(missing_artifacts=gone) is None
+    assert story.seat.generation == 2
+    assert any(one.endswith(f"has acknowledged, though {gone}") for one in story.reasons)

@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from phoenixd.demo.answering_agent import quoted
 from phoenixd.demo.stage import Stage
 
 pytestmark = pytest.mark.slow
@@ -185,6 +186,31 @@ def test_x13_an_ack_with_a_wrong_hash_and_a_second_start_are_refused(stage: Stag
     assert stage.ctl("handoff", "start", "nobody").returncode == 4
     (work / "HESITATES").unlink()
     until(stage, "the handoff is done", lambda: step(stage) == "done")
+
+
+def test_e35_f_ho_7_a_plan_that_goes_before_the_ack_has_the_package_written_again_and_the_successor_rests_on_that(
+    stage: Stage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work = begun(stage)
+    second = work / ".claude/projects/shop/phase-02-api"
+    second.mkdir()
+    (second / "plan.md").write_text(PLAN)
+    (work / "HESITATES").touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "a successor waits", lambda: step(stage) == "await_ack")
+    first = status(stage)["handoff"]["package"]
+    found = max(work.glob(".claude/orchestrators/*/handoff-package.json"))
+    monkeypatch.chdir(work)
+    (second / "plan.md").unlink()
+
+    early = stage.ctl("handoff", "ack", quoted(found).removeprefix("HANDOFF-ACK "), "--agent", "boss")
+    assert early.returncode == 6
+    assert "phase-02-api/plan.md is not there: the package is being written again" in early.stderr
+    until(stage, "it is written again", lambda: status(stage)["handoff"]["package"] != first)
+    (work / "HESITATES").unlink()
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    assert list(json.loads(found.read_text())["planFiles"]) == ["phase-01-work"]
+    assert status(stage)["generation"] == 2
 
 
 OTHERS = [pytest.param(one, marks=pytest.mark.proof) for one in ("drain", "spawn", "shutdown")]

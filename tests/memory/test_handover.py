@@ -264,7 +264,8 @@ async def test_e81_a_package_lists_what_other_projects_shared_where_that_is_chos
     if takes:
         assert "[redacted]" in (scene.room.work / place).read_text()
         tree = files.read_project(str(scene.room.work), "shop")
-        assert package.check(package.read(json.dumps(made).encode(), "package"), tree) == ()
+        told = package.read(json.dumps(made).encode(), "package")
+        assert package.check(told) == package.outdated(told, tree) == package.lost_artifacts(told, tree) == ()
 
 
 async def test_the_record_of_a_successor_that_a_rollback_left_running_is_closed_and_goes_in_its_turn(

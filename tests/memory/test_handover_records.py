@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import RecordSessions, WritePackage
-from phoenixd.core.events.handoffs import PackageWritten
+from phoenixd.core.events.handoffs import PackageFailed, PackageWritten
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.project import layout
+from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from tests.memory.test_handover import Scene
 from tests.start.places import Room
+
+PHASE = ".claude/projects/shop/phase-01-work"
 
 
 @pytest.fixture
@@ -28,6 +32,11 @@ async def packaged(scene: Scene) -> PackageWritten:
     scene.step = Step.AWAIT_ACK
     scene.changes |= {"package": told.package, "previous_session": told.previous, "session": told.session}
     return told
+
+
+async def doubts(scene: Scene) -> Doubts:
+    """What is held against an ack that quotes the newest package."""
+    return await scene.handover.doubts(scene.seat, scene.changes["package"])
 
 
 def record(scene: Scene, session: str) -> dict[str, Any]:
@@ -67,14 +76,14 @@ async def test_f_ho_7_a_package_that_is_gone_or_unreadable_is_known_by_name_and_
     told = await packaged(scene)
     path = scene.room.work / layout.session_paths(told.session).package
     before = path.read_bytes()
-    assert (await scene.handover.is_changed(scene.seat), await scene.handover.fault(scene.seat)) == (False, None)
+    assert (await doubts(scene), await scene.handover.fault(scene.seat)) == (NO_DOUBTS, None)
 
     path.unlink()
     if how == "unreadable":
         path.write_bytes(before[: len(before) // 2])
     elif how == "a directory":
         path.mkdir()
-    assert await scene.handover.is_changed(scene.seat), "its ack is refused, and it is written again"
+    assert await doubts(scene) == Doubts(changed=True), "its ack is refused, and it is written again"
     assert layout.session_paths(told.session).package in (await scene.handover.fault(scene.seat) or "")
     if how == "a directory":
         path.rmdir()
@@ -83,3 +92,45 @@ async def test_f_ho_7_a_package_that_is_gone_or_unreadable_is_known_by_name_and_
 
     assert (again.package, path.read_bytes()) == (told.package, before)
     assert await scene.handover.fault(scene.seat) is None
+
+
+async def test_e35_e36_e37_f_ho_7_a_package_that_names_what_is_gone_is_known_until_it_is_written_again(
+    scene: Scene,
+) -> None:
+    scene.wrote(f"{PHASE}/artifacts/hunter2.txt")
+    told = await packaged(scene)
+    assert await doubts(scene) == NO_DOUBTS
+
+    (scene.room.work / PHASE / "claude.md").unlink()
+    (scene.room.work / PHASE / "plan.md").rename(scene.room.work / PHASE / "Plan-of-mine.md")
+    (scene.room.work / PHASE / "plan.md").symlink_to("Plan-of-mine.md")
+    (scene.room.work / PHASE / "artifacts/hunter2.txt").unlink()
+    assert await doubts(scene) == Doubts(
+        missing=f"{PHASE}/plan.md is not there; {PHASE}/claude.md is not there",
+        missing_artifacts=f"{PHASE}/artifacts/[redacted].txt is not there",
+    )
+    assert await scene.handover.doubts(scene.seat, "00" * 32) == NO_DOUBTS, "what proves nothing costs no reading"
+
+    again = await packaged(scene)
+    assert again.package != told.package
+    assert await doubts(scene) == NO_DOUBTS
+
+
+async def test_f_ho_7_a_plan_that_came_after_the_package_is_not_left_out(scene: Scene) -> None:
+    await packaged(scene)
+    later = scene.room.work / ".claude/projects/shop/phase-02-api"
+    later.mkdir()
+    (later / "plan.md").write_text("# Phase 2\n")
+
+    assert (await doubts(scene)).missing == ".claude/projects/shop/phase-02-api/plan.md is not named"
+
+
+async def test_f_ho_7_where_the_project_is_gone_no_package_of_nothing_is_written(scene: Scene) -> None:
+    await packaged(scene)
+    shutil.rmtree(scene.room.work / ".claude/projects/shop")
+    assert "plan.md is not there" in (await doubts(scene)).missing
+
+    told = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(told, PackageFailed)
+    assert told.final
+    assert "is gone from" in told.why

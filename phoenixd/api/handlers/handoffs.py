@@ -68,8 +68,13 @@ async def handoff_ack(ask: Ask) -> Reply:
         why = f"no successor of {seat.name} is there, so nothing waits for an acknowledgement"
         raise Problem("conflict", why, f"phoenixctl handoff status {seat.name}")
     package, word, facts = verdict.read(_quoted(str(ask.arguments["said"])))
-    changed = await ask.service.is_package_changed(seat.name)
-    await order(ask, HandoffAcked(str(agent), package, word, facts, ask.caller.name, changed))
+    doubts = await ask.service.package_doubts(seat.name, package)
+    await order(
+        ask,
+        HandoffAcked(
+            str(agent), package, word, facts, ask.caller.name, doubts.changed, doubts.missing, doubts.missing_artifacts
+        ),
+    )
     return _told(ask, seat.name, "acknowledged")
 
 

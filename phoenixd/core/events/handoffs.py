@@ -9,7 +9,8 @@ from dataclasses import dataclass, field
 class HandoffAcked:
     """A successor acknowledges, and quotes its package: the hash, the one-time word, and facts by their names.
 
-    changed: the package file on disk is no longer the one that was written.
+    changed: the package file on disk is no longer the one that was written. missing: what the newest package tells
+    otherwise than the project's files are; missing_artifacts: the same of artifacts alone.
     """
 
     agent: str
@@ -18,6 +19,8 @@ class HandoffAcked:
     facts: tuple[tuple[str, str], ...] = ()
     by: str = "operator"
     changed: bool = False
+    missing: str = ""
+    missing_artifacts: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -125,8 +125,24 @@ def acknowledge(before: Fleet, found: Step, event: HandoffAcked, now: Moment) ->
             found = _kept(found, replace(handoff, refused=why_refused[:MOST_REFUSED]))
         refusal = Refusal("conflict", why_refused, f"phoenixctl handoff status {seat.name}")
         return answer(found, Decision(agent, refusal=refusal), now)
+    if event.missing or event.missing_artifacts:
+        lacks = "; ".join(filter(None, (event.missing, event.missing_artifacts)))[:MOST_REFUSED]
+        rewriting = work.rewritten(handoff, f"{lacks}: the package is written again", now)
+        if rewriting is not None:
+            found = taken(found, replace(rewriting, handoff=replace(rewriting.handoff, refused=lacks)), now)
+            why = f"{lacks}: the package is being written again from what is there; read it again, then ack"
+            return answer(found, Decision(agent, refusal=Refusal("conflict", why, "phoenixctl handoff ack")), now)
+        if event.missing:
+            found = _kept(found, replace(handoff, refused=lacks))
+            why = f"{lacks}, though the package was written {move.MOST_ATTEMPTS} times more"
+            refusal = Refusal("conflict", why, f"phoenixctl handoff status {seat.name}")
+            return answer(found, Decision(agent, refusal=refusal), now)
     share = read(meters.of(agent), agent.spec.context).share
-    return taken(found, machine.acked(handoff, share), now)
+    acked = machine.acked(handoff, share)
+    if event.missing_artifacts:
+        # Workers go on meanwhile, and one of them may remove files all the time. The addendum tells what is gone.
+        acked = replace(acked, reason=f"{acked.reason}, though {event.missing_artifacts[:MOST_REFUSED]}")
+    return taken(found, acked, now)
 
 
 def hear_last_words(before: Fleet, found: Step, event: TurnEnded, now: Moment) -> Step:

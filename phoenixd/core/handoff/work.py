@@ -48,11 +48,16 @@ def work_failed(handoff: Handoff, why: str, old: Agent | None, now: Moment, *, f
 
 def changed(handoff: Handoff, now: Moment) -> Move | None:
     """The successor met a package that was changed: it is written again, but not for ever; None beyond that."""
+    return rewritten(handoff, "the package file was changed: it is written again", now)
+
+
+def rewritten(handoff: Handoff, why: str, now: Moment) -> Move | None:
+    """A package that cannot be rested on, such as one that names a file that is gone: likewise (E35, F-HO-7)."""
     if handoff.attempt >= MOST_ATTEMPTS:
         return None
     later = max(handoff.deadline or 0.0, now.at + WORK_LIMIT)
     again = replace(handoff, attempt=handoff.attempt + 1, deadline=later)
-    return Move(again, "the package file was changed: it is written again", ("write",))
+    return Move(again, why, ("write",))
 
 
 def not_written_again(handoff: Handoff, why: str, now: Moment, *, final: bool) -> Move:

@@ -6,6 +6,7 @@ import hashlib
 import hmac
 import json
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import (
@@ -20,6 +21,24 @@ from phoenixd.errors import BadProject
 
 MOST_ARTIFACTS = 1000
 """More are named by their manifests alone (E37)."""
+MOST_FAULTS = 2
+"""Faults that are told in a sentence; of more, their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Doubts:
+    """Why a package that a successor acknowledges cannot be rested on.
+
+    changed: the file is not what was written. missing: what it says otherwise than the project's files are;
+    missing_artifacts: the same of artifacts alone.
+    """
+
+    changed: bool = False
+    missing: str = ""
+    missing_artifacts: str = ""
+
+
+NO_DOUBTS = Doubts()
 
 
 def build(
@@ -84,11 +103,8 @@ def read(content: bytes, name: str) -> HandoffPackage:
     return read_document(HandoffPackage, content, name)
 
 
-def check(package: HandoffPackage, tree: Tree | None = None) -> tuple[str, ...]:
-    """Why a package cannot be rested on, one sentence each; none: it can (E75, F-HO-7, F-HO-8).
-
-    With the project's tree, also whether each file that it names is there.
-    """
+def check(package: HandoffPackage) -> tuple[str, ...]:
+    """Why a package cannot be rested on by itself, one sentence each; none: it can (E75, F-HO-8)."""
     faults = []
     if package.hash is None:
         faults.append("the package has no hash")
@@ -100,20 +116,33 @@ def check(package: HandoffPackage, tree: Tree | None = None) -> tuple[str, ...]:
         faults.append("the package has no summary")
     if package.degraded != bool(package.failures):
         faults.append("the package does not say which updates it lacks")
-    if tree is None:
-        return tuple(faults)
+    return tuple(faults)
+
+
+def outdated(package: HandoffPackage, tree: Tree) -> tuple[str, ...]:
+    """What it says otherwise than the project is now, artifacts apart: one sentence each (E35, E36, F-HO-7)."""
+    faults = []
     if package.project_name != tree.project:
         faults.append(f"the package is of {package.project_name}, not of {tree.project}")
-    there = {*tree.files, *tree.memory, *(one.path for one in tree.artifacts)}
+    there = {*tree.files, *tree.memory}
     own_memory = [path for path in package.memory_files if not path.startswith(f"{layout.SHARED}/")]
-    named = (*package.plan_files.values(), *package.claude_md_files, *package.artifacts, *own_memory)
+    named = (*package.plan_files.values(), *package.claude_md_files, *own_memory)
     faults += [f"{path} is not there" for path in named if path not in there]
-    left_out = {path for path in tree.files if path.endswith(f"/{layout.PLAN}") and _is_of_phase(tree, path)}
-    faults += [f"{path} is not named" for path in sorted(left_out - set(package.plan_files.values()))]
+    plans = [tree.paths.plan(phase) for phase in tree.phases]
+    known = {*package.plan_files.values()}
+    faults += [f"{path} is not named" for path in plans if path in tree.files and path not in known]
     if package.current_phase is not None and package.current_phase not in tree.phases:
         faults.append(f"the current phase {package.current_phase} is not there")
     return tuple(faults)
 
 
-def _is_of_phase(tree: Tree, path: str) -> bool:
-    return any(path == tree.paths.plan(phase) for phase in tree.phases)
+def lost_artifacts(package: HandoffPackage, tree: Tree) -> tuple[str, ...]:
+    """Artifacts that it names and that are not there any more: one sentence each (E37)."""
+    there = {*tree.files, *(one.path for one in tree.artifacts)}
+    return tuple(f"{path} is not there" for path in package.artifacts if path not in there)
+
+
+def first(faults: Sequence[str]) -> str:
+    """The first of them in a sentence, and how many more there are."""
+    more = (f"{len(faults) - MOST_FAULTS} more",) if len(faults) > MOST_FAULTS else ()
+    return "; ".join((*faults[:MOST_FAULTS], *more))

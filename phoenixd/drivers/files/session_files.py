@@ -85,6 +85,9 @@ class ProjectFiles:
     def read_project(self, workspace: str, project: str) -> Tree:
         return projects.read_project(workspace, project)
 
+    def look_at_project(self, workspace: str, project: str) -> Tree:
+        return projects.read_project(workspace, project, hashed=False)
+
     def edit_project(self, workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree:
         return projects.edit_project(workspace, project, change)
 

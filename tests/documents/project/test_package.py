@@ -87,7 +87,7 @@ def test_e30_e31_e32_e33_e34_e35_e36_e37_e38_e40_e41_what_a_package_names() -> N
     assert one.artifacts == (f".claude/projects/shop/{PLANNING}/artifacts/task-1/deep/brief.json",)
     assert one.project_state.completed_tasks == ("Task 1: work 1",)
     assert one.project_state.pending_tasks == ("Task 2: work 2",)
-    assert package.check(one, tree()) == ()
+    assert package.check(one) == package.outdated(one, tree()) == package.lost_artifacts(one, tree()) == ()
     assert package.read(package.render(one), "p") == one
 
 
@@ -119,17 +119,24 @@ def test_f_ho_8_a_package_that_was_changed_after_its_hash_is_known(key: str) -> 
     assert "the package was changed after its hash was taken" in package.check(package.read(encoded(told), "p"))
 
 
-def test_f_ho_7_a_package_whose_files_are_gone_names_them() -> None:
+def test_e35_e36_e37_f_ho_7_a_package_whose_files_are_gone_names_them() -> None:
     one, now = made(), tree()
     files = {path: content for path, content in now.files.items() if not path.endswith(f"{PLANNING}/plan.md")}
     without = Tree("shop", files, (*now.phases,))
 
-    assert set(package.check(one, without)) == {
+    assert set(package.outdated(one, without)) == {
         ".claude/orchestrators/orchestrator-aaa/memory/patterns.md is not there",
         f".claude/projects/shop/{PLANNING}/plan.md is not there",
-        f".claude/projects/shop/{PLANNING}/artifacts/task-1/deep/brief.json is not there",
     }
-    assert "the package is of shop, not of other" in package.check(one, Tree("other"))
+    assert package.lost_artifacts(one, without) == (
+        f".claude/projects/shop/{PLANNING}/artifacts/task-1/deep/brief.json is not there",
+    )
+    assert "the package is of shop, not of other" in package.outdated(one, Tree("other"))
+
+
+def test_of_many_files_that_are_gone_two_and_their_number_are_told() -> None:
+    assert package.first(("a is not there", "b is not there")) == "a is not there; b is not there"
+    assert package.first(tuple("abcd")) == "a; b; 2 more"
 
 
 def test_x30_a_package_without_its_updates_says_so() -> None:
