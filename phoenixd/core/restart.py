@@ -279,11 +279,16 @@ def judge_session(
 
 
 def short_runs(agent: Agent, ended: LastExit) -> int:
-    """How many runs in a row have lived under the productive limit; ends that tell nothing are skipped."""
-    if not ended.ran or is_blameless(ended) or is_recycling(ended) or is_killed(ended):
+    """How many runs in a row have lived under the productive limit; short ones whose ends tell nothing are skipped."""
+    if not ended.ran:
+        return agent.short_runs
+    if ended.lived >= agent.spec.restart.productive:
+        # However it ended, it lived.
+        return 0
+    if is_blameless(ended) or is_recycling(ended) or is_killed(ended):
         return agent.short_runs
     well = ended_well(agent.spec, ended) or ended.cause == CAUSES[OVERTIME]
-    return 0 if well or ended.lived >= agent.spec.restart.productive else agent.short_runs + 1
+    return 0 if well else agent.short_runs + 1
 
 
 def unborn(session: Session, run: Run) -> Session | None:

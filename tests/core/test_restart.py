@@ -431,6 +431,22 @@ def test_p58_a_long_run_between_two_short_ones_keeps_the_session() -> None:
         assert story.spawn.mode is Mode.RESUME
 
 
+@pytest.mark.parametrize("end", [{"signal": 9}, {"signal": 9, "cause": "terminal_lost"}])
+def test_p58_a_long_run_stands_between_two_short_ones_whoever_ended_it(end: dict[str, Any]) -> None:
+    """How it ended is no word about its session, and that it lived is one."""
+    story = Story(claude(restart=RestartRules(max_crashes=100)))
+    story.start()
+    died(story, 100)
+    story.started()
+    story.hook("session-start", session_id=story.run.session_id)
+    story.hook("tool-start", tool="Read")
+    story.pass_over(5 * 3600)
+    story.exited(**end)
+    story.respawned()
+    died(story, 100)
+    assert story.spawn.mode is Mode.RESUME
+
+
 def test_f_res_1_a_resume_refused_within_seconds_is_followed_by_fresh_at_once() -> None:
     story = Story(claude())
     story.start()

@@ -112,7 +112,8 @@ async def test_a_living_agent_is_looked_at_when_the_daemon_begins_and_an_idle_on
         with _cancelled(tasks.cancel_scope):
             tasks.start_soon(house.metering.run)
             await house.look(1)
-            await anyio.wait_all_tasks_blocked()
+            # The look reads in a thread, and tells after it.
+            await eventually(lambda: house.told)
             house.clock.advance(3600)
             await anyio.wait_all_tasks_blocked()
             # Once more after the moment in which it was heard of, and nobody is woken from then on.
@@ -142,7 +143,7 @@ async def test_e17_many_hooks_of_a_moment_are_one_look_and_the_last_one_comes_af
             house.hold(60_000)
             await anyio.wait_all_tasks_blocked()
             house.clock.advance(GATHER)
-            await eventually(lambda: bool(house.told) and house.told[-1].tokens == 60_000, 60)
+            await eventually(lambda: house.looks == before + 2 and house.told and house.told[-1].tokens == 60_000, 60)
             await anyio.wait_all_tasks_blocked()
             assert (house.looks, house.clock.sleeps) == (before + 2, [])
 
