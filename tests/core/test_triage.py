@@ -14,12 +14,11 @@ from phoenixd.core.causes import BLAMELESS, EndCause
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import TurnFailed
-from phoenixd.core.treatment import fine, gather, rules
+from phoenixd.core.treatment import gather, rules
 from phoenixd.core.treatment.case import Patient
 from phoenixd.core.treatment.evidence import Evidence, known
-from phoenixd.core.treatment.fine import FINE
 from phoenixd.core.treatment.rules import RULES
-from phoenixd.core.treatment.triage import Diagnosis, Healthy, diagnose, explanation, prescribe, triage
+from phoenixd.core.treatment.triage import diagnose, explanation, prescribe
 from phoenixd.core.treatment.words import ACTION_OF, RootCause
 from tests.core.story import Story, claude
 
@@ -142,39 +141,13 @@ def test_each_rule_is_the_first_that_fits_some_evidence() -> None:
     assert [rule.name for rule in RULES if rule.name not in reached] == []
 
 
-@pytest.mark.parametrize(
-    "evidence",
-    [
-        replace(END, asked=True, signal=15),
-        replace(END, asked=True, code=143, turn_open=True),
-        replace(END, code=0, ended_well=True),
-        replace(END, code=130),
-        replace(END, signal=2),
-        replace(END, is_alive=True, ended_well=True),
-        replace(END, code=0, cut="output_limit", went_on=True, ended_well=True),
-        replace(END, is_alive=True, screen="permission", turn_open=True),
-    ],
-)
-def test_what_ended_as_it_should_is_not_ill(evidence: Evidence) -> None:
-    assert isinstance(triage(evidence), Healthy)
-
-
-def test_an_end_that_was_asked_for_hides_no_failed_turn() -> None:
-    """A CLI never ends by itself after an error of the API: somebody ends it."""
-    found = triage(replace(END, asked=True, code=143, failure="billing"))
-
-    assert isinstance(found, Diagnosis)
-    assert found.detail == "billing"
-
-
 def test_no_rule_reads_words_where_a_type_exists() -> None:
     """Planted and caught: an agent's words speak of a full context, and the type says that it was a limit."""
     said = "prompt is too long: 210000 tokens > 200000 maximum; authentication_failed; credit balance is too low"
 
     assert diagnose(replace(TURN, failure="limit", said=said)).detail == "limit"
     assert diagnose(replace(END, code=1, said=said)).cause is None
-    assert isinstance(triage(replace(END, code=0, ended_well=True, said=said)), Healthy)
-    tree = ast.parse(inspect.getsource(rules) + inspect.getsource(fine))
+    tree = ast.parse(inspect.getsource(rules))
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Attribute) and node.attr == "said"]
     imported = [alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names]
     assert "re" not in imported
@@ -185,7 +158,7 @@ def test_c13_rules_claim_the_six_causes_and_nothing_else() -> None:
     assert {rule.cause for rule in RULES} - {None} <= set(get_args(RootCause))
     assert all(0 < rule.confidence <= 1 for rule in RULES)
     assert all(set(rule.treatments) <= set(ACTION_OF) for rule in RULES)
-    assert all(rule.rests_on for rule in (*RULES, *FINE))
+    assert all(rule.rests_on for rule in RULES)
     assert len({rule.name for rule in RULES}) == len(RULES)
 
 

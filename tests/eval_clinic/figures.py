@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import get_args
 
-from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
+from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.core.treatment.words import RootCause
+from tests.eval_clinic import noticed
 from tests.eval_clinic.raised import diagnosed
 from tests.eval_clinic.reading import Expected, Record
 
@@ -23,10 +24,10 @@ SHORT = {
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """One record and what was said of it."""
+    """One record and what was said of it. found None: nothing was wrong."""
 
     record: Record
-    found: Diagnosis | Healthy
+    found: Diagnosis | None
 
     @property
     def expected(self) -> Expected:
@@ -34,9 +35,7 @@ class Judged:
 
     @property
     def said(self) -> str:
-        if isinstance(self.found, Diagnosis):
-            return self.found.cause or UNKNOWN
-        return HEALTHY
+        return HEALTHY if self.found is None else self.found.cause or UNKNOWN
 
     @property
     def meant(self) -> str:
@@ -55,7 +54,7 @@ class Judged:
     @property
     def is_of_a_cli(self) -> bool:
         """A failure that a daemon treats."""
-        return self.expected.ill and self.record.evidence is not None
+        return self.expected.ill and not self.record.is_live
 
     @property
     def is_missed(self) -> bool:
@@ -66,13 +65,13 @@ class Judged:
     def treats_well(self) -> bool:
         """Whether the first treatment that the rules name is one of those that were accepted."""
         wanted = self.expected.treatments
-        return isinstance(self.found, Diagnosis) and bool(set(self.found.treatments[:1]) & set(wanted))
+        return self.found is not None and bool(set(self.found.treatments[:1]) & set(wanted))
 
 
 def judged(records: Sequence[Record], directory: Path) -> list[Judged]:
-    """Ask the rules about each record: the table of triage, and the library's where the failure is raised live."""
+    """Ask about each record: the daemon's core, and the library where the failure is raised live."""
     live = diagnosed(records, directory)
-    return [Judged(one, triage(one.evidence) if one.evidence is not None else live[one.id]) for one in records]
+    return [Judged(one, live[one.id] if one.is_live else noticed.diagnosed(one)) for one in records]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +91,8 @@ class Counts:
 
     @property
     def is_well(self) -> bool:
-        """At least 95 of 100 claims right, and no healthy end called ill."""
-        return self.right >= 0.95 * self.claims and not self.slandered
+        """At least 95 of 100 claims right, and at most 3 of 100 healthy ends called ill."""
+        return self.right >= 0.95 * self.claims and self.slandered <= 0.03 * self.healthy
 
 
 def counted(found: Sequence[Judged]) -> Counts:
@@ -139,7 +138,7 @@ def rules(found: Sequence[Judged]) -> Iterator[str]:
     """
     claims: dict[str, list[Judged]] = {}
     for one in found:
-        if one.is_claim:
+        if one.found is not None and one.is_claim:
             claims.setdefault(one.found.rule, []).append(one)
     yield "| rule | right | of | records of | |"
     yield "|---|---:|---:|---|---|"

@@ -9,13 +9,13 @@ from pathlib import Path
 
 from phoenixd.clinic.configuration import ClinicConfig
 from phoenixd.clinic.recovery import recoverable_run
-from phoenixd.core.treatment.triage import Diagnosis, Healthy
+from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.documents.clinic import Case
 from tests.eval_clinic.live import RECIPES, Recipe, load
 from tests.eval_clinic.reading import LIVE, Malformed, Record
 
 
-def diagnosed(records: Iterable[Record], directory: Path) -> dict[str, Diagnosis | Healthy]:
+def diagnosed(records: Iterable[Record], directory: Path) -> dict[str, Diagnosis | None]:
     """What the library says of each record that names a recipe, by the record's id; raises Malformed."""
     mine = [one for one in records if one.kind == LIVE]
     if not mine:
@@ -32,7 +32,7 @@ def diagnosed(records: Iterable[Record], directory: Path) -> dict[str, Diagnosis
     return found
 
 
-async def _diagnosed(made: Recipe) -> Diagnosis | Healthy:
+async def _diagnosed(made: Recipe) -> Diagnosis | None:
     cases: list[Case] = []
     async with made() as attempt:
         config, options = ClinicConfig(on_case=cases.append), dict(attempt.options)
@@ -42,10 +42,10 @@ async def _diagnosed(made: Recipe) -> Diagnosis | Healthy:
         try:
             await recoverable_run(attempt.agent, attempt.prompt, 0, config=config, **options)
         except asyncio.CancelledError:
-            return Healthy("somebody asked for its end")
+            return None  # Somebody asked for its end.
         except Exception as error:  # noqa: BLE001 - what it raises is what is asked for.
             return _told(cases, error)
-    return Healthy("it ended by itself, as it should")
+    return None
 
 
 def _told(cases: list[Case], error: Exception) -> Diagnosis:

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.treatment.triage import Diagnosis, Healthy, triage
 from tests.eval_clinic.__main__ import RECORDS, main
 from tests.eval_clinic.figures import counted, judged, rules, table
+from tests.eval_clinic.noticed import diagnosed
 from tests.eval_clinic.reading import Malformed, read_record, read_records
 
 ALIVE: dict[str, Any] = {"harness": "claude", "kind": "terminal", "lived_s": 9, "exit": None, "asked_to_end": False}
@@ -47,16 +47,16 @@ def record(
 def test_a_failed_turn_is_read_from_its_hook(tmp_path: Path, error: str, said: str, cause: str, detail: str) -> None:
     place = record(tmp_path / "a", ALIVE, BEGAN, ASKED, failed(error, said))
 
-    found = triage(read_record(place).evidence)  # type: ignore[arg-type]
+    found = diagnosed(read_record(place))
 
-    assert isinstance(found, Diagnosis)
+    assert found is not None
     assert (found.cause, found.detail) == (cause, detail)
 
 
 def test_a_turn_that_came_to_a_good_end_after_a_failed_one_is_healthy(tmp_path: Path) -> None:
     place = record(tmp_path / "a", ALIVE, BEGAN, ASKED, failed("rate_limit"), ASKED, DONE)
 
-    assert isinstance(triage(read_record(place).evidence), Healthy)  # type: ignore[arg-type]
+    assert diagnosed(read_record(place)) is None
 
 
 def test_an_error_that_a_transcript_alone_tells_is_read_from_it(tmp_path: Path) -> None:
@@ -74,10 +74,26 @@ def test_an_error_that_a_transcript_alone_tells_is_read_from_it(tmp_path: Path) 
     ]
     (place / "transcript.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
-    found = triage(read_record(place).evidence)  # type: ignore[arg-type]
+    found = diagnosed(read_record(place))
 
-    assert isinstance(found, Diagnosis)
+    assert found is not None
     assert (found.cause, found.detail) == ("transient_error", "limit")
+
+
+def test_what_is_no_failure_is_what_opens_no_case_in_the_daemon(tmp_path: Path) -> None:
+    """An end with 0 within 10 s of the start is a crash of a kind that stays, and a dialog alone opens no Case."""
+    left = {**ALIVE, "harness": "gemini", "exit": {"code": 0, "signal": None}}
+    early = record(tmp_path / "early", {**left, "lived_s": 9}, BEGAN, ill=False)
+    late = record(tmp_path / "late", {**left, "lived_s": 11}, BEGAN, ill=False)
+    job = record(tmp_path / "job", {**left, "kind": "headless"}, BEGAN, ill=False)
+    ordered = record(tmp_path / "ordered", {**left, "asked_to_end": True}, BEGAN, ill=False)
+    dialog = record(tmp_path / "dialog", ALIVE)
+    (dialog / "screen.txt").write_text("Do you trust the files in this folder?")
+
+    found = diagnosed(read_record(early))
+    assert found is not None
+    assert (found.cause, found.detail) == (None, "crash")
+    assert [diagnosed(read_record(one)) for one in (late, job, ordered, dialog)] == [None] * 4
 
 
 def test_the_counts_tell_claims_slanders_and_what_was_missed(tmp_path: Path) -> None:
@@ -122,8 +138,8 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_the_open_half_is_judged_well() -> None:
-    """At least 95 of 100 causes that the rules claim are right, and no healthy end is called ill."""
-    recorded = [one for one in read_records(RECORDS) if one.evidence is not None]
+    """At least 95 of 100 causes that the rules claim are right, and at most 3 of 100 healthy ends are called ill."""
+    recorded = [one for one in read_records(RECORDS) if not one.is_live]
     told = counted(judged(recorded, RECORDS))
 
     assert told.records > 60

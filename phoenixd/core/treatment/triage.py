@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from phoenixd.core.treatment.evidence import Evidence, Reading, cited
-from phoenixd.core.treatment.fine import FINE
 from phoenixd.core.treatment.rules import RULES
 from phoenixd.core.treatment.words import RootCause, Treatment
 
@@ -25,22 +24,6 @@ class Diagnosis:
     def key(self) -> str:
         """By which failures are the same: the cause with its detail."""
         return f"{self.cause or 'unknown'}: {self.detail}"
-
-
-@dataclass(frozen=True, slots=True)
-class Healthy:
-    """Nothing was wrong, and why that is believed."""
-
-    rule: str
-    readings: tuple[Reading, ...] = ()
-
-
-def triage(evidence: Evidence) -> Diagnosis | Healthy:
-    """Judge the evidence: is it a failure at all, and what caused it?"""
-    fine = next((row for row in FINE if row.when(evidence)), None)
-    if fine is not None and evidence.occasion == "end":
-        return Healthy(fine.name, cited(evidence, fine.rests_on))
-    return diagnose(evidence)
 
 
 def diagnose(evidence: Evidence) -> Diagnosis:

@@ -35,7 +35,7 @@ Occasion = Literal[
     "crash", "hung", "overtime", "refused_resume", "failed_start", "failed_turn", "cut_answer", "quarantine",
     "rolled_back", "lost_marker", "end",
 ]  # fmt: skip
-"""What was noticed. end: a run is over, and whether that is a failure is what triage says."""
+"""What was noticed. end: a run is over, and nobody has said as what."""
 
 ROLLED_BACK: Occasion = "rolled_back"
 """phoenixd decided that itself, and its words are those of the handoff's record."""

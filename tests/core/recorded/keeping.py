@@ -45,7 +45,7 @@ DECIDES = {
     "test_question_render": ("render", "title"),
     "test_question_replies": ("understand", "limits"),
     "test_selection": ("parse", "choose", "broken"),
-    "test_triage": ("diagnose", "triage", "prescribe"),
+    "test_triage": ("diagnose", "prescribe"),
 }
 """What decides where a test tells no story of a fleet or a terminal: by its module, as that calls it."""
 
