@@ -112,7 +112,7 @@ def start(agent: Agent, event: StartRequested, now: Moment) -> Decision:
 def forgive(agent: Agent, why: str) -> Agent:
     """The agent without the ends that were counted, and without what they asked of a person."""
     armed = progress.armed(agent, why)
-    return close_items(replace(armed, crashes=(), short_runs=0, dead_ends=0, record=Record()))
+    return close_items(replace(armed, crashes=(), short_runs=0, dead_ends=0, let_in=(), record=Record()))
 
 
 def _unpark(agent: Agent, held: Parking, event: StartRequested, now: Moment) -> Decision:

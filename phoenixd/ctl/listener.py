@@ -72,18 +72,29 @@ def _judged(place: bytes, pid: int, state: str | None) -> Listener:
 
 
 def _sockets(place: bytes) -> set[str]:
-    """The inodes of the sockets that listen under this name."""
-    wanted, found = os.path.realpath(os.fsdecode(place)), set()
+    """The inodes of the sockets that listen under this name.
+
+    Others are looked at only where none bears it as it was typed or without links: theirs may be on a disk that hangs.
+    """
+    typed = os.path.abspath(os.fsdecode(place))
+    wanted = os.path.realpath(typed)
+    listening = _listening()
+    same = {inode for inode, path in listening if path in (typed, wanted)}
+    return same or {inode for inode, path in listening if os.path.realpath(path) == wanted}
+
+
+def _listening() -> list[tuple[str, str]]:
+    """Inode and path of each socket that listens under a whole path."""
+    found: list[tuple[str, str]] = []
     try:
         with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
             for line in table:
                 words = line.rstrip("\n").split(maxsplit=7)
                 if len(words) < 8 or words[3] != LISTENS or not os.path.isabs(words[7]):
                     continue
-                if os.path.realpath(words[7]) == wanted:
-                    found.add(words[6])
+                found.append((words[6], words[7]))
     except OSError:
-        return set()
+        return []
     return found
 
 

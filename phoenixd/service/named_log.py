@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from typing import NamedTuple
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Session
-from phoenixd.documents.log_lines import LogLine, merged
+from phoenixd.documents.log_lines import LogLine, Newest
 from phoenixd.ports.journal import KeptLife
 from phoenixd.service.sources import AgentLog
 
@@ -30,9 +32,13 @@ class NamedLog:
         known = self._known(names)
         lines = await self.reader.newest([agent for _, agent in known.values()], most, since, now)
         if since is not None:
-            by_agent = [await self._sessions(name, agent, lines, most, since) for name, agent in known.values()]
-            if sum(map(len, by_agent)) > len(lines):
-                lines = merged([line for told in by_agent for line in told], most, now)
+            found, total = Newest(most, now, len(known)), 0
+            for name, agent in known.values():
+                told = await self._sessions(name, agent, lines, most, max(since, found.floor or since), now)
+                total += len(told)
+                found.add(told)
+            if total > len(lines):
+                lines = found.lines()
         return [replace(line, agent=known[line.agent][0]) for line in lines]
 
     async def added(self, names: Sequence[str], since: float, most: int) -> tuple[list[LogLine], bool]:
@@ -55,35 +61,54 @@ class NamedLog:
         return found
 
     async def _sessions(
-        self, name: str, agent: Agent, lines: Sequence[LogLine], most: int, since: float
+        self, name: str, agent: Agent, lines: Sequence[LogLine], most: int, since: float, now: float
     ) -> list[LogLine]:
-        """What an agent said in all its sessions since then; `lines` has what it said in the one that it is in."""
+        """What an agent said in all its sessions since then; `lines` has what it said in the one that it is in.
+
+        Of a session in which nothing can be as new as what was found before, nothing is read.
+        """
         newest = [line for line in lines if line.agent == agent.name]
-        began = _beginnings(await self.lives(name), since)
+        sessions = _sessions_since(await self.lives(name), since)
         current = agent.session
+        found = Newest(most, now, 1)
+        found.add(newest)
+        said: dict[str, list[LogLine]] = {}
+        for one in sorted(sessions.values(), key=lambda one: one.until, reverse=True):
+            floor = found.floor
+            if floor is not None and one.until < floor:
+                break
+            if current is None or one.id != current.session_id:
+                earlier = replace(agent, session=Session(one.id, one.began, one.began))
+                said[one.id] = await self.reader.earlier(earlier, most, max(since, floor or since))
+                found.add(said[one.id])
         told: list[LogLine] = []
-        for session_id, at in began.items():
-            if current is None or session_id != current.session_id:
-                earlier = replace(agent, session=Session(session_id, at, at))
-                said = await self.reader.earlier(earlier, most, since)
-                told += [_begins(agent.name, session_id, at), *said] if said else ()
+        for one in sessions.values():
+            if said.get(one.id):
+                told += [_begins(agent.name, one.id, one.began), *said[one.id]]
         if current is None or not told or not newest:
             return [*told, *newest]
-        at = began.get(current.session_id, current.created_wall)
+        at = sessions[current.session_id].began if current.session_id in sessions else current.created_wall
         return [*told, _begins(agent.name, current.session_id, at), *newest]
 
 
-def _beginnings(lives: Sequence[KeptLife], since: float) -> dict[str, float]:
-    """When each session began (wall) that has had a run since `since`, by name, the newest last."""
-    began: dict[str, float] = {}
-    within = set[str]()
+class _Known(NamedTuple):
+    """A session, by its runs (wall). until: when the last of them ended; endless for one that lives."""
+
+    began: float
+    id: str
+    until: float
+
+
+def _sessions_since(lives: Sequence[KeptLife], since: float) -> dict[str, _Known]:
+    """The sessions that have had a run since `since`, by name, the one that began last at the end."""
+    known: dict[str, _Known] = {}
     for life in lives:
         if life.session_id is not None and life.started is not None:
-            began[life.session_id] = min(life.started, began.get(life.session_id, life.started))
-            if life.ended is None or life.ended >= since:
-                within.add(life.session_id)
-    found = sorted((at, session_id) for session_id, at in began.items() if session_id in within)
-    return {session_id: at for at, session_id in found[-MOST_SESSIONS:]}
+            until = math.inf if life.ended is None else life.ended
+            before = known.get(life.session_id, _Known(life.started, life.session_id, until))
+            known[life.session_id] = _Known(min(before.began, life.started), before.id, max(before.until, until))
+    found = sorted(one for one in known.values() if one.until >= since)
+    return {one.id: one for one in found[-MOST_SESSIONS:]}
 
 
 def _begins(agent: str, session_id: str, at: float) -> LogLine:

@@ -7,7 +7,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.core import kept_out
-from phoenixd.core.actions import LookForDirectory
+from phoenixd.core.actions import Alert, LookForDirectory
 from phoenixd.core.agent.state import Quarantined, Starting, Stopped
 from phoenixd.core.causes import Obstacle
 from phoenixd.core.events.aftermath import DirectoryLooked
@@ -23,11 +23,16 @@ CWD = "/srv/shop"
 def given_up(declared: AgentSpec | None = None, obstacle: Obstacle = "no directory") -> Story:
     story = Story(declared or spec())
     story.start()
+    fails(story, obstacle)
+    return story
+
+
+def fails(story: Story, obstacle: Obstacle = "no directory") -> None:
+    """All its starts until it is given up."""
     while not isinstance(story.state, Quarantined):
         if not isinstance(story.state, Starting):
             story.respawned()
         story.tell(StartFailed("a", story.run.incarnation, 1, f"the directory {CWD} is missing", obstacle))
-    return story
 
 
 def looked(story: Story, is_open: bool | None, directory: str = CWD) -> None:
@@ -60,6 +65,23 @@ def test_f_res_8_a_directory_that_comes_late_starts_its_agent(obstacle: Obstacle
     assert isinstance(story.state, Starting), story.agent.reason
     assert f"its directory {CWD} can be entered now" in " ".join(story.reasons)
     assert (story.agent.crashes, story.agent.items) == ((), ())
+
+
+def test_a_directory_that_is_opened_and_closed_in_a_loop_makes_no_loop_of_starts_and_alerts() -> None:
+    """An agent's neighbour can do that: 4,000 starts and 800 alerts an hour."""
+    story = given_up()
+    began, alerts = story.at, len(story.of(Alert))
+    while story.at < began + 10 * 3600:
+        look(story, False)
+        look(story, True)
+        assert isinstance(story.state, Starting)
+        fails(story)
+    assert len(story.of(Alert)) - alerts < 10 * kept_out.MOST
+    assert "within an hour it was opened and closed" in story.agent.reason
+    story.start()
+    assert story.agent.let_in == (), "an operator has seen to it"
+    fails(story)
+    assert look(story, False) == kept_out.FIRST
 
 
 def test_what_no_look_sees_starts_nothing_over_and_over() -> None:

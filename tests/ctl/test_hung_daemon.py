@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.ctl import absence, calls, daemon_start, follow, local_doctor, wire
+from phoenixd.ctl import listener as ctl_listener
 from phoenixd.ctl.__main__ import main
 from phoenixd.ctl.grammar import Command
 from phoenixd.drivers.files.lock import DirectoryLock
@@ -234,6 +235,26 @@ def test_what_is_no_daemon_is_called_so_and_nobody_is_told_to_end_it(
         assert remedy == "the same again"
     else:
         assert remedy == f"mv {place} {place}.strange && phoenixctl up"
+
+
+def test_who_looks_for_the_daemon_of_a_full_queue_touches_no_other_programs_socket(
+    hung: Path, short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Theirs may be on a disk that hangs, and phoenixctl with it."""
+    looked, real = [], os.path.realpath
+
+    def noted(path: str) -> str:
+        looked.append(path)
+        return real(path)
+
+    monkeypatch.setattr(os.path, "realpath", noted)
+    (short_tmp / "alias").symlink_to(hung.parent)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other, full(hung):
+        other.bind(os.fspath(short_tmp / "other"))
+        other.listen()
+        for place in (hung, short_tmp / "alias" / hung.name):
+            assert ctl_listener.of_full_queue(os.fsencode(place), None).is_daemon
+    assert os.fspath(short_tmp / "other") not in looked
 
 
 def test_up_does_not_take_a_program_for_another_phoenixd(runtime: Path, tmp_path: Path) -> None:

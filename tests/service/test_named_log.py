@@ -119,3 +119,27 @@ async def test_a_session_whose_transcript_is_gone_is_left_out_and_a_follower_goe
     write(tmp_path, "new", (NOW - HOUR / 2, "now"), (NOW, "and then"))
     added, _ = await told.log.added(["a"], NOW - HOUR, 1000)
     assert [line.text for line in added][-1] == "and then"
+
+
+async def test_of_a_stretch_with_more_lines_than_are_wanted_no_older_session_is_read(tmp_path: Path) -> None:
+    """Fifty sessions of each agent, 10,000 lines of each, were read and held, and nearly all thrown away."""
+    sessions = 40
+    lives = []
+    for number in range(sessions):
+        began = NOW - (number + 1) * HOUR
+        write(tmp_path, f"s{number}", *((began + minute, f"{number} {minute}") for minute in range(10)))
+        lives.append(life(sessions - number, f"s{number}", began, began + 10))
+    told = Told(tmp_path, *lives)
+    read: list[str] = []
+    earlier = told.log.reader.earlier
+
+    async def noted(agent: Agent, most: int, since: float) -> list[Any]:
+        assert agent.session is not None
+        read.append(agent.session.session_id)
+        return await earlier(agent, most, since)
+
+    told.log.reader.earlier = noted  # type: ignore[method-assign]
+    lines = [text for kind, text in await told.since(NOW - 100 * HOUR, 15) if kind == "prompt"]
+    assert lines == [*(f"1 {minute}" for minute in range(6, 10)), *(f"0 {minute}" for minute in range(10))]
+    assert read == ["s0", "s1"]
+    assert len(await told.since(NOW - 100 * HOUR)) == 11 * sessions

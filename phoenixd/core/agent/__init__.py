@@ -42,6 +42,8 @@ class Agent:
     dead_ends: int = 0
     """Sessions in a row that were full after some calls, and before a turn of theirs came to its end; of a seat those
     of all its generations."""
+    let_in: tuple[Instant, ...] = ()
+    """When it was started because its directory could be entered again, since an operator started it."""
     restarts: int = 0
     hooks_seen: bool = False
     last_exit: LastExit | None = None
