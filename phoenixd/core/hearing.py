@@ -124,7 +124,7 @@ from phoenixd.core.events.runs import (
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step
-from phoenixd.core.handoff import asking, following, late, records
+from phoenixd.core.handoff import asking, following, late, letters, records
 from phoenixd.core.lifecycle import begins, ends, overdue, unwanted
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
@@ -258,7 +258,7 @@ TABLE: dict[type[Any], Row] = {
             deafness.hear_adoption, begins.hear_life, cut.hear_adoption, answers.meet, *ASKED, armed.meet,
             codes.hear_adoption,
         ),
-        seats.name_session, prepared_answers.give, *RUN,
+        seats.name_session, letters.go_on, prepared_answers.give, *RUN,
     ),
     StartFailed: ((begins.hear_failed_start,), *RUN),
     DirectoryLooked: ((kept_out.hear,), *SHARED),

@@ -119,10 +119,10 @@ class _Printer:
             return f"Of {counted(len(told), 'line')} none has what was looked for"
         if self._is_silent():
             return NO_TRANSCRIPT.format(self._whose)
-        said = f"{self._whose} has said nothing"
         if self._whose == ANY:
             said = f"No agent{' of those that were named' if self._several else ''} has said anything"
-        return f"{said} {self._since}"
+            return f"{said} {self._since} in its present session"
+        return f"{self._whose} has said nothing {self._since} in its present session"
 
     def _matches(self, line: dict[str, Any], pattern: re.Pattern[str]) -> bool:
         return any(pattern.search(str(line[name])) for name in FIELDS if line[name])

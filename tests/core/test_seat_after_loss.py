@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import pytest
 
-from phoenixd.core import glance
-from phoenixd.core.actions import Spawn, Terminate
+from phoenixd.core import armed, glance
+from phoenixd.core.actions import Deliver, Disarm, Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Desired, Running, Stopped, Stopping
 from phoenixd.core.behind.epochs import wish_of
@@ -22,7 +22,9 @@ from phoenixd.core.events.orders import (
     RollbackRequested,
     StopRequested,
 )
+from phoenixd.core.events.runs import RunAdopted
 from phoenixd.core.fleet import Fleet, Step
+from phoenixd.core.handoff.words import CALLED_OFF
 from phoenixd.core.projection import project
 from phoenixd.core.seat import succession
 from phoenixd.core.seat.lost import found_again, generations
@@ -149,6 +151,37 @@ def test_promise_3_a_successor_whose_handoff_the_journal_has_lost_has_a_row_unti
     assert not story.fleet.alerts
     assert story.tell(HandoffRequested("boss", "again")) is None
     assert story.seat.handoff is not None
+
+
+def adopted(story: Seats, *answers: str, name: str = "boss") -> list[Deliver]:
+    """What a generation is told once its shim has said what it was armed with."""
+    before = len(story.sent(Deliver))
+    held = tuple((id, 0) for id in answers)
+    story.tell(RunAdopted(name, 1, 10, 20, link=2, armed=held))
+    told: list[Deliver] = story.sent(Deliver)[before:]
+    return told
+
+
+def test_promise_9_a_holder_whose_handoff_the_journal_has_lost_is_told_to_go_on() -> None:
+    """It sat there for ever, for it had been told to begin nothing, and nobody took that back."""
+    begin, rest = (one.answer.id for one in armed.standing(handing.armed_at_ack().agent, 0.0))
+    story = half_made()
+    (told,) = adopted(story, begin, rest)
+    assert (told.agent, told.text) == ("boss", CALLED_OFF)
+    assert {one.id for one in story.sent(Disarm)} == {begin, rest}
+    assert adopted(story) == [], "it is told once: its shim holds nothing of it any more"
+
+
+def test_promise_9_nobody_else_is_told_of_a_lost_handoff() -> None:
+    held = ("handoff-1bd69072-1-begin", "handoff-1bd69072-1-rest")
+    assert adopted(half_made(), *held, name="boss-g2") == [], "it holds no seat"
+    assert adopted(half_made(), "compaction", "check-1") == [], "no handoff armed that"
+
+    story = half_made()
+    story.tell(RecoveryConfirmed("ann"))
+    story.ends("boss-g2")
+    story.tell(HandoffRequested("boss", "it is full"))
+    assert [one for one in adopted(story, *held) if one.text == CALLED_OFF] == [], "another handoff goes on"
 
 
 def test_promise_3_a_successor_without_its_handoff_that_died_is_started_by_nothing() -> None:

@@ -89,6 +89,12 @@ def unfreeze(old: Agent, handoff: Handoff, now: Moment) -> Decision:
     return armed.disarm(Decision(old), *(_id(handoff, what) for what in DENIED))
 
 
+def begins_with(id: str) -> str | None:
+    """How the ids of a freeze begin, by the id of an answer that it armed; None for any other answer."""
+    beginning, _, what = id.rpartition("-")
+    return beginning if beginning.startswith("handoff-") and what in DENIED else None
+
+
 def remind(new: Agent, handoff: Handoff, now: Moment) -> Decision:
     """Ask a successor for its ack: its turn ended without one, as where the daemon was down when it asked."""
     if not isinstance(new.state, Running) or requests.unheard(new) is not None:

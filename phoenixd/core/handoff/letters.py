@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from phoenixd.core import requests
+from phoenixd.core import armed, requests
 from phoenixd.core.actions import Alert, Deliver
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events import Event
 from phoenixd.core.events.orders import SendRequested
-from phoenixd.core.events.runs import Delivered, NotDelivered
-from phoenixd.core.fleet import Step, put
+from phoenixd.core.events.runs import Delivered, NotDelivered, RunAdopted
+from phoenixd.core.fleet import Fleet, Step, put
+from phoenixd.core.handoff import freezing
 from phoenixd.core.handoff.state import Handoff, Letter
 from phoenixd.core.handoff.words import CALLED_OFF
 from phoenixd.core.moment import Instant, Moment
@@ -126,6 +127,25 @@ def passed_on(last: Handoff) -> Handoff:
 def called_off(handoff: Handoff) -> Letter:
     """The word to go on, once for each round of a handoff."""
     return Letter(f"{_of(handoff)}{handoff.rounds}-off", CALLED_OFF, "phoenixd")
+
+
+def go_on(before: Fleet, found: Step, event: RunAdopted, now: Moment) -> Step:
+    """A holder whose shim holds answers of a handoff that the journal has lost was told to begin nothing: it gets its
+    tools back, and is told so. A part.
+    """
+    holder = found.fleet.roster.living(event.agent, event.incarnation)
+    seat = found.fleet.seats.get(holder.spec.seat) if holder is not None and holder.spec.seat else None
+    if holder is None or seat is None or seat.holder != holder.name:
+        return found
+    if seat.handoff is not None and not seat.handoff.is_over:
+        return found
+    strange = (id for id, _ in event.armed or () if armed.of(holder, id) is None)
+    lost = sorted(begins for id in strange if (begins := freezing.begins_with(id)) is not None)
+    if not lost or not isinstance(holder.state, Running) or requests.unheard(holder) is not None:
+        return found
+    told = Deliver(holder.name, holder.incarnation, f"{lost[-1]}-off", CALLED_OFF, now.at + TYPED_WITHIN)
+    why = "told to go on: the journal has lost the handoff that it was told to finish for"
+    return put(found, Decision(holder, (told,), why, weight="story"), now)
 
 
 def _is_past(handoff: Handoff, letter: Letter) -> bool:
