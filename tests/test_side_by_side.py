@@ -116,13 +116,18 @@ async def test_no_more_threads_hang_than_are_borne(places: Places, monkeypatch: 
         await eventually(places.has_told("a"), 60, "a turn that comes free goes to the next one")
 
 
-async def test_who_needs_a_look_now_waits_for_its_end_and_for_no_place_that_hangs(places: Places) -> None:
+async def test_who_needs_a_look_now_waits_for_its_end_and_for_no_place_that_hangs(
+    places: Places, monkeypatch: pytest.MonkeyPatch
+) -> None:
     places.hang("hung")
     places.fill("a")
     async with closing(places, "hung"):
-        assert await places.looks.see("a")
+        with monkeypatch.context() as patient:
+            patient.setattr(side_by_side, "PATIENCE", 600.0)
+            assert await places.looks.see("a")
         assert places.told == ["a"]
         assert not await places.looks.see("hung")
+        await eventually(lambda: "hung" in places.begun, 60)
         assert not await places.looks.see("hung")
         assert places.begun.count("hung") == 1
 

@@ -200,6 +200,8 @@ OURS = {
     "directory": "the same",
     "remedy": "a command of ours, with a project and a directory that an operator declared",
     "workspace": "a directory that an operator declared",
+    "missing": "cleaned where a package is held against its project",
+    "missing_artifacts": "the same",
 }
 """Fields that hold no agent's words, or never reach a face, with the reason."""
 OF_THE_DAEMON = {
