@@ -44,8 +44,9 @@ def of_connection(place: bytes, connection: _socket.socket, state: str | None) -
 def of_full_queue(place: bytes, state: str | None) -> Listener:
     """Who listens at a socket that lets nobody in, as the daemon's own descriptors tell."""
     holder = holders.holder_of(place)
-    sockets = _sockets(place)
-    if holder > 0 and sockets and (held := _held(holder)) is not None:
+    held = _held(holder) if holder > 0 else None
+    sockets = _sockets(place, held or set())
+    if sockets and held is not None:
         return Listener(place, holder, holder) if sockets & held else _judged(place, _owner(sockets), state)
     return _judged(place, 0 if holder else _owner(sockets), state)
 
@@ -71,16 +72,17 @@ def _judged(place: bytes, pid: int, state: str | None) -> Listener:
     return Listener(place, pid, holder)
 
 
-def _sockets(place: bytes) -> set[str]:
-    """The inodes of the sockets that listen under this name.
+def _sockets(place: bytes, held: set[str]) -> set[str]:
+    """The inodes of the sockets that listen under this name. held: those of the daemon that holds the directory.
 
-    Others are looked at only where none bears it as it was typed or without links: theirs may be on a disk that hangs.
+    Where no socket bears the name as it was typed or without links, the daemon may have bound its own by other links.
+    The names of other programs are never resolved: a look at a path on a disk that hangs does not return.
     """
     typed = os.path.abspath(os.fsdecode(place))
     wanted = os.path.realpath(typed)
     listening = _listening()
     same = {inode for inode, path in listening if path in (typed, wanted)}
-    return same or {inode for inode, path in listening if os.path.realpath(path) == wanted}
+    return same or {inode for inode, path in listening if inode in held and os.path.realpath(path) == wanted}
 
 
 def _listening() -> list[tuple[str, str]]:

@@ -257,6 +257,32 @@ def test_who_looks_for_the_daemon_of_a_full_queue_touches_no_other_programs_sock
     assert os.fspath(short_tmp / "other") not in looked
 
 
+def test_who_looks_where_no_socket_bears_the_name_resolves_the_names_of_the_daemon_alone(
+    runtime: Path, short_tmp: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It resolved every name on the machine at which somebody listens."""
+    looked, real = [], os.path.realpath
+
+    def noted(path: str) -> str:
+        looked.append(path)
+        return real(path)
+
+    bound, asked_at = short_tmp / "bound", short_tmp / "asked"
+    bound.symlink_to(runtime)
+    asked_at.symlink_to(runtime)
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as other, listening(runtime, "holds", "none"):
+        other.bind(os.fspath(short_tmp / "api.sock"))
+        other.listen()
+        monkeypatch.setattr(os.path, "realpath", noted)
+        assert ctl_listener.of_full_queue(os.fsencode(asked_at / "api.sock"), None).pid == 0
+        assert looked == [os.fspath(asked_at / "api.sock")]
+
+    with DirectoryLock(runtime), socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as own:
+        own.bind(os.fspath(bound / "api.sock"))
+        own.listen()
+        assert ctl_listener.of_full_queue(os.fsencode(asked_at / "api.sock"), None).is_daemon
+
+
 def test_up_does_not_take_a_program_for_another_phoenixd(runtime: Path, tmp_path: Path) -> None:
     with listening(runtime, "") as strange, pytest.raises(AlreadyRunning) as refused:
         examine(tmp_path / "state", runtime)
