@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
 import sys
 import termios
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
 
+PR_SET_PDEATHSIG = 1
 RESET = (
     b"\x1b[?1000l\x1b[?1002l\x1b[?1003l\x1b[?1005l\x1b[?1006l\x1b[?1015l"  # the mouse, in all its dialects
     b"\x1b[?2004l\x1b[?1004l\x1b[>4m"  # bracketed paste, focus reports, keys with modifiers
@@ -24,12 +26,15 @@ RESET = (
 def lend(argv: Sequence[str]) -> int:
     """Run a program on the terminal that is our standard input; its exit status, as a shell would tell it.
 
-    A tmux client leaves the terminal's settings to its server, and where that is killed nobody gives them back. Raises
-    FileNotFoundError.
+    A tmux client leaves the terminal's settings to its server, and where that is killed nobody gives them back. The
+    program ends with us, also where we are killed: a client that is left would read the keys that a shell reads too.
+    Raises FileNotFoundError.
     """
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
-    program = subprocess.Popen(argv)
+    us, prctl = os.getpid(), ctypes.CDLL(None, use_errno=True).prctl
+    # No thread lives here that could hold a lock in the child.
+    program = subprocess.Popen(argv, preexec_fn=lambda: end_with(us, prctl))
     descriptor = os.pidfd_open(program.pid)
 
     def pass_on(number: int, frame: FrameType | None) -> None:
@@ -47,6 +52,13 @@ def lend(argv: Sequence[str]) -> int:
     if _settings(terminal) != before:
         _give_back(terminal, before)
     return status
+
+
+def end_with(parent: int, prctl: Callable[..., int]) -> None:
+    """Have the kernel send SIGTERM when this parent is gone; end at once where it is gone already."""
+    prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+    if os.getppid() != parent:
+        os.kill(os.getpid(), signal.SIGTERM)
 
 
 def _tell(descriptor: int, number: int) -> None:

@@ -146,6 +146,35 @@ def test_attach_that_is_ended_by_a_signal_ends_its_client_and_not_the_agent(
     assert absence.pane_of(os.fspath(tmux), "docs") is not None
 
 
+def test_attach_that_is_killed_leaves_no_client_on_the_terminal_and_the_terminal_as_it_was(
+    tmux: Path, home: Path
+) -> None:
+    """kill -9 left the client there: shell and agent read the same keys, and the shell echoed nothing."""
+    server = ["tmux", "-S", os.fspath(tmux)]
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    typed = f"set -m; {shlex.quote(sys.executable)} -m phoenixd.ctl attach docs; echo code=$?; cat"
+    with on_a_terminal(["sh", "-c", typed], env) as (shell, master):
+        before = settings_of(master)
+        read_until(master, b"agent here", 60)
+        (killed,) = map(int, Path(f"/proc/{shell}/task/{shell}/children").read_text().split())
+        os.kill(killed, signal.SIGKILL)
+        read_until(master, b"code=137", 60)
+        eventually_sync(lambda: _clients(server) == [], what="nobody is attached")
+        eventually_sync(lambda: settings_of(master) == before, what="the terminal is as it was")
+    assert absence.pane_of(os.fspath(tmux), "docs") is not None
+
+
+def test_a_program_that_is_lent_a_terminal_does_not_begin_where_who_lent_it_is_gone_already(
+    home: Path, short_tmp: Path
+) -> None:
+    """The kernel tells of a parent that ends, and never of one that has ended."""
+    orphan = (
+        f"from phoenixd.ctl import lent\nlent.end_with(1 << 22, print)\nopen({os.fspath(short_tmp / 'lives')!r}, 'w')"
+    )
+    ended = subprocess.run([sys.executable, "-c", orphan], env=environment(home), check=False)
+    assert (ended.returncode, (short_tmp / "lives").exists()) == (-signal.SIGTERM, False)
+
+
 def test_attach_whose_client_is_stopped_stops_as_well_and_goes_on_with_it(
     tmux: Path, home: Path, short_tmp: Path
 ) -> None:
