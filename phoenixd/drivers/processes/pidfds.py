@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import errno
 import os
-import signal
 from collections.abc import Callable
 
 import anyio
@@ -108,24 +107,6 @@ class Processes:
             return None
         above = proc.read_stat(root.pid)
         return above is not None and above.start_time == root.start_time and root.pid in proc.ancestors(identity.pid)
-
-    def signal(self, identity: ProcessIdentity, number: signal.Signals) -> bool:
-        """Send a signal to that very process; False when it is gone.
-
-        Raises PhoenixdError where it is hidden from us: it may be another one that has its number.
-        """
-        pidfd = _open(identity)
-        if pidfd is None:
-            return False
-        try:
-            if proc.is_hidden(identity.pid) and not proc.has_ended(pidfd):
-                raise PhoenixdError(f"process {identity.pid} is hidden (hidepid)", "phoenixctl doctor")
-            signal.pidfd_send_signal(pidfd, number)
-        except ProcessLookupError:
-            return False
-        finally:
-            os.close(pidfd)
-        return True
 
     async def work_since(self, agent: str, incarnation: int, child: ProcessIdentity, ticks: int) -> WorkDone:
         """Sum up what the run's processes did that began at `ticks` or later; see processes_work."""

@@ -109,7 +109,6 @@ async def main() -> None:
     found["watched"] = processes.watch(tree.agent, lambda: None)
     found["below its shim"] = processes.is_below(tree.agent, tree.shim)
     found["below a stranger"] = processes.is_below(tree.agent, lost.shim)
-    found["signalled"] = "hidden" in str(tried(lambda: processes.signal(tree.agent, signal.SIGTERM)))
     choice = Choice("a", Path("/nowhere"))
     left = Cleaner(shim_of=lambda agent: tree.shim).clean(choice, dry_run=True)
     found["left over"] = sorted(leftover.pid for leftover in left.owned) == [known.pid for known in one]

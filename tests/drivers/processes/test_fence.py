@@ -67,7 +67,8 @@ def decoys() -> Iterator[list[ProcessIdentity]]:
     ]
     yield made
     for decoy in made:
-        Processes().signal(decoy, signal.SIGKILL)
+        if Processes().is_alive(decoy):
+            os.kill(decoy.pid, signal.SIGKILL)
 
 
 async def test_promise_2_only_a_leaf_or_a_living_shim_proves_that_nothing_is_left(

@@ -31,7 +31,6 @@ def test_hidepid_what_is_hidden_is_not_gone_and_is_ended_with_its_run(hidepid: s
         "watched": True,
         "below its shim": True,
         "below a stranger": False,
-        "signalled": True,
         "left over": True,
         "fenced": [2, [], [False, False]],
         "without its shim": True,
