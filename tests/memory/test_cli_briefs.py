@@ -45,7 +45,7 @@ async def test_who_wrote_and_what_it_cost_is_kept(desk: CliDesk) -> None:
     await desk.room.papers.publish(agent, [])
 
     await desk.room.papers.briefing.generate(agent)
-    status = await desk.room.papers.briefing.generate(agent)
+    status = await desk.wrote(agent)
 
     assert (status.writer, status.note, status.tokens, status.tokens_today) == ("cli", "", 100, 200)
     page = await desk.restarted().brief("a")
@@ -59,7 +59,7 @@ async def test_an_answer_in_prose_is_asked_for_once_more_and_costs_no_brief(desk
     desk.writer.answers = [lambda material: "Sure! All is well.", lambda material: "Nothing is open."]
     await desk.room.papers.publish(agent, [])
 
-    status = await desk.room.papers.briefing.generate(agent)
+    status = await desk.wrote(agent)
 
     assert (status.writer, status.tokens) == ("deterministic", 200)
     assert status.note == "the cli writer was not used: there is no JSON object in the answer"
@@ -72,8 +72,8 @@ async def test_a_second_try_is_not_begun_where_the_day_has_no_room_for_it(desk: 
     desk.writer.answers = [lambda material: "Sure!"]
     await desk.room.papers.publish(agent, [])
 
-    status = await desk.room.papers.briefing.generate(agent)
-    told = await desk.room.papers.briefing.generate(agent)
+    status = await desk.wrote(agent)
+    told = await desk.wrote(agent)
 
     assert (status.writer, status.tokens_today, len(desk.writer.asked)) == ("deterministic", 25_000, 1)
     assert "15000 of the day's 40000 tokens are left" in told.note
@@ -84,7 +84,7 @@ async def test_a_failure_is_told_with_its_remedy_and_its_tokens_count(desk: CliD
     desk.writer.answers = [WriterFailed("claude is not logged in", "log in with /login", 70)]
     await desk.room.papers.publish(agent, [])
 
-    status = await desk.room.papers.briefing.generate(agent)
+    status = await desk.wrote(agent)
 
     assert status.note == "the cli writer was not used: claude is not logged in; log in with /login"
     assert status.tokens_today == 70
@@ -94,7 +94,7 @@ async def test_without_words_of_a_session_nobody_is_asked(desk: CliDesk) -> None
     agent = desk.own()
     desk.talk = ()
 
-    status = await desk.room.papers.briefing.generate(agent)
+    status = await desk.wrote(agent)
 
     assert (status.writer, desk.writer.asked) == ("deterministic", [])
 
@@ -105,7 +105,7 @@ async def test_while_parked_it_is_plain_at_once_and_the_cli_is_asked_afterwards(
     parked = replace(agent, state=Parked(), limits=Limits(parking=held))
     desk.writer.answers = [says()]
     await desk.room.papers.publish(parked, [])
-    status = await desk.room.papers.briefing.generate(parked)
+    status = await desk.wrote(parked)
     assert (status.writer, status.note, desk.writer.asked) == ("deterministic", "it is parked", [])
 
     await desk.room.papers.publish(agent, [])
@@ -130,11 +130,11 @@ async def test_a_call_that_takes_its_time_stands_in_no_other_brief_s_way(desk: C
         tasks.start_soon(papers.briefing.generate, agent)
         with anyio.fail_after(60):
             await asked.wait()
-            status = await papers.briefing.generate(other)
+            status = await desk.wrote(other)
         slow.set()
 
     assert status.writer == "deterministic"
-    assert (await papers.briefing.status(agent)).writer == "cli"
+    assert (await desk.writing_of("a")).writer == "cli"
 
 
 async def test_a_death_is_settled_without_the_cli_and_the_cli_is_asked_afterwards(desk: CliDesk) -> None:

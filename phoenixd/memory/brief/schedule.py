@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import anyio
 import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
-from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
+from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, writer_name
 from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.session_ledger import SessionLedger
@@ -39,20 +39,6 @@ MOST_LEFT = 3
 AlertSink = Callable[[str, str, str], Awaitable[None]]
 
 log = structlog.get_logger("phoenixd.briefs")
-
-
-@dataclass(frozen=True, slots=True)
-class BriefStatus:
-    """The newest run and the next one. Wall seconds; 0 for never."""
-
-    written: float
-    due: float
-    writer: str
-    note: str = ""
-    refused: tuple[str, ...] = ()
-    tokens: int = 0
-    """Of the newest run, as far as its writer told."""
-    tokens_today: int = 0
 
 
 class Briefing:
@@ -135,11 +121,10 @@ class Briefing:
         self._unplanned.add(agent.name)
         self._changed.set()
 
-    async def generate(self, agent: Agent) -> BriefStatus:
+    async def generate(self, agent: Agent) -> None:
         """Write an agent's brief now, for an operator; raises PhoenixdError and OSError."""
         self._note(agent)
         await self._write(agent, Due(self._now(), Cause.OPERATOR, "an operator asked for it"))
-        return await self.status(agent)
 
     async def settle(self, agent: Agent) -> None:
         """Settle the loops that a run left which is over, before the next one is told of them; waits a little for it.
@@ -152,20 +137,6 @@ class Briefing:
         self._settled[agent.name] = agent.incarnation
         with bulkhead(agent.name, "its loops before a start"), anyio.move_on_after(SETTLE_LIMIT):
             await self._runs.write(_left(before, agent), Due(self._now(), Cause.DEATH, "the run before is over"))
-
-    async def status(self, agent: Agent) -> BriefStatus:
-        """When an agent's brief was written last, and when it will be next."""
-        record, due = await self._look(agent)
-        told = record.narrative
-        return BriefStatus(
-            written=record.ledger.last_run,
-            due=due.at if due is not None else 0.0,
-            writer=told.writer if told is not None else "",
-            note=told.note if told is not None else "",
-            refused=told.refused if told is not None else (),
-            tokens=told.tokens if told is not None else 0,
-            tokens_today=of_the_day(record.ledger, self._now()).tokens,
-        )
 
     async def run(self) -> None:
         """Write what is due, for ever."""
