@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -102,8 +102,6 @@ class ShimLinks(Protocol):
     def note_use(self, agent: str, id: str, uses: int) -> None:
         """Tell the shim how many uses of an answer are journaled; without a link it will tell them again."""
         ...
-
-    def notice(self, agent: str, lines: Sequence[str]) -> None: ...
 
     def quit(self, agent: str) -> None: ...
 

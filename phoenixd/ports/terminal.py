@@ -39,10 +39,6 @@ class Terminal(Protocol):
         """Have the agent's session bear the seat's name, take over who is attached to the one before, and tell them."""
         ...
 
-    async def panes(self) -> frozenset[str]:
-        """Names of the agents that have a pane. An empty answer means none, never a failure."""
-        ...
-
     async def capture(self, agent: str, history: int = 0) -> str:
         """The visible text of the pane, without escape sequences, and up to `history` lines that scrolled off it."""
         ...

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import anyio
@@ -72,9 +72,6 @@ class SimulatedShims:
     def note_use(self, agent: str, id: str, uses: int) -> None:
         if agent in self._links and not self._life.is_over:
             self._links[agent].shim.note_use(id, uses)
-
-    def notice(self, agent: str, lines: Sequence[str]) -> None:
-        self._shim(agent)
 
     def quit(self, agent: str) -> None:
         self._shim(agent).quit()

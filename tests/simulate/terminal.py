@@ -59,11 +59,6 @@ class SimulatedTerminal:
         await self._delay()
         self._require()
 
-    async def panes(self) -> frozenset[str]:
-        await self._delay()
-        self._require()
-        return frozenset(self._host.shims)
-
     async def capture(self, agent: str, history: int = 0) -> str:
         await self._delay()
         self._require()

@@ -81,9 +81,6 @@ class Orders:
         except ShimFailed as failure:
             log.info("use_not_noted", agent=agent, id=id, reason=failure.message)
 
-    def notice(self, agent: str, lines: Sequence[str]) -> None:
-        self._send(agent, {"op": "notice", "lines": list(lines)})
-
     def tell_epoch_at_once(self, number: int, unwanted: Collection[str]) -> None:
         """Tell what epoch has become durable to the shims of agents that were just stopped or removed, and to one more.
 

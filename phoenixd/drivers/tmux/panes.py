@@ -70,10 +70,6 @@ class Panes:
         """A pane of the session of this name."""
         return next((pane for pane in await self._list() if pane.session == session), None)
 
-    async def agents(self) -> frozenset[str]:
-        """Names of the agents that have a pane."""
-        return frozenset(agent for pane in await self._list() if (agent := self._owner(pane)) is not None)
-
     async def foreign(self) -> tuple[Pane, ...]:
         """The panes that are neither an agent's nor ours."""
         panes = await self._list()

@@ -183,10 +183,6 @@ class TmuxTerminal(Keyboard):
         if clients:
             await self.tell_attached(agent, f"phoenixd: this is generation {generation} now: the seat has passed on")
 
-    async def panes(self) -> frozenset[str]:
-        """Names of the agents that have a pane."""
-        return await self._panes.agents()
-
     async def clients(self) -> dict[str, tuple[int, int]]:
         """For each agent whose terminal is looked at: how many clients, and how many of them may write."""
         return await self._panes.clients()

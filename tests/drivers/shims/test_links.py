@@ -56,7 +56,7 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
         links.shims.terminate("a", 7)
         links.shims.kill("a", 7)
         links.shims.acknowledge("a", 12)
-        links.shims.notice("a", ["stopped", "by operator"])
+        links.shims.disarm("a", 7, "f-1")
         links.shims.swept("a", ("r-6",))
         await shim.was_told("ack")
 
@@ -66,7 +66,7 @@ async def test_a_shim_is_greeted_and_told(short_tmp: Path, links: Links) -> None
             {"op": "start", "order": "/run/order.json", "incarnation": 7, "run_id": "r-7"},
             {"op": "terminate", "incarnation": 7},
             {"op": "kill", "incarnation": 7},
-            {"op": "notice", "lines": ["stopped", "by operator"]},
+            {"op": "disarm", "incarnation": 7, "id": "f-1"},
             {"op": "swept", "run_ids": ["r-6"]},
             {"op": "ack", "seq": 12},
         ]
@@ -85,8 +85,8 @@ async def test_promise_9_shims_of_agents_that_are_stopped_and_one_more_are_told_
             await links.shims.connect(name)
         links.shims.tell_epoch_at_once(8, {"idle", "runs", "old", "without a shim"})
         for name, fake in fakes.items():
-            links.shims.notice(name, ["that is all"])
-            await fake.was_told("notice")
+            links.shims.disarm(name, 7, "that is all")
+            await fake.was_told("disarm")
 
     told = [name for name, fake in fakes.items() if {"op": "epoch", "epoch": 8} in fake.told]
     assert told == ["a", "idle", "runs"], "a shim that knows no epochs would take it for nonsense"
@@ -552,7 +552,7 @@ async def test_a_packet_over_the_limit_is_refused(short_tmp: Path, links: Links)
 
         assert "hook" not in [message.event for message in links.heard]
         with pytest.raises(ShimFailed, match="does not fit"):
-            links.shims.notice("a", ["x" * 70000])
+            links.shims.disarm("a", 7, "x" * 70000)
 
 
 async def test_a_shim_that_does_not_read_is_dropped_within_bounds(short_tmp: Path, links: Links) -> None:
@@ -563,7 +563,7 @@ async def test_a_shim_that_does_not_read_is_dropped_within_bounds(short_tmp: Pat
 
         def flood() -> None:
             for _ in range(10_000):
-                links.shims.notice("a", ["x" * 10_000])
+                links.shims.disarm("a", 7, "x" * 10_000)
 
         with pytest.raises(ShimFailed, match="does not read"):
             flood()
@@ -574,10 +574,10 @@ async def test_what_waits_is_sent_in_order_once_the_shim_reads_on(short_tmp: Pat
     async with FakeShim(short_tmp) as shim:
         await links.shims.connect("a")
         for number in range(250):
-            links.shims.notice("a", [str(number), "x" * 5000])
-        notices = await eventually(lambda: [m for m in shim.told if m["op"] == "notice"][249:] and shim.told)
+            links.shims.disarm("a", number, "x" * 5000)
+        told = await eventually(lambda: [m for m in shim.told if m["op"] == "disarm"][249:] and shim.told)
 
-    assert [message["lines"][0] for message in notices if message["op"] == "notice"] == [str(n) for n in range(250)]
+    assert [message["incarnation"] for message in told if message["op"] == "disarm"] == list(range(250))
 
 
 async def test_what_waits_is_not_overtaken_by_what_comes_later(short_tmp: Path, links: Links) -> None:
@@ -591,21 +591,21 @@ async def test_what_waits_is_not_overtaken_by_what_comes_later(short_tmp: Path, 
         assert shim.connection is not None
         sent = 0
         while len(peer.link._waiting) < 3:
-            links.shims.notice("a", [str(sent), "x" * 10_000])
+            links.shims.disarm("a", sent, "x" * 10_000)
             sent += 1
-        read: list[str] = []
+        read: list[int] = []
 
         def read_all() -> bool:
             with contextlib.suppress(BlockingIOError):
                 while shim.connection is not None:
-                    read.append(json.loads(shim.connection.recv(65536))["lines"][0])
+                    read.append(json.loads(shim.connection.recv(65536))["incarnation"])
             return len(read) == sent + 1
 
         read_all()
-        links.shims.notice("a", [str(sent)])
+        links.shims.disarm("a", sent, "")
         await eventually(read_all)
 
-    assert read == [str(number) for number in range(sent + 1)]
+    assert read == list(range(sent + 1))
 
 
 async def test_many_events_are_heard_in_order(short_tmp: Path, links: Links) -> None:

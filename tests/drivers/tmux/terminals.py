@@ -11,6 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
+from phoenixd.drivers.tmux.panes import FORMAT, OWN_SESSION, Pane
 from phoenixd.drivers.tmux.server import SERVER_OPTIONS, SESSION_OPTIONS, WINDOW_OPTIONS
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from tests.waiting import eventually
@@ -52,6 +53,14 @@ def tmux(room: Path, *arguments: str) -> str:
         ["tmux", "-N", "-u", "-S", str(room / "tmux.sock"), *arguments], capture_output=True, text=True, timeout=10
     )
     return done.stdout
+
+
+async def agents(terminal: TmuxTerminal) -> frozenset[str]:
+    """Names of the agents that have a pane: all panes of the server but its own and those that are foreign to it."""
+    foreign = {pane for pane, _ in await terminal.foreign()}
+    listed = tmux(terminal.server.socket.parent, "list-panes", "-a", "-F", FORMAT).splitlines()
+    panes = [Pane(id, int(pid), *rest) for id, pid, *rest in (line.split(" ", 4) for line in listed)]
+    return frozenset(str(pane.claim) for pane in panes if pane.id not in foreign and pane.session != OWN_SESSION)
 
 
 def drift(room: Path) -> list[str]:

@@ -10,7 +10,7 @@ import pytest
 from phoenixd.drivers.tmux.panes import MARK, mark
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from phoenixd.errors import TerminalFailed
-from tests.drivers.tmux.terminals import a_terminal, recorder, tmux
+from tests.drivers.tmux.terminals import a_terminal, agents, recorder, tmux
 from tests.waiting import eventually
 
 
@@ -29,14 +29,14 @@ async def test_f_tmux_5_a_session_of_an_agents_name_that_is_not_ours_makes_way_a
     async with a_terminal(short_tmp) as terminal:
         tmux(short_tmp, "new-session", "-d", "-s", "phx-a", "--", *recorder(short_tmp / "theirs"))
         theirs = pid_of(short_tmp, "=phx-a:")
-        assert await terminal.panes() == frozenset()
+        assert await agents(terminal) == frozenset()
         for use in (terminal.capture, terminal.press_enter, terminal.last_typed):
             with pytest.raises(TerminalFailed, match="a has no pane"):
                 await use("a")
 
         await terminal.open_pane("a", recorder(short_tmp / "ours"))
         await types_into(terminal, "a", short_tmp / "ours")
-        assert await terminal.panes() == {"a"}
+        assert await agents(terminal) == {"a"}
         assert [pid for _, pid in await terminal.foreign()] == [theirs]
 
         await terminal.close_pane("a")
@@ -56,7 +56,7 @@ async def test_a_pane_in_front_of_an_agents_own_is_not_the_agents(short_tmp: Pat
         assert len(await terminal.foreign()) == 2
         await terminal.close_pane("a")
 
-        assert await terminal.panes() == frozenset()
+        assert await agents(terminal) == frozenset()
         assert len(await terminal.foreign()) == 2
         assert (short_tmp / "theirs").read_bytes() == b""
 
@@ -69,17 +69,17 @@ async def test_an_agents_pane_is_found_wherever_somebody_moved_it(short_tmp: Pat
 
         await types_into(terminal, "a", short_tmp / "a")
         await types_into(terminal, "b", short_tmp / "b")
-        assert await terminal.panes() == {"a", "b"}
+        assert await agents(terminal) == {"a", "b"}
         assert await terminal.foreign() == ()
         await terminal.close_pane("a")
-        assert await terminal.panes() == {"b"}
+        assert await agents(terminal) == {"b"}
 
 
 async def test_a_pane_that_was_given_another_program_is_no_agents_any_more(short_tmp: Path) -> None:
     async with a_terminal(short_tmp) as terminal:
         await terminal.open_pane("a", recorder(short_tmp / "ours"))
         tmux(short_tmp, "respawn-pane", "-k", "-t", "=phx-a:0.0", *recorder(short_tmp / "theirs"))
-        assert await terminal.panes() == frozenset()
+        assert await agents(terminal) == frozenset()
         assert len(await terminal.foreign()) == 1
 
 
@@ -88,16 +88,16 @@ async def test_a_shims_pane_needs_no_mark_and_the_mark_no_shim(short_tmp: Path) 
     async with a_terminal(short_tmp, shim_pid=shims.get) as terminal:
         tmux(short_tmp, "new-session", "-d", "-s", "phx-old", "--", *recorder(short_tmp / "old"))
         await terminal.open_pane("new", recorder(short_tmp / "new"))
-        assert await terminal.panes() == {"new"}
+        assert await agents(terminal) == {"new"}
         shims["old"] = pid_of(short_tmp, "=phx-old:")
-        assert await terminal.panes() == {"old", "new"}
+        assert await agents(terminal) == {"old", "new"}
 
         await terminal.capture("old")
         shown = tmux(short_tmp, "list-panes", "-t", "=phx-old:", "-F", f"#{{{MARK}}}").strip()
         assert shown == mark("old", str(shims["old"])), "it is marked for those who do not know its shim"
 
         after_a_restart = TmuxTerminal(short_tmp, shim_pid=shims.get)
-        assert await after_a_restart.panes() == {"old", "new"}
+        assert await agents(after_a_restart) == {"old", "new"}
         after_a_restart.close()
 
 
@@ -108,7 +108,7 @@ async def test_what_strangers_name_their_sessions_makes_no_agent(short_tmp: Path
         session = tmux(short_tmp, "list-panes", "-t", "=x:", "-F", "#{session_id}").strip()
         for name in (f"a:{theirs}", f"y a:{theirs} phx-a", "phx-a", "phx-#{pid}"):
             tmux(short_tmp, "rename-session", "-t", session, name)
-            assert await terminal.panes() == frozenset()
+            assert await agents(terminal) == frozenset()
         assert [pid for _, pid in await terminal.foreign()] == [theirs]
 
 
@@ -124,7 +124,7 @@ async def test_a_seats_holder_takes_its_name_and_the_pane_before_keeps_its_own(s
         for _ in range(2):
             await terminal.take_session("boss-g2", "boss", 2)
             assert sessions(short_tmp) == {"phx-boss", "phx-boss-g1"}
-        assert await terminal.panes() == {"boss", "boss-g2"}
+        assert await agents(terminal) == {"boss", "boss-g2"}
         await types_into(terminal, "boss-g2", short_tmp / "second")
         await types_into(terminal, "boss", short_tmp / "first")
 
@@ -134,7 +134,7 @@ async def test_a_seats_holder_takes_its_name_and_the_pane_before_keeps_its_own(s
         for name in ("boss", "boss-g2"):
             await terminal.close_pane(name)
         assert sessions(short_tmp) == {"phx-boss"}
-        assert await terminal.panes() == {"boss-g3"}
+        assert await agents(terminal) == {"boss-g3"}
 
 
 async def test_a_strangers_session_of_a_seats_name_makes_way(short_tmp: Path) -> None:

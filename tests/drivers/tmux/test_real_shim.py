@@ -12,7 +12,7 @@ from phoenixd.drivers.processes.pidfds import Processes
 from phoenixd.drivers.shims.links import SeqpacketShims
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from phoenixd.ports.shims import ShimHello, ShimMessage
-from tests.drivers.tmux.terminals import a_terminal
+from tests.drivers.tmux.terminals import a_terminal, agents
 from tests.waiting import eventually
 
 SHIM = Path(__file__).resolve().parents[3] / "phoenixd" / "shim"
@@ -110,25 +110,25 @@ async def test_a_shim_that_dies_is_a_lost_link_and_a_fence_ends_its_run(short_tm
         station.shims.close()
 
 
-async def test_notices_do_not_run(short_tmp: Path) -> None:
+async def test_what_a_shim_shows_of_a_failed_start_does_not_run(short_tmp: Path) -> None:
     async with a_terminal(short_tmp) as terminal:
         station = Station(short_tmp, terminal)
         await station.open()
         canary = short_tmp / "canary"
-        station.shims.notice("a", [f"#(touch {canary})", f"$(touch {canary})\x1b]2;#(touch {canary})\x07", "end of it"])
+        hostile = f"#(touch {canary}) $(touch {canary})\x1b]2;#(touch {canary})\x07 end of it"
+        station.start([hostile])
 
         async def is_shown() -> bool:
-            return "end of it" in await terminal.capture("a")
+            return "end of it" in "".join((await terminal.capture("a")).split("\n"))
 
         await eventually(is_shown)
         await terminal.paste("a", f"touch {canary}\n")
         await terminal.press_enter("a")
-        station.shims.notice("a", ["after"])
         await eventually(lambda: terminal.capture("a"))
         station.shims.quit("a")
 
         async def is_gone() -> bool:
-            return await terminal.panes() == frozenset()
+            return await agents(terminal) == frozenset()
 
         await eventually(is_gone)
         assert not canary.exists()

@@ -14,7 +14,7 @@ from pathlib import Path
 from phoenixd.drivers.tmux.panes import OWN_SESSION
 from phoenixd.drivers.tmux.server import TmuxServer
 from phoenixd.drivers.tmux.strays import have_socket_made
-from tests.drivers.tmux.terminals import a_terminal, recorder, tmux
+from tests.drivers.tmux.terminals import a_terminal, agents, recorder, tmux
 from tests.waiting import eventually, eventually_sync
 
 LISTED = ("list-clients", "-F", "#{client_control_mode} #{client_pid}")
@@ -65,9 +65,9 @@ async def test_f_tmux_the_client_that_a_killed_daemon_left_is_ended_by_the_next_
         before.close()
         with a_stuck_client(short_tmp) as stuck:
             assert f"1 {stuck}" in tmux(short_tmp, *LISTED), "tmux let it go by itself: nothing is shown here"
-            assert await before.panes() == {"a"}
+            assert await agents(before) == {"a"}
             await eventually(lambda: f"1 {stuck}" not in tmux(short_tmp, *LISTED), 60, what="it is detached")
-            assert await before.panes() == {"a"}, "panes and server do not feel it"
+            assert await agents(before) == {"a"}, "panes and server do not feel it"
 
 
 async def test_f_tmux_a_server_that_cannot_end_for_such_a_client_is_replaced(short_tmp: Path) -> None:
@@ -93,7 +93,7 @@ async def test_promise_7_a_server_that_refuses_to_list_its_clients_is_connected_
         await terminal.open_pane("a", recorder(short_tmp / "a"))
         tmux(short_tmp, "set-option", "-s", "command-alias[99]", "list-clients=no-such-command")
         terminal.close()
-        assert await terminal.panes() == {"a"}
+        assert await agents(terminal) == {"a"}
 
 
 def _is_alive(pid: int) -> bool:

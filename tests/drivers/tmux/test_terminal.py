@@ -18,13 +18,13 @@ from phoenixd.drivers.tmux.panes import Pane, Panes
 from phoenixd.drivers.tmux.server import TmuxServer, settings
 from phoenixd.drivers.tmux.terminal import TmuxTerminal
 from phoenixd.errors import TerminalFailed
-from tests.drivers.tmux.terminals import a_terminal, drift, recorder, tmux
+from tests.drivers.tmux.terminals import a_terminal, agents, drift, recorder, tmux
 from tests.waiting import eventually
 
 
 async def panes_or_none(terminal: TmuxTerminal) -> frozenset[str] | None:
     try:
-        return await terminal.panes()
+        return await agents(terminal)
     except TerminalFailed:
         return None
 
@@ -32,15 +32,15 @@ async def panes_or_none(terminal: TmuxTerminal) -> frozenset[str] | None:
 async def test_panes_come_and_go(short_tmp: Path) -> None:
     """P33: one session for each agent, found by its exact name."""
     async with a_terminal(short_tmp) as terminal:
-        assert await terminal.panes() == frozenset()
+        assert await agents(terminal) == frozenset()
         await terminal.open_pane("agent-1", recorder(short_tmp / "one"))
         await terminal.open_pane("agent-10", recorder(short_tmp / "ten"))
-        assert await terminal.panes() == {"agent-1", "agent-10"}
+        assert await agents(terminal) == {"agent-1", "agent-10"}
         columns, lines = await terminal.size("agent-1") or (0, 0)
         assert columns > lines > 0
         await terminal.close_pane("agent-1")
         await terminal.close_pane("agent-1")
-        assert await terminal.panes() == {"agent-10"}, "F-TMUX-4: a name is not a prefix"
+        assert await agents(terminal) == {"agent-10"}, "F-TMUX-4: a name is not a prefix"
         assert await terminal.size("agent-1") is None
 
 
@@ -60,7 +60,7 @@ async def test_a_pane_that_ends_takes_its_session_with_it(short_tmp: Path) -> No
         await terminal.open_pane("a", ["sh", "-c", "exit 3"])
 
         async def is_gone() -> bool:
-            return await terminal.panes() == frozenset()
+            return await agents(terminal) == frozenset()
 
         await eventually(is_gone)
         assert await terminal.observe()
@@ -144,7 +144,7 @@ async def test_a_screen_cannot_speak_for_tmux(short_tmp: Path) -> None:
         async with asyncio.timeout(10):
             while (await terminal.capture("a")).count("%end") < 38:
                 await asyncio.sleep(0.01)
-        assert await terminal.panes() == {"a"}
+        assert await agents(terminal) == {"a"}
 
 
 async def test_enter_is_pressed_even_when_the_operator_left_copy_mode_on(short_tmp: Path) -> None:
@@ -223,12 +223,12 @@ async def test_a_killed_server_is_noticed_and_revived(short_tmp: Path) -> None:
 
         assert not await terminal.observe()
         with pytest.raises(TerminalFailed, match="no tmux server"):
-            await terminal.panes()
+            await terminal.foreign()
         with pytest.raises(TerminalFailed, match="no tmux server"):
             await terminal.open_pane("a", recorder(short_tmp / "typed"))
         assert await terminal.server_pid() is None
         assert await terminal.revive()
-        assert await terminal.panes() == frozenset()
+        assert await agents(terminal) == frozenset()
         assert await terminal.server_pid() != pid
 
 
@@ -237,7 +237,7 @@ async def test_a_request_that_the_server_dies_under_fails_at_once(short_tmp: Pat
         pid = await terminal.server_pid()
         assert pid is not None
         os.kill(pid, signal.SIGSTOP)
-        waiting = asyncio.create_task(terminal.panes())
+        waiting = asyncio.create_task(terminal.foreign())
         await asyncio.sleep(0)
         os.kill(pid, signal.SIGKILL)
         with pytest.raises(TerminalFailed, match=r"lost|no tmux server"):
@@ -253,10 +253,10 @@ async def test_a_server_that_hangs_is_not_waited_for(short_tmp: Path) -> None:
         os.kill(pid, signal.SIGSTOP)
         try:
             outcomes = await asyncio.gather(
-                terminal.panes(), terminal.observe(), terminal.close_pane("b"), terminal.capture("a"),
+                terminal.foreign(), terminal.observe(), terminal.close_pane("b"), terminal.capture("a"),
                 terminal.paste("a", "x"), return_exceptions=True,
             )  # fmt: skip
-            again = await asyncio.gather(*(terminal.panes() for _ in range(20)), return_exceptions=True)
+            again = await asyncio.gather(*(terminal.foreign() for _ in range(20)), return_exceptions=True)
         finally:
             os.kill(pid, signal.SIGCONT)
 
@@ -315,7 +315,7 @@ async def test_a_server_that_hangs_while_we_connect_is_connected_to_in_the_end(
         try:
             for _ in range(3):
                 with pytest.raises(TerminalFailed, match=r"within 0\.3 s"):
-                    await terminal.panes()
+                    await terminal.foreign()
         finally:
             monkeypatch.undo()
             os.kill(pid, signal.SIGCONT)
@@ -338,11 +338,11 @@ async def test_a_lost_connection_is_made_again(short_tmp: Path) -> None:
         for command in (("detach-client", "-a", "-s", "=phoenixd"), ("kill-session", "-t", "=phoenixd")):
             await attached()
             tmux(short_tmp, *command)
-            assert await terminal.panes() == {"a"}
+            assert await agents(terminal) == {"a"}
         await attached()
         tmux(short_tmp, "detach-client", "-s", "=phoenixd")
         await eventually(lambda: terminal._control is None or not terminal._control.is_open)
-        assert await terminal.panes() == {"a"}
+        assert await agents(terminal) == {"a"}
 
 
 async def test_a_hundred_at_once_get_each_their_own_answer(short_tmp: Path) -> None:
@@ -370,7 +370,7 @@ async def test_under_systemd_no_call_starts_a_server(short_tmp: Path) -> None:
     terminal = TmuxTerminal(short_tmp, under_systemd=True)
     assert not await terminal.revive()
     for order in (
-        terminal.panes(),
+        terminal.foreign(),
         terminal.open_pane("a", ["sleep", "1"]),
         terminal.capture("a"),
         terminal.paste("a", ""),
@@ -386,7 +386,7 @@ async def test_under_systemd_a_server_of_the_unit_is_joined(short_tmp: Path) -> 
         joined = TmuxTerminal(short_tmp, under_systemd=True)
         assert await joined.revive()
         await joined.open_pane("a", recorder(short_tmp / "typed"))
-        assert await joined.panes() == await unit.panes() == {"a"}
+        assert await agents(joined) == await agents(unit) == {"a"}
         joined.close()
 
 

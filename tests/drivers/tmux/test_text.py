@@ -218,7 +218,7 @@ async def test_p7_what_an_agent_makes_of_its_pane_does_not_run(short_tmp: Path) 
                     await asyncio.sleep(0.01)
             for _ in range(TRIES):
                 await terminal.capture("a")
-                await terminal.panes()
+                await terminal.foreign()
                 tmux(short_tmp, "refresh-client", "-S")
             assert tmux(short_tmp, "list-windows", "-t", "=phx-a:", "-F", "#{window_name}").strip() != ""
             assert "touch" not in tmux(short_tmp, "list-windows", "-t", "=phx-a:", "-F", "#{window_name}")
