@@ -35,7 +35,7 @@ def check(command: Command) -> int:
         ]
         print(json.dumps({"files": list(configuration.files), "problems": findings}))
         return exits.FAILED if configuration.errors else exits.OK
-    lines, found = problems(all_told), len(all_told)
+    lines, found = problems(all_told, configuration.files), len(all_told)
     for line in lines:
         print(line, file=sys.stderr)
     errors = len(configuration.errors)
@@ -80,7 +80,7 @@ def show(command: Command) -> int:
     if configuration is None:
         return exits.USAGE
     plain, wrong = configuration.shown(), {one.key for one in configuration.errors}
-    for line in problems(configuration.problems):
+    for line in problems(configuration.problems, configuration.files):
         print(line, file=sys.stderr)
     if command.as_json:
         origins = {key: origin for key, origin in configuration.origins.items() if key not in wrong}

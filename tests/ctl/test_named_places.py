@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 from pathlib import Path
 
@@ -124,6 +125,23 @@ async def test_config_show_tells_what_the_file_says_in_vain(home: Path) -> None:
     assert sorted(as_json.json) == ["configuration", "origins"]
     assert "daemon.log_level" not in as_json.json["origins"]
     assert f'daemon.log_level = "info"    # not what is wrong at {home / "a.toml"}:4\n' in shown.out
+
+
+async def test_config_check_tells_what_it_finds_in_the_order_of_the_files_and_their_lines(home: Path) -> None:
+    """Errors still come last: what is printed last stands nearest to the prompt."""
+    (home / "conf.d").mkdir(exist_ok=True)
+    (home / "phoenixd.toml").write_text(
+        "[agent.zoe]\nargv = ['/nowhere/zoe']\nfish = 1\n[agent.ann]\nargv = ['/nowhere/ann']\nfowl = 1\n"
+        "[defaults]\nflesh = 1\n[daemon]\nfruit = 1\n"
+    )
+    (home / "conf.d" / "more.toml").write_text("[limits]\nherb = 1\n[agent.bob]\nargv = ['/nowhere/bob']\n")
+
+    checked = await asked(home, "config", "check", "--config", os.fspath(home / "phoenixd.toml"))
+    places = [re.findall(r"(\w+: )\S*/(\w+)\.toml:(\d+)", line) for line in checked.err.splitlines()]
+    found = [(level, file == "more", int(line)) for ((level, file, line),) in filter(None, places)]
+
+    assert len(found) == 5, checked.err
+    assert found == sorted(found, key=lambda one: (one[0] == "error: ", *one[1:])), checked.err
 
 
 async def test_config_check_counts_what_it_shows(home: Path) -> None:

@@ -41,9 +41,10 @@ def doctor(findings: Sequence[Finding], here: Page, *, everything: bool = False)
     return page(lines)
 
 
-def problems(found: Iterable[Problem]) -> list[str]:
-    """What is wrong with a configuration, a line each: warnings, then errors."""
-    ranked = sorted(found, key=lambda one: one.severity == "error")
+def problems(found: Iterable[Problem], files: Sequence[str] = ()) -> list[str]:
+    """What is wrong with a configuration, a line each: warnings, then errors, each in the order of files and lines."""
+    places = {file: number for number, file in enumerate(files)}
+    ranked = sorted(found, key=lambda one: (one.severity == "error", places.get(one.file, len(files)), one.line or 0))
     # What concerns no agent is told whole, with its place.
     groups = alike(
         ranked, lambda one: (one.severity, one.below, one.together or one.message, "" if one.agent else one.place)
