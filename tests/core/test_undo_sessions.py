@@ -15,7 +15,7 @@ from phoenixd.core.projection import row
 from phoenixd.core.undo.state import Undoable
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.codec import decode, encode
-from tests.core.story import Story, claude
+from tests.core.story import Story, claude, spec
 from tests.core.undoing import DAY, gone, undo
 
 
@@ -54,6 +54,21 @@ def test_a_fresh_start_is_taken_back_however_far_the_new_session_is() -> None:
     assert story.agent.returns_to is None
     assert story.agent.session is not None
     assert story.agent.session.session_id == session
+
+
+@pytest.mark.parametrize("tells", [False, True])
+def test_of_a_program_that_tells_nothing_by_hooks_no_session_is_told(tells: bool) -> None:
+    """A shell script was "on its way back, in its session 3f2a": it has none, and the id is ours."""
+    story = Story(spec()).runs()
+    if tells:
+        story.hook("session-start")
+    story.stop(act="1")
+    gone(story)
+    (act,) = story.fleet.undoable
+    undo(story)
+    for state in (story.state, Stopped()):
+        words = told(replace(story.agent, state=state), act, story.now)
+        assert ("session" in words) == tells, words
 
 
 def test_a_removed_agent_comes_back_into_its_session() -> None:

@@ -26,7 +26,13 @@ def told(agent: Agent, act: Undoable, now: Moment) -> str:
     """A sentence about the agent as the order to take an act back left it."""
     changed = bool(act.launch) and act.launch != launch_of(agent.spec)
     since = "; its configuration is another one than then: phoenixctl config show" if changed else ""
-    return f"{act.agent} {_words(agent, act, now)}{since}"
+    shown = act if _has_session(agent) else replace(act, session=None)
+    return f"{act.agent} {_words(agent, shown, now)}{since}"
+
+
+def _has_session(agent: Agent) -> bool:
+    """Whether people know a session of it: a program that tells nothing by hooks has an id of ours, and no more."""
+    return agent.spec.has_hooks or agent.hooks_seen
 
 
 def _words(agent: Agent, act: Undoable, now: Moment) -> str:
