@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable
 from dataclasses import replace
 from functools import partial
 from typing import Any, get_args
@@ -17,7 +18,7 @@ from phoenixd.api.pages.layout import Page
 from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.schemas import SCHEMAS
 from phoenixd.core.events.handoffs import PapersUpdated
-from phoenixd.core.events.orders import HandoffRequested, RollbackRequested
+from phoenixd.core.events.orders import HandoffRequested, RollbackRequested, StopRequested
 from phoenixd.core.facts import HandoffEnded
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import following
@@ -26,7 +27,7 @@ from phoenixd.core.projection import project
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.state import Seat
 from phoenixd.ports.journal import Entry
-from tests.api.conftest import Live
+from tests.api.conftest import Answer, Live
 from tests.api.daemon import FIXTURE_EPOCH, FakeDaemon
 from tests.core.handing import at
 from tests.documents.project.projects import PLANNING, plan_of, tree_of
@@ -115,6 +116,36 @@ async def test_of_a_handoff_that_was_called_off_early_no_check_is_said_to_have_f
     lines = (await live.ask("GET", "/v1/handoff?agent=chief", accept="text/plain")).text.splitlines()
     for name in ("updates finished", "package written", "package loaded"):
         assert f"? {name}: it did not come to that" in lines
+
+
+async def test_e80_a_rollback_is_told_with_who_ordered_it_and_where_the_work_stands(
+    live: Live, boss: FakeDaemon
+) -> None:
+    """A newcomer read "is at rolled_back", and asked whether the work was lost."""
+    boss.hook("boss", "prompt-submit", text="go on")
+    boss.happen(RollbackRequested("boss", by="ada"))
+
+    def page() -> Awaitable[Answer]:
+        return live.ask("GET", "/v1/handoff?agent=boss&width=400", accept="text/plain")
+
+    handoff = boss.fleet().seats["boss"].handoff
+    assert handoff is not None
+    said = (await page()).text.splitlines()[1:3]
+    assert handoff.step is Step.ROLLED_BACK
+    assert said[0].startswith(f"handoff {handoff.id} (operator) was rolled back ")
+    assert said[0].endswith(" ago: asked by ada")
+    assert said[1] == "generation 1 holds the seat and goes on with the work (working); generation 2 is gone"
+
+    boss.happen(StopRequested("boss"))
+    assert "generation 1 holds the seat, and is stopped; generation 2 is gone" in (await page()).text
+    seat = boss.fleet().seats["boss"]
+    failed = replace(handoff, recalled=False, why_back="no ack within 5 min")
+    boss.state = replace(boss.state, seats={"boss": replace(seat, handoff=failed)})
+    assert " was rolled back by phoenixd " in (await page()).text
+    back = replace(handoff, step=Step.ROLLBACK)
+    boss.state = replace(boss.state, seats={"boss": replace(seat, handoff=back)})
+    assert " is being rolled back, since " in (await page()).text
+    assert "generation 1 holds the seat, and is stopped; generation 2 is to end" in (await page()).text
 
 
 async def test_people_read_one_line_for_each_that_went_before(live: Live, boss: FakeDaemon) -> None:

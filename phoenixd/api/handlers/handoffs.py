@@ -164,7 +164,7 @@ def _told(ask: Ask, name: str, done: str, past: Sequence[Handoff] = (), of_files
     }
     if message:
         return Reply(body, said(f"{message}. See: phoenixctl handoff status {name}"), exits.OK)
-    return Reply(body, lambda here: of_seat(seat, found, past, ask.service.now(), here))
+    return Reply(body, lambda here: of_seat(seat, fleet.agents.get(seat.holder), found, past, ask.service.now(), here))
 
 
 def _handoff(handoff: Handoff) -> dict[str, object]:

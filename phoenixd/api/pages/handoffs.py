@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from phoenixd.api.pages.layout import SET_IN, Page, clean, page, wrap
 from phoenixd.api.times import ago, span
+from phoenixd.core.agent import Agent
+from phoenixd.core.agent.state import Running
+from phoenixd.core.condition import activity_word
 from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.checks import past as past_checks
 from phoenixd.core.handoff.state import Handoff, Step
@@ -18,18 +21,17 @@ SEEN_AT = {"updates finished": Step.UPDATE, "package written": Step.SNAPSHOT, "p
 SIGNS = {True: ".", False: "!", None: "?"}
 
 
-def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: Moment, here: Page) -> str:
-    """The whole page."""
+def of_seat(
+    seat: Seat, holder: Agent | None, checks: Sequence[Check], past: Sequence[Handoff], now: Moment, here: Page
+) -> str:
+    """The whole page. holder: the generation that holds the seat, where it is there."""
     handoff = seat.handoff
     head = f"{seat.name}: generation {seat.generation} leads project {seat.project}"
     if handoff is None:
         return page([head, "no handoff so far", "", here.ending(f"Begin one: phoenixctl handoff start {seat.name}")])
     lines = [head]
-    since = ago(max(0.0, now.wall - handoff.since_wall))
-    what = f"handoff {handoff.id} ({handoff.trigger}) is at {handoff.step.value}, since {since}"
-    lines += wrap(clean(f"{what}{': ' + handoff.held if handoff.held else ''}"), here.width, SET_IN)
-    if handoff.why_back:
-        lines += wrap(clean(f"rolled back: {handoff.why_back}"), here.width, SET_IN)
+    for told in _standing(handoff, seat, holder, now):
+        lines += wrap(clean(told), here.width, SET_IN)
     if handoff.degraded:
         lines += wrap(clean(f"degraded: {'; '.join(handoff.degraded)}"), here.width, SET_IN)
     lines.append("")
@@ -50,6 +52,34 @@ def of_seat(seat: Seat, checks: Sequence[Check], past: Sequence[Handoff], now: M
     if not handoff.is_over and handoff.is_before_fence:
         lines += ["", here.ending(f"Call it off: phoenixctl handoff rollback {seat.name}")]
     return page(lines)
+
+
+def _standing(handoff: Handoff, seat: Seat, holder: Agent | None, now: Moment) -> Iterator[str]:
+    """How far it is; of one that a rollback ends, by whose will, and who does the work."""
+    since = ago(max(0.0, now.wall - handoff.since_wall))
+    named, why = f"handoff {handoff.id} ({handoff.trigger})", f": {handoff.why_back}" if handoff.why_back else ""
+    held = f": {handoff.held}" if handoff.held else ""
+    by = "" if handoff.is_back_by_order else " by phoenixd"
+    match handoff.step:
+        case Step.ROLLED_BACK:
+            yield f"{named} was rolled back{by} {since} ago{why}"
+        case Step.ROLLBACK:
+            yield f"{named} is being rolled back{by}, since {since}{held}{why}"
+        case step:
+            yield f"{named} is at {step.value}, since {since}{held}"
+            return
+    successor = "is gone" if handoff.is_over else "is to end"
+    yield f"generation {seat.generation} holds the seat{_at(holder)}; generation {handoff.successor} {successor}"
+
+
+def _at(holder: Agent | None) -> str:
+    """What who holds a seat is at, as a clause."""
+    if holder is None:
+        return ", and is not there"
+    if not isinstance(holder.state, Running):
+        return f", and is {holder.state_name.replace('_', ' ')}"
+    word = activity_word(holder)
+    return f" and goes on with the work{f' ({word})' if word else ''}"
 
 
 def _line(handoff: Handoff, here: Page) -> str:
