@@ -39,6 +39,7 @@ from phoenixd.api.values import Change, Planned
 from phoenixd.core import projection
 from phoenixd.core.agent.run import Incident
 from phoenixd.core.alerts import pressing
+from phoenixd.core.breaker import Word
 from phoenixd.core.condition import URGENCY
 from phoenixd.core.events.evidence import EvidenceSeen
 from phoenixd.core.events.fleet import TroubleSeen
@@ -185,6 +186,21 @@ def test_explain_of_who_never_began_names_no_screen() -> None:
     assert "phoenixctl screen shop" in told["s"]
     assert "phoenixctl screen" not in told[None]
     assert "again: phoenixctl start shop" in told[None]
+
+
+@pytest.mark.parametrize("state", ["OPEN", "HALF_OPEN", "CLOSED"])
+def test_g_explain_names_a_breaker_that_is_not_closed_and_where_it_is_shown(state: Word) -> None:
+    """It spoke of iterations without progress, and never of the breaker that had ended them."""
+    daemon = FakeDaemon(stands_at=NOW)
+    daemon.declare("shop", kind="loop")
+    row = replace(projection.project(daemon.fleet(), daemon.now())[0], breaker=state, no_progress=5)
+
+    told = text_history.explain(row, [], HERE)
+    line = f"\n  breaker    {state}, 5 without progress in a row\n{'':<13}see: phoenixctl breaker show shop\n"
+    assert (line in told, "breaker" in told) == (state != "CLOSED", state != "CLOSED")
+    if state != "CLOSED":
+        by_hand = text_history.explain(replace(row, no_progress=0), [], HERE)
+        assert f"\n  breaker    {state}\n{'':<13}see: phoenixctl breaker show shop\n" in by_hand
 
 
 def test_colour_marks_signs_alone_and_only_when_asked_for() -> None:

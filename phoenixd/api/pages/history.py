@@ -158,6 +158,10 @@ def explain(
         if len(same) > REPEATS_SHOWN:
             hint = here.reaching(f"(phoenixctl events {row.name} --all)")
             lines.append(clip(f"            ... {len(same) - REPEATS_SHOWN} more like it   {hint}", here.width))
+    if row.breaker != "CLOSED":
+        count = f", {row.no_progress} without progress in a row" if row.no_progress else ""
+        lines.append(f"  breaker    {row.breaker}{count}")
+        lines.append(f"{'':<13}{here.reaching(f'see: phoenixctl breaker show {row.name}')}")
     if incident is not None:
         kept = f"phoenixctl clinic show {incident.case}" if incident.case else f"{incident.file} in its directory"
         said = f"run {incident.incarnation}, {here.clock(incident.at_wall)}: {incident.reason} ({here.reaching(kept)})"
