@@ -17,6 +17,7 @@ from phoenixd.api.terminal_ends import TerminalEnds
 from phoenixd.core import condition
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
+from phoenixd.core.causes import signal_name
 from phoenixd.core.facts import (
     AnswerFellShort,
     Fact,
@@ -314,7 +315,7 @@ class Digest:
 
 def _way(end: RunEnded) -> str:
     if end.signal is not None:
-        return f"by signal {end.signal}"
+        return f"by {signal_name(end.signal)}"
     return f"with exit {end.code}" if end.code is not None else "in a way that nobody could know"
 
 

@@ -38,6 +38,15 @@ Told = Literal["login", "configuration", "usage_limit"]
 what its operator lets one run take, such as turns, is used up.
 """
 
+SIGNALS: dict[int, str] = {
+    1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 5: "SIGTRAP", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+    9: "SIGKILL", 10: "SIGUSR1", 11: "SIGSEGV", 12: "SIGUSR2", 13: "SIGPIPE", 14: "SIGALRM", 15: "SIGTERM",
+    16: "SIGSTKFLT", 17: "SIGCHLD", 18: "SIGCONT", 19: "SIGSTOP", 20: "SIGTSTP", 21: "SIGTTIN", 22: "SIGTTOU",
+    23: "SIGURG", 24: "SIGXCPU", 25: "SIGXFSZ", 26: "SIGVTALRM", 27: "SIGPROF", 28: "SIGWINCH", 29: "SIGIO",
+    30: "SIGPWR", 31: "SIGSYS",
+}  # fmt: skip
+"""The names of signals by their numbers on the processors that phoenixd is built for."""
+
 SHIM_CAUSES: dict[str, EndCause] = {
     "exit": "exit",
     "terminal_lost": "terminal_lost",
@@ -47,3 +56,8 @@ SHIM_CAUSES: dict[str, EndCause] = {
 
 BLAMELESS: frozenset[EndCause] = frozenset({"terminal_lost", "shim_terminated", "reboot", "start interrupted"})
 """Causes that say nothing about the agent: they count against nobody."""
+
+
+def signal_name(number: int) -> str:
+    """A signal as people call it; by its number where it has no name of its own."""
+    return SIGNALS.get(number, f"signal {number}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import os
 import select
+import signal
 import termios
 
 from reactor import HUNG_UP, READABLE
@@ -173,10 +174,18 @@ def default_notice(agent: str, last_exit: dict[str, Any] | None) -> list[str]:
     """What stands there while nothing runs, where the daemon said nothing better."""
     ending = "has not been started"
     if last_exit is not None and last_exit.get("signal") is not None:
-        ending = f"ended by signal {last_exit['signal']} at {last_exit.get('ended_at')}"
+        ending = f"ended by {_signal(last_exit['signal'])} at {last_exit.get('ended_at')}"
     elif last_exit is not None:
         ending = f"ended with exit status {last_exit.get('code')} at {last_exit.get('ended_at')}"
     return [f"phoenixd: {agent} {ending}.", f"Nothing typed here runs. To start it: phoenixctl start {agent}"]
+
+
+def _signal(number: int) -> str:
+    """A signal as people call it; by its number where it has no name of its own."""
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"
 
 
 def failed_notice(agent: str, why: str) -> list[str]:

@@ -339,7 +339,7 @@ def test_every_fact_of_a_failure_has_words() -> None:
             "claude, exit code 127, cause: not started, lived 0.0 s, a fresh session, a turn was open",
         ),
         ({"code": 0, "cause": "exit", "crashes": 1}, "exit code 0, ended by itself, 1 crash in a row"),
-        ({"signal": 9, "oom": "agent"}, "signal 9, killed for memory, at the limit of the agent"),
+        ({"signal": 9, "oom": "agent"}, "SIGKILL, killed for memory, at the limit of the agent"),
         ({"fill": 0.912, "session_seen": False, "worked": True}, "context 91% full, it had worked"),
         ({"of_a_newer_version": "x"}, "of_a_newer_version x"),
     ],

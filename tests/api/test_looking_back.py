@@ -194,7 +194,7 @@ async def test_an_end_on_purpose_is_told_by_what_happened(live: Live, daemon: Fa
     daemon.die("docs", None, SIGINT)
 
     told = (await live.ask("GET", "/v1/since?time=8h", text=True)).text
-    assert "2 ended by themselves: 1 by signal 2, 1 with exit 0\n" in told
+    assert "2 ended by themselves: 1 by SIGINT, 1 with exit 0\n" in told
 
 
 async def test_iterations_of_a_loop_are_no_deaths_and_its_crashes_are(daemon: FakeDaemon) -> None:

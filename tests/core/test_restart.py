@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from typing import Any
 
 import pytest
@@ -650,10 +651,14 @@ def test_f_proc_7_without_an_exit_record_it_is_a_crash_after_the_grace() -> None
 
 
 def test_last_exit_in_words() -> None:
-    def text(code: int | None, signal: int | None) -> str:
-        return LastExit(1, code, signal, "exit", 1.0, 0.0).text
+    def text(code: int | None, number: int | None) -> str:
+        return LastExit(1, code, number, "exit", 1.0, 0.0).text
 
-    assert (text(1, None), text(None, 9), text(None, None)) == ("exit 1", "signal 9", "unknown status")
+    assert (text(1, None), text(None, 9), text(None, None)) == ("exit 1", "SIGKILL", "unknown status")
+    assert text(None, signal.SIGRTMIN + 1) == f"signal {signal.SIGRTMIN + 1}", "it has no name of its own"
+    assert {one: text(None, one) for one in signal.Signals if one < 32} == {
+        one: one.name for one in signal.Signals if one < 32
+    }
 
 
 def test_an_alert_is_sent_once_however_long_a_quarantine_lasts() -> None:
@@ -728,8 +733,8 @@ def test_f_proc_24_at_its_own_limit_is_a_crash_that_names_it() -> None:
     story.pass_over(20)
     story.exited(signal=9, oom="agent")
     assert len(story.agent.crashes) == 1
-    assert "signal 9, out of memory: it reached its own limit" in story.agent.reason or any(
-        "signal 9, out of memory: it reached its own limit" in reason for reason in story.reasons
+    assert "SIGKILL, out of memory: it reached its own limit" in story.agent.reason or any(
+        "SIGKILL, out of memory: it reached its own limit" in reason for reason in story.reasons
     )
 
 

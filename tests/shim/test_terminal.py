@@ -79,7 +79,7 @@ def test_a_pane_is_usable_again_after_a_full_screen_program_was_killed(tmux_pane
     assert tmux_pane.flags() == CLEAN_FLAGS
     daemon.run_to_end([sys.executable, "-S", "-c", WRECK])
     eventually_sync(lambda: tmux_pane.flags() == CLEAN_FLAGS, what="the terminal is as it was")
-    tmux_pane.shows("ended by signal 9")
+    tmux_pane.shows("ended by SIGKILL")
     assert b"WRECKAGE" not in tmux_pane.read_screen()
     assert tmux_pane.tmux("display-message", "-p", "#{scroll_region_upper},#{scroll_region_lower}").strip() == "0,23"
     daemon.run_to_end(["sh", "-c", "stty -a > modes"])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 
 from phoenixd.api.times import span
+from phoenixd.core.causes import signal_name
 
 Words = Callable[[object], str]
 
@@ -22,7 +23,7 @@ WORDS: Mapping[str, Words] = {
     "harness": str,
     "is_alive": _so("it lives"),
     "code": _named("exit code"),
-    "signal": _named("signal"),
+    "signal": lambda value: signal_name(value) if isinstance(value, int) else _named("signal")(value),
     "cause": lambda value: "ended by itself" if value == "exit" else _named("cause:")(value),
     "lived": lambda value: f"lived {span(value)}" if isinstance(value, int | float) else "",
     "oom": lambda value: f"killed for memory, at the limit of the {value}",

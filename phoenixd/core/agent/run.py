@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Literal
 
 from phoenixd.core.agent.activity import OpenCall, PromptKind
-from phoenixd.core.causes import CutHow, Disk, EndCause, Obstacle
+from phoenixd.core.causes import CutHow, Disk, EndCause, Obstacle, signal_name
 from phoenixd.core.merit import Merit, Proof
 from phoenixd.core.moment import Instant
 from phoenixd.core.treatment.words import Occasion
@@ -170,7 +170,7 @@ class LastExit:
     def text(self) -> str:
         """The end in words."""
         if self.signal is not None:
-            return f"signal {self.signal}{OOM_WORDS[self.oom]}"
+            return f"{signal_name(self.signal)}{OOM_WORDS[self.oom]}"
         if self.code is not None:
             return f"{self.cause}, exit {self.code}" if self.cause in ("hung", "overtime") else f"exit {self.code}"
         return "unknown status"
