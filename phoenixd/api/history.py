@@ -114,7 +114,7 @@ class Digest:
     ran_on: set[str] = field(default_factory=set)
     """The agents that the newest daemon found alive when it began."""
     _begun: set[str] = field(default_factory=set)
-    """The agents of which that daemon began a run: that one is adopted too, where its link or `watchdog` looks again."""
+    """Agents with a run that this daemon began. It is adopted as well, where somebody looks at it again."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
     _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
