@@ -114,6 +114,8 @@ class Digest:
     """What people ordered and answered, by name."""
     ran_on: set[str] = field(default_factory=set)
     """The agents that the newest daemon found alive when it began."""
+    _begun: set[str] = field(default_factory=set)
+    """Agents with a run that this daemon began. It is adopted as well, where somebody looks at it again."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
     _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
@@ -197,14 +199,16 @@ class Digest:
                 elif isinstance(fact, WatchBegan):
                     self.unwatched.append(Unwatched(min(fact.since, entry.wall), entry.wall, fact.ended))
                     self.ran_on.clear()
+                    self._begun.clear()
             return
         if event in OF_AN_END and entry.state is not None and not entry.is_weighed:
             self.untyped_until = entry.wall
         self.not_delivered += event == "notdelivered"
-        if event == "runadopted" and self.unwatched:
+        if event == "runadopted" and self.unwatched and entry.agent not in self._begun:
             self.ran_on.add(entry.agent)
         if event == "agentstarted":
             self.unstarted.discard(entry.agent)
+            self._begun.add(entry.agent)
             self._lived[entry.agent] = entry.incarnation
         if event == "agentdeclared" and entry.detail.get("is_undo"):
             self._is_back(entry.agent)

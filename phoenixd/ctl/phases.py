@@ -26,6 +26,7 @@ from phoenixd.ctl.refusal import reaching, refuse
 from phoenixd.ctl.repeating import repeated
 from phoenixd.ctl.unattended import become_owner_of
 from phoenixd.directories import find_directories
+from phoenixd.documents.plain_text import plain
 from phoenixd.documents.project import layout, revision
 from phoenixd.documents.project.beginning import IMPORT_LIMIT, begin, take_apart
 from phoenixd.documents.project.revision import Revision
@@ -51,7 +52,7 @@ def init(command: Command) -> int:
     def done() -> int:
         workspace, project = _writable(command)
         made = _edited(workspace, project, lambda tree: begin(tree, phases, _now()))
-        return _say(command, project, sorted(made.writes), f"{project} lacks nothing: it was left as it is")
+        return _say(command, workspace, project, sorted(made.writes), f"{project} lacks nothing: it was left as it is")
 
     return _refusing(command, done)
 
@@ -74,7 +75,7 @@ def take_in(command: Command) -> int:
                 command, project, sorted(changes.writes), f"phoenixctl phase import {shlex.quote(name)} --yes"
             )
         made = _edited(workspace, project, lambda tree: take_apart(tree, content, name, _now()))
-        return _say(command, project, sorted(made.writes), "nothing was made")
+        return _say(command, workspace, project, sorted(made.writes), "nothing was made")
 
     return _refusing(command, done)
 
@@ -213,11 +214,11 @@ def _told(command: Command, project: str, made: Revision, *, done: bool) -> int:
     return exits.OK
 
 
-def _say(command: Command, project: str, paths: list[str], nothing: str) -> int:
+def _say(command: Command, workspace: str, project: str, paths: list[str], nothing: str) -> int:
     if command.as_json:
         print(json.dumps({"project": project, "done": True, "writes": paths}))
     elif paths:
-        print(*paths, f"see: {_again(command, 'phoenixctl phase list')}", sep="\n")
+        print(f"made in {plain(workspace)}:", *paths, f"see: {_again(command, 'phoenixctl phase list')}", sep="\n")
     else:
         print(nothing)
     return exits.OK

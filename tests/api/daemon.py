@@ -220,6 +220,7 @@ class FakeDaemon:
     """Exit code of every start: 126 or 127."""
     tokens: dict[str, str] = field(default_factory=dict)
     removed: dict[str, AgentSpec] = field(default_factory=dict)
+    not_back: dict[str, Refusal] = field(default_factory=dict)
     spoken: list[LogLine] = field(default_factory=list)
     """What all transcripts say."""
     shims: dict[int, str] = field(default_factory=dict)
@@ -584,6 +585,8 @@ class FakeDaemon:
         return await self.order(AgentWithdrawn(name, by, act))
 
     async def bring_back(self, name: str, by: str, act: str) -> Refusal | None:
+        if (refused := self.not_back.get(name)) is not None:
+            return refused
         if name not in self.state.agents and name in self.removed:
             self.happen(AgentDeclared(self.removed.pop(name), is_undo=True))
         return await self.order(UndoRequested(name, act, by))

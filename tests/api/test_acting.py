@@ -15,6 +15,7 @@ from phoenixd.api.operations import OPERATIONS
 from phoenixd.api.operations.operation import Operation
 from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import Stopped
+from phoenixd.core.decision import Refusal
 from phoenixd.core.events.orders import SendRequested, StartRequested, StopRequested
 from phoenixd.core.events.runs import TreeGone
 from phoenixd.core.undo.state import KEPT
@@ -207,6 +208,20 @@ async def test_undo_says_what_it_takes_back_and_when_that_was_done(live: Live, d
     assert (one["what"], one["agents"]) == ("stop", ["docs"])
     assert datetime.fromisoformat(one["at"]).timestamp() == pytest.approx(at, abs=1)
     assert re.search(r"^took back: stop of shop-api, shop-web, .*\d\d:\d\d:\d\d$", text, re.MULTILINE), text
+
+
+async def test_undo_says_which_act_it_cannot_take_back_and_when_that_was_done(live: Live, daemon: FakeDaemon) -> None:
+    """`undo` takes the newest act that is left, of any agent: the reason alone does not tell which one it was."""
+    fleet(daemon)
+    await live.ask("POST", "/v1/agents/docs/stop")
+    daemon.not_back["docs"] = Refusal("conflict", "there is an agent docs again", "phoenixctl remove docs")
+
+    refused = await live.ask("POST", "/v1/undo", {})
+
+    said = " ".join(refused.text.split())
+    assert refused.exit == 6
+    pattern = r"the stop of docs, \d\d:\d\d:\d\d, is not taken back: there is an agent docs again"
+    assert re.search(pattern, said), said
 
 
 async def test_undo_passes_over_a_stop_that_somebody_has_reversed_already(live: Live, daemon: FakeDaemon) -> None:

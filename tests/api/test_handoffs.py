@@ -421,3 +421,21 @@ def test_a_case_names_its_agents_as_people_know_them() -> None:
     found = Replayed("boss-g2", 7, "end", None, "none", None, "none", "restart")
     told = clinic.replay("c1", [found], Page(0.0), partial(finding.known_as, fleet))
     assert " boss run 7, end: " in told
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "command"),
+    [
+        ("POST", "", "handoff start NAME"),
+        ("GET", "", "handoff status NAME"),
+        ("POST", "/rollback", "handoff rollback NAME"),
+    ],
+)
+async def test_an_order_that_names_no_seat_is_answered_with_that_order(
+    live: Live, daemon: FakeDaemon, method: str, path: str, command: str
+) -> None:
+    """`handoff start` advised `handoff status NAME`, which begins nothing."""
+    refused = await live.ask(method, f"/v1/handoff{path}", {} if method == "POST" else None)
+
+    assert (refused.status, refused.exit) == (400, 2), refused.text
+    assert refused.json["remedy"] == f"phoenixctl {command}"

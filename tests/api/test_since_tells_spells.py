@@ -201,6 +201,23 @@ async def test_f_sy_1_what_ran_on_without_a_daemon_is_counted_and_the_healed_are
     assert found.since["deaths"]["healed_agents"] == ["web"]
 
 
+async def test_f_sy_1_a_run_that_the_newest_daemon_started_did_not_run_on_though_it_is_looked_at_again() -> None:
+    """`watchdog` has every run adopted once more, and then all of them had lived through the time without a daemon."""
+    found = await night(
+        ("01:00", "stop", "late"),
+        ("02:00", "daemon dies", ""),
+        ("02:40", "daemon begins", ""),
+        ("03:00", "dies", "one", {"signal": 9}),
+        ("03:01", "start", "late"),
+        ("04:00", "link back", "one"),
+        ("04:00", "link back", "two"),
+        ("04:00", "link back", "late"),
+        one={}, two={}, late={},
+    )  # fmt: skip
+
+    assert found.since["ran_on"] == ["one", "two"]
+
+
 async def test_f_st_3_a_full_disk_is_told_while_it_lasts_as_what_waits_and_afterwards_with_its_time() -> None:
     stands = await night(("23:00", "degraded", ""), etl={})
     over = await night(("23:00", "degraded", ""), ("23:40", "well again", ""), etl={})

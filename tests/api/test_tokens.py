@@ -52,6 +52,22 @@ async def test_e15_the_exit_code_says_whether_a_handoff_is_due(
     assert (await live.ask("GET", "/v1/tokens?session_id=docs", text=True)).exit == code
 
 
+async def test_e3_the_window_is_asked_for_where_it_is_unknown_and_not_where_the_tokens_are(
+    live: Live, metered: FakeDaemon
+) -> None:
+    """Between a run's first hook and its first answer the tokens are unknown, and `limit` tells only the window."""
+    fill(metered, "docs", None)
+    fill(metered, "shop", 100, window=None)
+
+    early = await live.ask("GET", "/v1/tokens?agent=docs", text=True)
+    windowless = await live.ask("GET", "/v1/tokens?agent=shop", text=True)
+
+    assert (early.exit, windowless.exit) == (1, 1)
+    assert "no request has told yet how many tokens are taken" in early.text
+    assert "limit = TOKENS" not in early.text
+    assert "[agent.shop.context] limit = TOKENS" in " ".join(windowless.text.split())
+
+
 async def test_e16_the_threshold_can_be_given_and_lies_in_0_to_1(live: Live, metered: FakeDaemon) -> None:
     fill(metered, "docs", 100_000)
 

@@ -69,6 +69,18 @@ def test_help_needs_nothing(machine: Machine) -> None:
     )
 
 
+def test_python_is_the_one_that_has_what_the_tests_need() -> None:
+    """A page said `python -m tests.architecture.generated`, and the machine's own python has no module anyio."""
+    if not (Path(sys.prefix) / "complete").exists():
+        pytest.skip("this is no virtualenv of ./dev")
+    environment = os.environ | {"PHOENIX_DEV_VENVS": str(Path(sys.prefix).parent)}
+    asked = [str(ROOT / "dev"), "python", "-c", "import anyio, pytest, tests, sys; print(sys.prefix)"]
+
+    told = subprocess.run(asked, env=environment, capture_output=True, text=True, timeout=300)
+
+    assert (told.returncode, told.stdout.strip()) == (0, sys.prefix), told.stderr
+
+
 def test_an_unknown_command_is_refused_with_the_list(machine: Machine) -> None:
     refused = machine.dev("tset")
 

@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 from pydantic import BaseModel
 
@@ -64,6 +65,32 @@ def test_what_the_core_calls_a_rule_is_a_key() -> None:
             # A sequence is a table of its own.
             assert rules - {"sequence"} == set(field.annotation.model_fields), name
     assert {one.name for one in fields(FleetLimits)} == set(FleetTable.model_fields)
+
+
+def test_every_key_is_handed_on_to_the_rules_that_are_made_of_its_table() -> None:
+    """A key that is checked, and not handed on from its table, has no effect, and no error says so."""
+    spec = AgentSpec("a", (), "/")
+    tables: dict[type[Any], type[BaseModel]] = {AgentSpec: AgentTable, FleetLimits: FleetTable}
+    for name, field in AgentTable.model_fields.items():
+        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
+            tables[type(getattr(spec, name))] = field.annotation
+
+    for rules, table in tables.items():
+        lost = set(table.model_fields) - handed_on(rules)
+        assert not lost, f"{rules.__name__} is made without {sorted(lost)} in phoenixd/config/"
+
+
+def handed_on(rules: type[Any]) -> set[str]:
+    """The fields that the configuration sets where it makes such rules: all of them where it unpacks a table."""
+    given: set[str] = set()
+    for path in (ROOT / "config").glob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call) and _last(node.func) == rules.__name__:
+                every = [one.name for one in fields(rules)]
+                named = {one.arg for one in node.keywords if one.arg is not None}
+                unpacked = set(every) if any(one.arg is None for one in node.keywords) else set()
+                given |= {*every[: len(node.args)], *named, *unpacked}
+    return given
 
 
 @dataclass(frozen=True)

@@ -40,4 +40,4 @@ def _difference(name: str, kept: Steps, found: Steps) -> str:
         [line for number, step in steps.items() for line in f"#{number} {step}".splitlines()] for steps in (kept, found)
     )
     lines = list(difflib.unified_diff(before, after, name, "now decided", lineterm="", n=2))
-    return "\n".join((*lines[:200], "If that is meant: python -m tests.core.recorded", ""))
+    return "\n".join((*lines[:200], "If that is meant: ./dev python -m tests.core.recorded", ""))

@@ -38,6 +38,7 @@ async def test_e61_a_standard_project_is_made_listed_and_in_order(alone: Ctl, wo
 
     made = await alone("phase", "init", "--standard", *where)
     assert (made.code, made.err) == (0, "")
+    assert made.out.splitlines()[0] == f"made in {workspace}:"
     assert "see: phoenixctl phase list" in made.out
     listed = await alone("phase", "list", "--workspace", str(workspace), "--json")
     assert [one["phase"] for one in listed.json["phases"]] == list(layout.STANDARD_PHASES)

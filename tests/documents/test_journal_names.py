@@ -162,7 +162,7 @@ def test_every_class_has_its_row_and_every_name_is_one_that_was_written_before(
     kinds: Any, table: dict[type[Any], str], ever: str
 ) -> None:
     assert set(table) == set(get_args(kinds)), "each class has a row in documents/journal_names.py, and no other has"
-    assert set(table.values()) == set(ever.split())
+    assert set(table.values()) == set(ever.split()), "a new name is added to the list in this file; none is taken out"
 
 
 @pytest.mark.parametrize("kind", [Agent, Fact, StandingAlert, Seat], ids=["agent", "facts", "fleet alerts", "seats"])
@@ -188,7 +188,7 @@ def test_every_place_that_is_stored_now_is_held_from_now_on() -> None:
     for kind in (Agent, Fact, StandingAlert, Seat):
         held = frozen(kind)
         new = sorted(place for place, accepted in shape(kind) if not accepted <= held.get(place, frozenset()))
-        assert not new, "python -m tests.documents.test_journal_names adds what is new"
+        assert not new, "./dev python -m tests.documents.test_journal_names adds what is new"
 
 
 def shape(hint: Any, place: str = "") -> Iterator[tuple[str, frozenset[str]]]:

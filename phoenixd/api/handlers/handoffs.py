@@ -30,7 +30,7 @@ ACK_LIMIT = 8000
 
 
 async def handoff_start(ask: Ask) -> Reply:
-    seat = _seat(ask, finding.ordered)
+    seat = _seat(ask, finding.ordered, "phoenixctl handoff start NAME")
     project = ask.arguments["project"]
     if project is not None and project != seat.project:
         raise Problem(
@@ -46,7 +46,7 @@ async def handoff_start(ask: Ask) -> Reply:
 
 
 async def handoff_status(ask: Ask) -> Reply:
-    seat = _seat(ask, finding.looked_at)
+    seat = _seat(ask, finding.looked_at, "phoenixctl handoff status NAME")
     holder = ask.service.fleet().agents.get(seat.holder)
     rules = holder.spec.handoff if holder is not None else HandoffRules()
     past = await ask.service.past_handoffs(seat.name, rules.keep)
@@ -54,13 +54,13 @@ async def handoff_status(ask: Ask) -> Reply:
 
 
 async def handoff_rollback(ask: Ask) -> Reply:
-    seat = _seat(ask, finding.ordered)
+    seat = _seat(ask, finding.ordered, "phoenixctl handoff rollback NAME")
     await order(ask, RollbackRequested(seat.name, ask.caller.name))
     return _told(ask, seat.name, "called off")
 
 
 async def handoff_ack(ask: Ask) -> Reply:
-    seat = _seat(ask, finding.ordered)
+    seat = _seat(ask, finding.ordered, "phoenixctl handoff ack SAID --agent NAME")
     generation = seat.handoff.successor if seat.handoff is not None else seat.generation
     # An agent speaks for itself alone; an operator for the successor.
     agent = ask.caller.process if ask.caller.agent is not None else generation_name(seat.name, generation)
@@ -89,8 +89,9 @@ def _quoted(text: str) -> dict[str, object]:
     return found
 
 
-def _seat(ask: Ask, find: Callable[[Fleet, str], Seat | None]) -> Seat:
-    """The seat by name, by the session of one of its generations, or that of the agent that asks."""
+def _seat(ask: Ask, find: Callable[[Fleet, str], Seat | None], named_so: str) -> Seat:
+    """The seat by name, by the session of one of its generations, or that of the agent that asks. named_so: the order
+    as it is typed with a name."""
     fleet, own = ask.service.fleet(), ask.caller.agent
     named, session_id = ask.arguments["agent"], ask.arguments.get("session_id")
     name = str(named) if named is not None else None
@@ -103,7 +104,7 @@ def _seat(ask: Ask, find: Callable[[Fleet, str], Seat | None]) -> Seat:
         name = of_session.name
     name = name if name is not None else own or _leader(fleet, ask.arguments.get("project"))
     if name is None:
-        raise Problem("invalid", "nothing says whose handoff is meant", "phoenixctl handoff status NAME")
+        raise Problem("invalid", "nothing says whose handoff is meant", named_so)
     seat = find(fleet, name)
     if own is not None and (seat is None or seat.name != own):
         raise Problem("denied", f"agent {own} may not ask about {name}: {ask.caller.why}", "phoenixctl handoff status")

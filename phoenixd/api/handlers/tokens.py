@@ -25,9 +25,8 @@ async def tokens_check(ask: Ask) -> Reply:
 
 
 def _sentence(agent: Agent, gauge: Gauge, told: str) -> str:
-    remedy = (
-        "" if gauge.verdict is not None else f". Where nothing tells it: [agent.{agent.name}.context] limit = TOKENS"
-    )
+    is_windowless = gauge.verdict is None and gauge.limit is None
+    remedy = f". Where nothing tells it: [agent.{agent.name}.context] limit = TOKENS" if is_windowless else ""
     return f"{agent.name}: {told or 'unknown'}{remedy}"
 
 

@@ -141,10 +141,10 @@ async def _back(ask: Ask, one: Undoable) -> Result:
         refusal = await ask.service.bring_back(one.agent, ask.caller.name, one.act)
     except PhoenixdError as error:
         found = problems.of_error(error)
-        return Result(one.agent, found.exit_code, found.detail, found.remedy)
+        return Result(one.agent, found.exit_code, _not_back(ask, one, found.detail), found.remedy)
     if refusal is not None:
         told = problems.of_refusal(refusal)
-        return Result(one.agent, told.exit_code, told.detail, told.remedy)
+        return Result(one.agent, told.exit_code, _not_back(ask, one, told.detail), told.remedy)
     fleet = ask.service.fleet()
     agent = meant(fleet, one.agent)
     if one.verb in MUTES:
@@ -158,3 +158,9 @@ async def _back(ask: Ask, one: Undoable) -> Result:
         return Result(one.agent, exits.OK, f"{one.agent} is {until}")
     told_of_it = telling.told(agent, one, ask.service.now()) if agent is not None else f"{one.agent} was removed since"
     return Result(one.agent, exits.OK, told_of_it)
+
+
+def _not_back(ask: Ask, one: Undoable, why: str) -> str:
+    """Which act is not taken back: the newest that is left may be another one than an operator has in mind."""
+    done = Page(ask.service.now().wall, zone=ask.zone).clock(one.at_wall)
+    return f"the {taken.NOUNS[one.verb]} of {one.agent}, {done}, is not taken back: {why}"
