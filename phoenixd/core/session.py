@@ -49,7 +49,7 @@ WORKS = (
 )  # fmt: skip
 """The hooks of a main thread that did something."""
 SETTLES = (PromptSubmitted, ToolStarted, TurnEnded, TurnFailed)
-"""Those after which it is known whether its turn is open, whatever was known before."""
+"""Those after which it is known whether its turn is open."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -71,6 +71,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         now.at,
         now.wall,
         merit=productive.at_begin(agent),
+        goes_on=prompt is PromptKind.CONTINUE and agent.session is not None and agent.session.turn_open,
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
@@ -97,8 +98,8 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
     run, notes = _hear_run(counted, event, agent.spec, known_as)
     run = background.hear(run, event)
-    if run.guessed and not event.sub and (isinstance(event, SETTLES) or liveness.is_idle_prompt(event)):
-        run = replace(run, guessed=False)
+    if (run.guessed or run.goes_on) and not event.sub and _is_settled_by(event):
+        run = replace(run, guessed=False, goes_on=False)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
     dead_ends = 0 if known is not None and known.achieved == "turn" else agent.dead_ends
     heard = replace(agent, hooks_seen=True, session=known, dead_ends=dead_ends)
@@ -154,6 +155,12 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     is_news = isinstance(state, Starting) or run.merit.after_death or actions or heard.items is not agent.items
     weight: Weight | None = "detail" if facts and not is_news else None
     return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
+
+
+def _is_settled_by(event: Hook) -> bool:
+    """Whether it is known by this hook how the turn of its run stands, whatever was known before."""
+    is_cleared = isinstance(event, SessionStarted) and event.beginning == "clear"
+    return isinstance(event, SETTLES) or is_cleared or liveness.is_idle_prompt(event)
 
 
 def _hear_last_words(heard: Agent, state: Stopping, run: Run, before: Activity, notes: tuple[str, ...]) -> Decision:

@@ -96,6 +96,8 @@ class Run:
     """The operators' answers that are on their way to it."""
     guessed: bool = False
     """It was found alive without a journal that knew it, and nothing has told yet whether a turn of it is open."""
+    goes_on: bool = False
+    """It was begun to go on with a turn that was open, and nothing has told yet that it took that up."""
     unwatched: bool = False
     """For a while nobody watched it, and time stood still for the supervisor: by its own it lived longer."""
 
