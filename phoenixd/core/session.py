@@ -61,7 +61,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     prompt = PromptKind.CONTINUE if state.prompt is PromptKind.NONE and leftover.has_answer(agent) else state.prompt
     if mode is Mode.FRESH or session is None:
         new_id = now.new_id(agent.name, incarnation, "session")
-        session = Session(new_id, now.wall, now.wall, achieved="nothing")
+        session = Session(new_id, now.wall, now.wall, achieved="nothing", empty=True)
     run = Run(
         incarnation,
         now.new_id(agent.name, incarnation, "run"),
@@ -216,7 +216,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) ->
 def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, source: str, now: Moment) -> Decision:
     first = f"first evidence of this run: {source}" if not state.run.evidence else ""
     run = replace(state.run, evidence=True)
-    session = replace(agent.session, active_wall=now.wall) if agent.session else None
+    session = replace(agent.session, active_wall=now.wall, empty=False) if agent.session else None
     heard = replace(agent, session=session)
     if isinstance(state, Running) and activity.waiting is not None and activity.waiting.dialog == UNREADABLE:
         # A screen that cannot be read will never say that it is over, and an agent that writes a transcript is at work.
@@ -272,4 +272,5 @@ def _hear_session(session: Session | None, event: Hook, run: Run, spec: AgentSpe
             # The same context under another name keeps what is known of it.
             return replace(session, session_id=event.session_id, active_wall=now.wall)
         return achieved.begun(event, now.wall)
-    return replace(achieved.after(session, event, spec), active_wall=now.wall)
+    empty = session.empty and not isinstance(event, (*WORKS, TurnFailed))
+    return replace(achieved.after(session, event, spec), active_wall=now.wall, empty=empty)

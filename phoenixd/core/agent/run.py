@@ -118,6 +118,8 @@ class Session:
     """The most that was done in it; of a session that was not seen from its start nobody knows, and it is trusted."""
     may_be_over: bool = False
     """A turn of it ended by the word of a CLI that says the same where the API refused it; what follows tells."""
+    empty: bool = False
+    """It was seen from its start, and nothing was said in it yet: its CLI has kept nothing of it."""
 
 
 OOM_WORDS = {
