@@ -310,6 +310,16 @@ class WritePackage:
 
 
 @dataclass(frozen=True, slots=True)
+class CheckPackage:
+    """See whether the package that a successor's last words quote can be rested on; PackageChecked tells. agent: the
+    seat."""
+
+    agent: str
+    handoff: str
+    package: str
+
+
+@dataclass(frozen=True, slots=True)
 class WriteAddendum:
     """Write down what came too late for the package: changed files, prompts to the predecessor. agent: the seat."""
 
@@ -405,6 +415,7 @@ Action = LookForFile | (
     | Reassure
     | UpdatePapers
     | WritePackage
+    | CheckPackage
     | WriteAddendum
     | RecordSessions
     | ObserveTerminal

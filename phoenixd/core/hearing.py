@@ -71,6 +71,7 @@ from phoenixd.core.events.fleet import (
 from phoenixd.core.events.handoffs import (
     AddendumWritten,
     HandoffAcked,
+    PackageChecked,
     PackageFailed,
     PackageWritten,
     PapersFailed,
@@ -332,6 +333,7 @@ TABLE: dict[type[Any], Row] = {
     PapersFailed: (asking.hear_work, *SHARED),
     PackageWritten: (asking.hear_work, *SHARED),
     PackageFailed: (asking.hear_work, *SHARED),
+    PackageChecked: (asking.hear_check, *SHARED),
     AddendumWritten: (late.hear_written, *SHARED),
     # Tasks.
     TaskRequested: (requested.request, *SHARED),

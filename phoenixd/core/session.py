@@ -49,7 +49,7 @@ WORKS = (
 )  # fmt: skip
 """The hooks of a main thread that did something."""
 SETTLES = (PromptSubmitted, ToolStarted, TurnEnded, TurnFailed)
-"""Those after which it is known whether its turn is open, whatever was known before."""
+"""Those after which it is known whether its turn is open."""
 
 
 def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decision:
@@ -61,7 +61,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
     prompt = PromptKind.CONTINUE if state.prompt is PromptKind.NONE and leftover.has_answer(agent) else state.prompt
     if mode is Mode.FRESH or session is None:
         new_id = now.new_id(agent.name, incarnation, "session")
-        session = Session(new_id, now.wall, now.wall, achieved="nothing")
+        session = Session(new_id, now.wall, now.wall, achieved="nothing", empty=True)
     run = Run(
         incarnation,
         now.new_id(agent.name, incarnation, "run"),
@@ -71,6 +71,7 @@ def begin(agent: Agent, state: BackingOff, now: Moment, timeout: float) -> Decis
         now.at,
         now.wall,
         merit=productive.at_begin(agent),
+        goes_on=prompt is PromptKind.CONTINUE and agent.session is not None and agent.session.turn_open,
     )
     starting = Starting(run, liveness.first_activity(run, agent.spec, now), now.at + timeout)
     begun = replace(
@@ -97,8 +98,8 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     counted = state.run if event.seq <= state.run.hook_seq else replace(state.run, hook_seq=event.seq)
     run, notes = _hear_run(counted, event, agent.spec, known_as)
     run = background.hear(run, event)
-    if run.guessed and not event.sub and (isinstance(event, SETTLES) or liveness.is_idle_prompt(event)):
-        run = replace(run, guessed=False)
+    if (run.guessed or run.goes_on) and not event.sub and _is_settled_by(event):
+        run = replace(run, guessed=False, goes_on=False)
     known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
     dead_ends = 0 if known is not None and known.achieved == "turn" else agent.dead_ends
     heard = replace(agent, hooks_seen=True, session=known, dead_ends=dead_ends)
@@ -156,6 +157,12 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     return Decision(replace(heard, state=changed), actions, "; ".join(notes), facts=facts, weight=weight)
 
 
+def _is_settled_by(event: Hook) -> bool:
+    """Whether it is known by this hook how the turn of its run stands, whatever was known before."""
+    is_cleared = isinstance(event, SessionStarted) and event.beginning == "clear"
+    return isinstance(event, SETTLES) or is_cleared or liveness.is_idle_prompt(event)
+
+
 def _hear_last_words(heard: Agent, state: Stopping, run: Run, before: Activity, notes: tuple[str, ...]) -> Decision:
     """The run is being ended: what it says counts for its session, but asks nobody any more."""
     activity = state.activity
@@ -209,7 +216,7 @@ def hear_evidence(agent: Agent, event: EvidenceSeen, seen: Seen, now: Moment) ->
 def _hear_sign(agent: Agent, state: Starting | Running, activity: Activity, source: str, now: Moment) -> Decision:
     first = f"first evidence of this run: {source}" if not state.run.evidence else ""
     run = replace(state.run, evidence=True)
-    session = replace(agent.session, active_wall=now.wall) if agent.session else None
+    session = replace(agent.session, active_wall=now.wall, empty=False) if agent.session else None
     heard = replace(agent, session=session)
     if isinstance(state, Running) and activity.waiting is not None and activity.waiting.dialog == UNREADABLE:
         # A screen that cannot be read will never say that it is over, and an agent that writes a transcript is at work.
@@ -265,4 +272,5 @@ def _hear_session(session: Session | None, event: Hook, run: Run, spec: AgentSpe
             # The same context under another name keeps what is known of it.
             return replace(session, session_id=event.session_id, active_wall=now.wall)
         return achieved.begun(event, now.wall)
-    return replace(achieved.after(session, event, spec), active_wall=now.wall)
+    empty = session.empty and not isinstance(event, (*WORKS, TurnFailed))
+    return replace(achieved.after(session, event, spec), active_wall=now.wall, empty=empty)

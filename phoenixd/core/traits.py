@@ -24,7 +24,8 @@ class Traits:
     session as it is. exits_with_status: where the API refused that one turn, it exits with the status of HTTP modulo
     256. exits_tell: what its own exit codes say. tells_cut: what it keeps of a session shows an answer that was cut.
     resumes_one_turn: what ended after one turn can be asked another thing in its session, again without a terminal.
-    is_prompted: each run is told its first words by us, whatever is configured.
+    is_prompted: each run is told its first words by us, whatever is configured. resumes_empty: a session in which
+    nothing was ever said can be gone back to.
     """
 
     has_hooks: bool = True
@@ -43,6 +44,7 @@ class Traits:
     tells_cut: bool = True
     resumes_one_turn: bool = False
     is_prompted: bool = True
+    resumes_empty: bool = False
 
 
 UNKNOWN = Traits()

@@ -43,6 +43,7 @@ from phoenixd.core.events.fleet import (
 from phoenixd.core.events.handoffs import (
     AddendumWritten,
     HandoffAcked,
+    PackageChecked,
     PackageFailed,
     PackageWritten,
     PapersFailed,
@@ -142,6 +143,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     PapersFailed: "papers_failed",
     PackageWritten: "package_written",
     PackageFailed: "package_failed",
+    PackageChecked: "package_checked",
     AddendumWritten: "addendum_written",
     TaskRequested: "task_requested",
     TaskCancelRequested: "task_cancel_requested",
@@ -210,6 +212,7 @@ ACTION_NAMES: dict[type[Any], str] = {
     actions.Reassure: "reassure",
     actions.UpdatePapers: "update_papers",
     actions.WritePackage: "write_package",
+    actions.CheckPackage: "check_package",
     actions.RecordSessions: "record_sessions",
     actions.WriteAddendum: "write_addendum",
     actions.ObserveTerminal: "observe_terminal",

@@ -169,7 +169,7 @@ class AnyCommand(Harness):
 
     default_argv = ()
     tested_versions = ()
-    traits = Traits(has_hooks=False, takes_armed=("stop", "tool", "compaction"), is_prompted=False)
+    traits = Traits(has_hooks=False, takes_armed=("stop", "tool", "compaction"), is_prompted=False, resumes_empty=True)
     login_variables = ()
     reads_brief_at_once = True
 

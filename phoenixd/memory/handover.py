@@ -14,9 +14,16 @@ from typing import Protocol
 import structlog
 from anyio import to_thread
 
-from phoenixd.core.actions import RecordSessions, UpdatePapers, WriteAddendum, WritePackage
+from phoenixd.core.actions import CheckPackage, RecordSessions, UpdatePapers, WriteAddendum, WritePackage
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    PackageChecked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.handoff import late
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.names import generation_name
@@ -131,6 +138,15 @@ class Handover:
         if agent is None:
             return NO_DOUBTS
         return await to_thread.run_sync(self._doubts, handoff, agent.spec.cwd, quoted)
+
+    async def check(self, action: CheckPackage) -> PackageChecked:
+        """The same, asked for by the core of an ack that stands in last words."""
+        seat = self.seat_of(action.agent)
+        is_known = seat is not None and seat.handoff is not None and seat.handoff.id == action.handoff
+        doubts = await self.doubts(seat, action.package) if seat is not None and is_known else NO_DOUBTS
+        return PackageChecked(
+            action.agent, action.handoff, action.package, doubts.changed, doubts.missing, doubts.missing_artifacts
+        )
 
     async def fault(self, seat: Seat) -> str | None:
         """Why the newest package cannot be read or rested on; None: it can, or there is none (E75, F-HO-7)."""

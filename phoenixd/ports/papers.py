@@ -8,6 +8,7 @@ from typing import Protocol
 
 from phoenixd.core.actions import (
     Alert,
+    CheckPackage,
     ExamineCase,
     PlantCodes,
     ReadSeed,
@@ -19,7 +20,14 @@ from phoenixd.core.actions import (
     WritePackage,
 )
 from phoenixd.core.agent import Agent
-from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    PackageChecked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.events.resonance import CodesPlanted, PlantingFailed, SeedRead
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.treatment.examined import Opinion
@@ -81,6 +89,8 @@ class Handover(Protocol):
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed: ...
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed: ...
+
+    async def check(self, action: CheckPackage) -> PackageChecked: ...
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten: ...
 

@@ -10,6 +10,7 @@ from phoenixd.core.actions import (
     AnswerHold,
     Arm,
     AttendHold,
+    CheckPackage,
     CleanUp,
     CollectTask,
     Deliver,
@@ -43,7 +44,7 @@ from phoenixd.core.actions import (
 from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import AttendanceSeen, DirectoryLooked
 from phoenixd.core.events.clinic import CaseExamined
-from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed
+from phoenixd.core.events.handoffs import AddendumWritten, PackageChecked, PackageFailed, PapersFailed
 from phoenixd.core.events.resonance import PlantingFailed
 from phoenixd.core.events.runs import HoldAnswered, NotDelivered, StartFailed
 from phoenixd.core.events.work import FileLooked, WorkMeasured
@@ -83,7 +84,7 @@ def lane_of(action: Action) -> str:
             return f"{agent} directory"
         case UpdatePapers(agent=agent) | WritePackage(agent=agent) | RecordSessions(agent=agent):
             return f"{agent} project"
-        case WriteAddendum(agent=agent):
+        case WriteAddendum(agent=agent) | CheckPackage(agent=agent):
             return f"{agent} project"
         case ExamineCase(agent=agent):
             # Behind the record of the failure, which sees the pane as it was.
@@ -117,6 +118,8 @@ def came_to_nothing(action: Action, why: str) -> Event | None:
             return PlantingFailed(agent, incarnation, why)
         case WritePackage(agent=agent):
             return PackageFailed(agent, action.handoff, why)
+        case CheckPackage(agent=agent):
+            return PackageChecked(agent, action.handoff, action.package, missing=f"the project cannot be read: {why}")
         case WriteAddendum(agent=agent):
             return AddendumWritten(agent, action.handoff, why=why)
         case ExamineCase(agent=agent, incarnation=incarnation):

@@ -17,6 +17,7 @@ from phoenixd.core.actions import (
     AnswerHold,
     Arm,
     AttendHold,
+    CheckPackage,
     CleanUp,
     CollectTask,
     Deliver,
@@ -224,6 +225,8 @@ class Performer:
                 self._tell(await self._outside.handover.update(action))
             case WritePackage():
                 self._tell(await self._outside.handover.write(action))
+            case CheckPackage():
+                self._tell(await self._outside.handover.check(action))
             case WriteAddendum():
                 self._tell(await self._outside.handover.addendum(action))
             case RecordSessions():

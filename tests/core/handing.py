@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from phoenixd.core import armed
-from phoenixd.core.actions import Deliver, UpdatePapers, WritePackage
+from phoenixd.core.actions import CheckPackage, Deliver, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import Run
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.evidence import UsageSeen
-from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import HandoffAcked, PackageChecked, PackageWritten, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import HandoffRequested
 from phoenixd.core.events.runs import AgentExited, AgentStarted, Delivered, NotDelivered
 from phoenixd.core.handoff.state import Handoff, Step
@@ -37,6 +37,8 @@ class HandoffStory(Story):
     def __init__(self, *specs: AgentSpec) -> None:
         super().__init__(*(specs or (orchestrator(),)))
         self.files = "well"
+        self.doubts: dict[str, Any] = {}
+        """What the disk says against the package that last words quote."""
 
     @property
     def seat(self) -> Seat:
@@ -69,8 +71,10 @@ class HandoffStory(Story):
                 self.tell(PapersFailed(action.agent, action.handoff, "they are gone", final=True))
             elif isinstance(action, UpdatePapers) and self.files != "never":
                 self.tell(PapersUpdated(action.agent, action.handoff))
-            if isinstance(action, WritePackage) and self.files != "never":
+            if isinstance(action, WritePackage) and self.files not in ("never", "unwritten"):
                 self.tell(PackageWritten(action.agent, action.handoff, HASH, WORD, FACTS, OPENING))
+            if isinstance(action, CheckPackage) and self.files != "never":
+                self.tell(PackageChecked(action.agent, action.handoff, action.package, **self.doubts))
         return refusal
 
     def begins(self, **details: Any) -> Refusal | None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import Deliver, WritePackage
 from phoenixd.core.agent.state import Starting, Stopping
+from phoenixd.core.events.fleet import EpochBegun
 from phoenixd.core.events.handoffs import PackageFailed, PackageWritten
 from phoenixd.core.events.runs import ShimLost, StartFailed
-from phoenixd.core.handoff import verdict
+from phoenixd.core.handoff import verdict, words
 from phoenixd.core.handoff.state import Step
 from tests.core.handing import (
     FACTS,
@@ -105,6 +107,81 @@ def test_e47_an_ack_at_the_end_of_an_answer_counts_as_well() -> None:
     told = f'{{"package": "{HASH}", "word": "{WORD}", "phase": "phase-02-api", "step": 3}}'
     story.hook_of("o-g2", "stop", text=f"I have read all of it.\nHANDOFF-ACK {told}")
     assert story.seat.generation == 2
+
+
+def last_words(**changes: object) -> str:
+    said = {"package": HASH, "word": WORD, **dict(FACTS), **changes}
+    return f"I have read all of it.\nHANDOFF-ACK {json.dumps(said)}"
+
+
+def test_f_ho_7_f_ho_10_an_ack_by_last_words_passes_the_same_gate_as_handoff_ack() -> None:
+    """What the package names is gone: it is written again, and its successor is told to read it again."""
+    story = at("await_ack")
+    story.doubts = {"missing": GONE}
+    story.hook_of("o-g2", "stop", text=last_words())
+    assert (story.step, story.seat.generation, story.handoff.refused) == (Step.AWAIT_ACK, 1, GONE)
+    assert len(story.of(WritePackage)) == 2
+    told = story.of(Deliver)[-1]
+    assert (told.agent, told.text) == ("o-g2", words.READ_AGAIN)
+
+    story.doubts = {}
+    story.hook_of("o-g2", "prompt-submit", text=told.text)
+    story.hook_of("o-g2", "stop", text=last_words())
+    assert story.seat.generation == 2
+
+
+def test_f_ho_8_last_words_that_quote_a_package_that_was_changed_have_it_written_again() -> None:
+    story = at("await_ack")
+    story.doubts = {"changed": True}
+    story.hook_of("o-g2", "stop", text=last_words(package="77" * 32))
+    assert (story.step, story.seat.generation) == (Step.AWAIT_ACK, 1)
+    assert len(story.of(WritePackage)) == 2
+    assert story.of(Deliver)[-1].text == words.READ_AGAIN
+
+
+def test_f_ho_7_files_that_go_again_and_again_end_the_try_of_last_words_too() -> None:
+    story = at("await_ack")
+    story.doubts = {"missing": GONE}
+    for _ in range(30):
+        if story.step is not Step.AWAIT_ACK or story.find("o-g2") is None:
+            break
+        story.hook_of("o-g2", "prompt-submit", text="read it")
+        story.hook_of("o-g2", "stop", text=last_words())
+        story.wait(100)
+    assert story.seat.generation == 1
+    assert len(story.of(WritePackage)) == 1 + 2, "it is written again twice in a try"
+
+
+def test_f_ho_6_an_ack_by_last_words_is_looked_at_by_the_next_daemon_where_the_first_one_died() -> None:
+    story = at("await_ack")
+    story.files = "never"
+    story.hook_of("o-g2", "stop", text=last_words())
+    assert (story.step, story.seat.generation) == (Step.AWAIT_ACK, 1)
+    assert not [one for one in story.of(Deliver) if one.agent == "o-g2"], "it has said it, and is not asked"
+    story.files = "well"
+    story.tell(EpochBegun(7))
+    assert story.seat.generation == 2
+
+
+def test_f_ho_6_a_package_that_was_being_written_again_for_last_words_is_so_after_the_daemon_died() -> None:
+    story = at("await_ack")
+    story.doubts = {"missing": GONE}
+    story.files = "unwritten"
+    story.hook_of("o-g2", "stop", text=last_words())
+    assert len(story.of(WritePackage)) == 2
+    assert not [one for one in story.of(Deliver) if one.agent == "o-g2"], "what it is to read is being written"
+    story.files, story.doubts = "well", {}
+    story.tell(EpochBegun(7))
+    assert story.of(Deliver)[-1].text == words.READ_AGAIN
+
+
+def test_f_ho_10_last_words_that_prove_nothing_are_answered_by_the_reminder_alone() -> None:
+    story = at("await_ack")
+    story.hook_of("o-g2", "stop", text=last_words(word="stork"))
+    assert (story.step, story.seat.generation) == (Step.AWAIT_ACK, 1)
+    assert "word" in story.handoff.refused
+    assert len(story.of(WritePackage)) == 1
+    assert story.of(Deliver)[-1].text == words.REMINDER
 
 
 def test_an_answer_that_quotes_an_ack_in_its_middle_is_none() -> None:

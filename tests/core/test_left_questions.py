@@ -11,11 +11,13 @@ import pytest
 from phoenixd.core.actions import Deliver
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
+from phoenixd.core.agent.run import Mode
 from phoenixd.core.agent.state import BackingOff, Running
 from phoenixd.core.events.orders import AnswerRequested
 from phoenixd.core.events.runs import AgentVanished, Delivered, HoldAnswered, NotDelivered, RunAdopted, StartFailed
 from phoenixd.core.inbox import inbox
 from phoenixd.core.question import leftover
+from phoenixd.core.rules import ResumeRules
 from phoenixd.documents.state import StateDocument
 from phoenixd.memory.brief.composition import first_words
 from tests.core.handing import HandoffStory
@@ -88,6 +90,16 @@ def test_p14_a_question_that_was_open_at_death_stays_and_its_agent_is_reminded()
     assert story.alerts() == [], "it has been told once"
     story.respawned()
     assert "you had asked a person: Which database? Nobody has answered yet" in words(story)
+
+
+def test_p14_a_fresh_session_is_told_to_go_on_with_the_turn_that_asked_and_the_answer_with_it() -> None:
+    story = down(dead(resume=ResumeRules(enabled=False)))
+    assert say(story, "2") is None
+    story.respawned()
+    assert (story.run.mode, story.run.prompt) == (Mode.FRESH, PromptKind.CONTINUE)
+    told = words(story)
+    assert told.endswith("you had asked a person: Which database? The answer is: Postgres")
+    assert "ontinue" in told
 
 
 def test_p14_an_answer_that_comes_before_the_next_start_goes_with_its_prompt_and_closes_the_item() -> None:

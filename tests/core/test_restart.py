@@ -392,6 +392,48 @@ def test_p45_f_cl_7_of_an_agent_that_is_killed_again_and_again_a_fresh_session_i
     assert any("killed from outside again and again" in reason for reason in story.reasons)
 
 
+@pytest.mark.parametrize("prompted", [True, False])
+@pytest.mark.parametrize(("turn", "prompt"), [("open", PromptKind.CONTINUE), ("closed", PromptKind.NONE)])
+def test_back_at_work_the_fresh_session_after_three_kills_goes_on_with_what_no_run_took_up(
+    prompted: bool, turn: str, prompt: PromptKind
+) -> None:
+    """The runs in between were killed before they did anything: by their own word they were idle."""
+    story = Story(claude() if prompted else spec("a"))
+    story.works()
+    if turn == "closed":
+        story.hook("stop")
+    story.pass_over(20)
+    story.exited(signal=9)
+    for _ in range(2):
+        story.respawned()
+        story.started()
+        story.hook("session-start", session_id=story.run.session_id, source="resume")
+        story.pass_over(20)
+        story.exited(signal=9)
+    story.respawned()
+    assert (story.spawn.mode, story.spawn.prompt) == (Mode.FRESH, prompt)
+    assert any("killed from outside again and again" in reason for reason in story.reasons)
+
+
+def test_back_at_work_what_a_fresh_session_was_to_go_on_with_is_not_forgotten_by_its_death() -> None:
+    """Its CLI gives the session a name of its own, and dies before it took up its prompt."""
+    story = Story(spec("a", restart=RestartRules(max_crashes=100)))
+    story.works()
+    for _ in range(4):
+        story.pass_over(20)
+        story.exited(signal=9)
+        story.respawned()
+        story.started()
+        story.hook("session-start", session_id=f"its own {story.run.incarnation}", source="startup")
+    assert story.run.prompt is PromptKind.CONTINUE
+    story.hook("prompt-submit", text="go on")
+    story.hook("stop")
+    story.pass_over(20)
+    story.exited(signal=9)
+    story.respawned()
+    assert story.spawn.prompt is PromptKind.NONE, "it took it up, and its turn came to its end"
+
+
 def test_p45_a_run_that_the_kernel_killed_for_its_own_memory_counts_against_its_session() -> None:
     story = Story(claude(restart=RestartRules(max_crashes=100)))
     story.start()

@@ -12,6 +12,7 @@ from phoenixd.core.agent.state import BackingOff, Starting, Stopped, Stopping
 from phoenixd.core.events.orders import AgentDeclared, AgentWithdrawn, UndoRequested
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.projection import row
+from phoenixd.core.undo.hindrance import ahead
 from phoenixd.core.undo.state import Undoable
 from phoenixd.core.undo.telling import told
 from phoenixd.documents.codec import decode, encode
@@ -69,6 +70,63 @@ def test_of_a_program_that_tells_nothing_by_hooks_no_session_is_told(tells: bool
     for state in (story.state, Stopped()):
         words = told(replace(story.agent, state=state), act, story.now)
         assert ("session" in words) == tells, words
+
+
+def test_a_fresh_start_that_left_a_session_without_a_turn_is_not_said_to_be_taken_back() -> None:
+    """Its CLI has kept nothing of that session: the undo promised it, and what came was another empty one."""
+    story = Story(claude(prompt=None)).runs()
+    left = story.run.session_id
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.runs()
+    (act,) = story.fleet.undoable
+    assert "cannot be brought back: nothing had been said in the session" in ahead(story.fleet, act)
+
+    refusal = story.tell(UndoRequested("a", "1", "ada"))
+    assert refusal is not None
+    assert "nothing had been said in the session that it left" in refusal.message
+    assert refusal.remedy == "phoenixctl restart a --fresh"
+    assert story.run.session_id != left
+    assert story.fleet.undoable == (), "an older act is the newest again"
+
+
+def test_a_stop_of_a_session_without_a_turn_is_taken_back_into_a_new_one_and_says_so() -> None:
+    story = Story(claude(prompt=None)).runs()
+    left = story.run.session_id
+    story.stop(act="1")
+    gone(story)
+    (act,) = story.fleet.undoable
+    undo(story)
+    said = told(story.agent, act, story.now)
+    assert "in a new session: nothing had been said in the one before" in said
+    assert left[:8] not in said
+
+
+def test_a_program_that_goes_back_to_any_session_gets_one_without_a_turn_back_as_well() -> None:
+    story = Story(spec("a")).runs()
+    left = story.run.session_id
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.runs()
+    undo(story)
+    gone(story).respawned()
+    assert (story.run.mode, story.run.session_id) == (Mode.RESUME, left)
+
+
+def test_an_agent_whose_turn_had_ended_is_not_told_to_go_on_because_an_earlier_run_died_in_one() -> None:
+    story = Story(claude()).works()
+    story.pass_over(600)
+    story.exited(None, 9)
+    story.respawned()
+    story.works()
+    story.hook("stop")
+    story.restart(fresh=True, act="1")
+    gone(story).respawned()
+    story.works()
+    story.hook("stop")
+    undo(story)
+    gone(story).respawned()
+    assert (story.run.mode, story.run.prompt) == (Mode.RESUME, PromptKind.NONE)
 
 
 def test_a_removed_agent_comes_back_into_its_session() -> None:

@@ -47,7 +47,7 @@ HIDDEN = {
     },
     "updated": {"AnswerHold", "Giving"}, "command": {"ExamineCase", "ToolStarted"}, "evidence": {"ExamineCase"},
     "reader": {"ExamineCase"}, "opinion": {"CaseExamined"}, "record": {"IncidentRecorded"},
-    "word": {"Handoff", "HandoffAcked", "PackageWritten"}, "facts": {"Handoff", "PackageWritten"},
+    "word": {"Claim", "Handoff", "HandoffAcked", "PackageWritten"}, "facts": {"Claim", "Handoff", "PackageWritten"},
     "opening": {"AgentSpec", "Handoff", "PackageWritten"}, "planting": {"CodesPlanted", "Resonance"},
     "codes": {"CodesSeen"}, "marker": {"AnchorSeen", "FooterSeen"}, "words": {"Challenge", "SeedRead"},
     "queued": {"Delivered"}, "prompt": {"TaskRequested"}, "check": {"TurnEnded"}, "code": {"Asked"},

@@ -18,8 +18,9 @@ import phoenixd.runtime
 
 UNTOLD = frozenset({
     "AgentSpec.env", "AgentSpec.opening", "AnchorSeen.marker", "AnswerHold.updated", "Appearing.line",
-    "ArmedAnswer.text", "Asked.code", "CaseExamined.opinion", "Challenge.words", "Clearing.shown",
-    "CodesPlanted.planting", "CodesSeen.codes", "Deliver.text", "Delivered.queued", "Delivery.left", "Delivery.text",
+    "ArmedAnswer.text", "Asked.code", "CaseExamined.opinion", "Challenge.words", "Claim.facts",
+    "Claim.word", "Clearing.shown", "CodesPlanted.planting", "CodesSeen.codes", "Deliver.text", "Delivered.queued",
+    "Delivery.left", "Delivery.text",
     "Discarding.shown", "Drawing.frame", "Entered.line", "ExamineCase.command", "ExamineCase.evidence",
     "ExamineCase.reader", "Fleet.roster", "FooterSeen.marker", "Giving.updated", "Handoff.facts", "Handoff.opening",
     "Handoff.word", "HandoffAcked.word", "IncidentRecorded.record", "Late.text", "Letter.text", "Notified.text",

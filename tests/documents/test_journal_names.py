@@ -102,6 +102,7 @@ papers_updated
 papers_failed
 package_written
 package_failed
+package_checked
 addendum_written
 answer_cut
 task_requested
@@ -140,6 +141,7 @@ reassure
 observe_terminal
 update_papers
 write_package
+check_package
 record_sessions
 write_addendum
 arm

@@ -273,6 +273,33 @@ def test_promise_9_who_follows_the_events_misses_nothing_of_a_journal_that_went_
     stage.ask("stop", "a")
 
 
+def test_promise_2_an_end_that_its_living_shim_tells_is_believed_after_a_lost_journal_and_a_file_alone_is_not(
+    stage: Stage,
+) -> None:
+    """Without a control group the agent could have written its exit.json, and ended the shim that would know better."""
+    for name in ("told", "alone"):
+        rules = f'fence = "none"\n[agent.{name}.stop]\nunproven = "2s"\n'
+        declare(stage, name, 'argv = ["sleep", "100000"]\ncwd = "/"\n', more=rules)
+    stage.up()
+    for name in ("told", "alone"):
+        stage.until_running(name, 1, patience=LONG)
+    pids = {name: stage.row(name)["pid"] for name in ("told", "alone")}
+    shim = json.loads((stage.state / "agents/alone/run.json").read_text())["shim"]["pid"]
+    stage.kill()
+    for name, pid in pids.items():
+        os.kill(pid, signal.SIGKILL)
+        record = stage.state / "agents" / name / "exit.json"
+        stage.until("its end is recorded", lambda record=record: record.exists() and record.stat().st_size > 0, LONG)
+    os.kill(shim, signal.SIGKILL)
+    lose(stage)
+    stage.up()
+    waited = {}
+    for name in ("told", "alone"):
+        stage.until_running(name, 2, patience=LONG)
+        waited[name] = "counts as ended" in stage.ask("events", name, "--all", "--json")
+    assert waited == {"told": False, "alone": True}
+
+
 def test_promise_3_who_was_stopped_cleanly_is_down_at_once_after_a_lost_journal(stage: Stage) -> None:
     """The shim's own record says that the run is over, and nothing is to start: nothing has to be waited for."""
     for name in ("a", "b"):

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from phoenixd.core.actions import RecordSessions, WritePackage
-from phoenixd.core.events.handoffs import PackageFailed, PackageWritten
+from phoenixd.core.actions import CheckPackage, RecordSessions, WritePackage
+from phoenixd.core.events.handoffs import PackageChecked, PackageFailed, PackageWritten
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.package import NO_DOUBTS, Doubts
@@ -111,9 +111,18 @@ async def test_e35_e36_e37_f_ho_7_a_package_that_names_what_is_gone_is_known_unt
     )
     assert await scene.handover.doubts(scene.seat, "00" * 32) == NO_DOUBTS, "what proves nothing costs no reading"
 
+    assert await scene.handover.check(CheckPackage("a", "h1", told.package)) == PackageChecked(
+        "a", "h1", told.package, False, f"{PHASE}/plan.md is not there; {PHASE}/claude.md is not there",
+        f"{PHASE}/artifacts/[redacted].txt is not there",
+    ), "an ack by last words is held against the same"  # fmt: skip
+
     again = await packaged(scene)
     assert again.package != told.package
     assert await doubts(scene) == NO_DOUBTS
+    assert await scene.handover.check(CheckPackage("a", "h1", again.package)) == PackageChecked(
+        "a", "h1", again.package
+    )
+    assert (await scene.handover.check(CheckPackage("a", "h0", "00" * 32))).missing == "", "of another handoff"
 
 
 async def test_f_ho_7_a_plan_that_came_after_the_package_is_not_left_out(scene: Scene) -> None:

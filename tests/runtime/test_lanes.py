@@ -18,7 +18,7 @@ OUTCOMES = {
     "LookForDirectory": "DirectoryLooked",
     "MeasureWork": "WorkMeasured", "SeeAttendance": "AttendanceSeen", "UpdatePapers": "PapersFailed",
     "PlantCodes": "PlantingFailed", "WritePackage": "PackageFailed", "WriteAddendum": "AddendumWritten",
-    "ExamineCase": "CaseExamined",
+    "ExamineCase": "CaseExamined", "CheckPackage": "PackageChecked",
 }  # fmt: skip
 KINDS = {kind.__name__: kind for kind in get_args(Action)}
 ABOUT = {"agent": "shop", "incarnation": 7, "hold": 3, "number": 4, "turn": 5, "handoff": "h1", "message_id": "m1",

@@ -190,7 +190,8 @@ WORLDS: dict[str, tuple[dict[str, Any], tuple[Action, ...]]] = {
         do.Deliver("a", 1, "m2", "", opening=True),
     )),
     "seats and tasks": ({"jobs__collect": Outcome("done", report="/r")}, (
-        do.TakeSession("a", "boss", 2), do.RecordSessions("a", "h1"), do.CollectTask("a", 1, "t1", 2),
+        do.TakeSession("a", "boss", 2), do.RecordSessions("a", "h1"), do.CheckPackage("a", "h1", "5f"),
+        do.CollectTask("a", 1, "t1", 2),
         do.CollectTask("a", 1, "t2", 2), do.PlantCodes("a", 1, "start"), do.PlantCodes("a", 2, "start"),
         do.ReadSeed("a", 1), do.Alert("a", "hung", "it hangs"),
     )),

@@ -10,6 +10,7 @@ import anyio
 
 from phoenixd.core.actions import (
     Alert,
+    CheckPackage,
     Reassure,
     RecordIncident,
     RecordSessions,
@@ -22,7 +23,14 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.boot import Boot
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen
-from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    AddendumWritten,
+    PackageChecked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.work import Survey
@@ -288,6 +296,10 @@ class SimulatedHandover:
         return PackageWritten(
             action.agent, action.handoff, made.hash, made.word, made.facts, OPENING, "session-1", "session-2"
         )
+
+    async def check(self, action: CheckPackage) -> PackageChecked:
+        lost = "phase-02-api/plan.md is not there" if await self._fails("a package was doubted") else ""
+        return PackageChecked(action.agent, action.handoff, action.package, missing=lost)
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten:
         return AddendumWritten(action.agent, action.handoff)

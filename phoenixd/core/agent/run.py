@@ -96,6 +96,8 @@ class Run:
     """The operators' answers that are on their way to it."""
     guessed: bool = False
     """It was found alive without a journal that knew it, and nothing has told yet whether a turn of it is open."""
+    goes_on: bool = False
+    """It was begun to go on with a turn that was open, and nothing has told yet that it took that up."""
     unwatched: bool = False
     """For a while nobody watched it, and time stood still for the supervisor: by its own it lived longer."""
 
@@ -116,6 +118,8 @@ class Session:
     """The most that was done in it; of a session that was not seen from its start nobody knows, and it is trusted."""
     may_be_over: bool = False
     """A turn of it ended by the word of a CLI that says the same where the API refused it; what follows tells."""
+    empty: bool = False
+    """It was seen from its start, and nothing was said in it yet: its CLI has kept nothing of it."""
 
 
 OOM_WORDS = {

@@ -80,6 +80,18 @@ class PackageFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class PackageChecked:
+    """The package that a successor's last words quote was held against the disk; fields as HandoffAcked has them."""
+
+    agent: str
+    handoff: str
+    package: str
+    changed: bool = False
+    missing: str = ""
+    missing_artifacts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class AddendumWritten:
     """What came too late for a package stands beside it. agent: the seat.
 
@@ -95,5 +107,7 @@ class AddendumWritten:
     why: str = ""
 
 
-HandoffWork = HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed | AddendumWritten
+HandoffWork = (
+    HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed | PackageChecked | AddendumWritten
+)
 """What came of work on a project's files, whose agent is the seat; and a successor's word, about itself."""

@@ -8,7 +8,14 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun
-from phoenixd.core.events.handoffs import HandoffAcked, PackageFailed, PackageWritten, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import (
+    HandoffAcked,
+    PackageChecked,
+    PackageFailed,
+    PackageWritten,
+    PapersFailed,
+    PapersUpdated,
+)
 from phoenixd.core.events.orders import (
     AgentWithdrawn,
     HandoffRequested,
@@ -23,13 +30,14 @@ from phoenixd.core.handoff import freezing, letters, machine, move, orders, verd
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.following import begin, name_taken, orders_of_others, taken
 from phoenixd.core.handoff.move import WORK_LIMIT, Move
-from phoenixd.core.handoff.state import Handoff, Letter, Said
+from phoenixd.core.handoff.state import Claim, Handoff, Letter, Said
 from phoenixd.core.hooks import TurnEnded
 from phoenixd.core.meter import parts as meters
 from phoenixd.core.meter.reading import WORDING, UsageSample, read
 from phoenixd.core.moment import Moment
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.door import refusal_of_left_over
+from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 
 MOST_REFUSED = 200
@@ -157,9 +165,29 @@ def hear_last_words(before: Fleet, found: Step, event: TurnEnded, now: Moment) -
     said = verdict.in_last_words(event.text)
     if said is None or agent.spec.generation != handoff.successor:
         return found
-    package, word, facts = said
-    told = acknowledge(found.fleet, replace(found, refusal=None), HandoffAcked(agent.name, package, word, facts), now)
-    return replace(told, refusal=None)
+    claimed = replace(handoff, claim=Claim(*said))
+    return taken(found, Move(claimed, "its last words acknowledge: looking at the package", ("check",)), now)
+
+
+def hear_check(before: Fleet, found: Step, event: PackageChecked, now: Moment) -> Step:
+    """The disk was asked of a package that last words acknowledge: they are judged as `handoff ack` is (F-HO-10)."""
+    seat = before.seats.get(event.agent)
+    handoff = seat.handoff if seat is not None else None
+    if handoff is None or handoff.id != event.handoff or handoff.step is not states.Step.AWAIT_ACK:
+        return found
+    claim, successor = handoff.claim, generation_name(handoff.seat, handoff.successor)
+    if claim is None or claim.checked or claim.package != event.package:
+        return found
+    found = _kept(found, replace(handoff, claim=None))
+    said = HandoffAcked(
+        successor, claim.package, claim.word, claim.facts, successor, event.changed, event.missing,
+        event.missing_artifacts,
+    )  # fmt: skip
+    told = replace(acknowledge(found.fleet, found, said, now), refusal=None)
+    after = told.fleet.seats[handoff.seat].handoff
+    if after is None or after.attempt == handoff.attempt:
+        return told
+    return _kept(told, replace(after, claim=replace(claim, checked=True)))
 
 
 def hear_work(
@@ -230,11 +258,14 @@ def begin_anew(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> St
             # Nobody will tell any more whether it arrived. If it did, a turn is open, and is waited for.
             unsure = replace(handoff, said="unsaid")
             found = taken(found, Move(unsure, "a daemon began: whether it was told to finish is not known"), now)
+        if handoff is not None and handoff.step is states.Step.AWAIT_ACK and handoff.claim is not None:
+            again: move.Order = "write" if handoff.claim.checked else "check"
+            found = taken(found, Move(handoff, "a daemon began: ordered again", (again,)), now)
         if handoff is None or handoff.step not in (states.Step.UPDATE, states.Step.SNAPSHOT):
             continue
-        again = replace(handoff, deadline=now.at + WORK_LIMIT)
+        later = replace(handoff, deadline=now.at + WORK_LIMIT)
         order: move.Order = "update" if handoff.step is states.Step.UPDATE else "write"
-        found = taken(found, Move(again, "a daemon began: ordered again", (order,)), now)
+        found = taken(found, Move(later, "a daemon began: ordered again", (order,)), now)
     return found
 
 

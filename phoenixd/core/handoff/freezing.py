@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said
-from phoenixd.core.handoff.words import BEGIN_NOTHING, FINISH, HANDS_OFF, REMINDER
+from phoenixd.core.handoff.words import BEGIN_NOTHING, FINISH, HANDS_OFF, READ_AGAIN, REMINDER
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance import due
 
@@ -99,7 +99,10 @@ def remind(new: Agent, handoff: Handoff, now: Moment) -> Decision:
     """Ask a successor for its ack: its turn ended without one, as where the daemon was down when it asked."""
     if not isinstance(new.state, Running) or requests.unheard(new) is not None:
         return Decision(new)
-    text = Deliver(new.name, new.incarnation, f"{message_id(handoff)}-ack-{handoff.tries}", REMINDER, now.at + 60.0)
+    # Each text has an id of its own, so that the next one is not taken for one that has arrived.
+    anew, words = (f"-{handoff.attempt}", READ_AGAIN) if handoff.attempt else ("", REMINDER)
+    message = f"{message_id(handoff)}-ack-{handoff.tries}{anew}"
+    text = Deliver(new.name, new.incarnation, message, words, now.at + 60.0)
     return Decision(new, (text,), "asked for its acknowledgement once more")
 
 

@@ -18,6 +18,7 @@ Order = Literal[
     "cut",
     "update",
     "write",
+    "check",
     "make",
     "dismiss",
     "remind",
@@ -29,7 +30,8 @@ Order = Literal[
 
 freeze: tell the predecessor to finish, and deny it to begin work. silence: deny it every tool. renew: deny it both for
 longer. unfreeze: take both back, and say so. leave: it is down, and is not to be restarted. escape: break its turn off.
-cut: end its run. update, write: work on files. make: declare and start the next generation. dismiss: remove the newest
+cut: end its run. update, write: work on files. check: hold the package against the
+disk. make: declare and start the next generation. dismiss: remove the newest
 successor. remind: ask it for its ack once more. pass: the successor holds the seat. retire: remove the predecessor.
 resume: start it again.
 """
@@ -92,4 +94,4 @@ def entered(handoff: Handoff, step: Step, now: Moment, seconds: float | None = N
 
 def ended(handoff: Handoff, step: Step, now: Moment) -> Handoff:
     # Neither the word nor the prompt is of use to anybody any more.
-    return entered(handoff, step, now, ended=now.at, word="", facts=(), opening="")
+    return entered(handoff, step, now, ended=now.at, word="", facts=(), opening="", claim=None)

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from phoenixd.core import requests
-from phoenixd.core.actions import InterruptTurn, UpdatePapers, WritePackage
+from phoenixd.core.actions import CheckPackage, InterruptTurn, UpdatePapers, WritePackage
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Afterwards, BackingOff, Parked, Running, Starting, Stopped
 from phoenixd.core.decision import Decision
@@ -22,6 +22,8 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.transitions import end_run, enter
 
 Doing = Callable[[Found, Handoff, Moment], Found]
+
+OF_FILES = {UpdatePapers: "its project's files", WritePackage: "the package", CheckPackage: "a look at the package"}
 
 
 def carry_out(found: Found, handoff: Handoff, order: Order, now: Moment) -> Found:
@@ -104,11 +106,20 @@ def _write(found: Found, handoff: Handoff, now: Moment) -> Found:
     return _with_action(found, handoff, WritePackage(handoff.seat, handoff.id, handoff.attempt), now)
 
 
-def _with_action(found: Found, handoff: Handoff, action: UpdatePapers | WritePackage, now: Moment) -> Found:
+def _check(found: Found, handoff: Handoff, now: Moment) -> Found:
+    claim = handoff.claim
+    if claim is None:
+        return found
+    return _with_action(found, handoff, CheckPackage(handoff.seat, handoff.id, claim.package), now)
+
+
+def _with_action(
+    found: Found, handoff: Handoff, action: UpdatePapers | WritePackage | CheckPackage, now: Moment
+) -> Found:
     agent = old_of(found, handoff)
     if agent is None:
         return found
-    what = "its project's files" if isinstance(action, UpdatePapers) else "the package"
+    what = OF_FILES[type(action)]
     return put(found, Decision(agent, (action,), f"handoff {handoff.id}: ordered, {what}", weight="detail"), now)
 
 
@@ -170,6 +181,7 @@ DOINGS: dict[Order, Doing] = {
     "cut": _cut,
     "update": _update,
     "write": _write,
+    "check": _check,
     "make": _make,
     "dismiss": _dismiss,
     "remind": _remind,

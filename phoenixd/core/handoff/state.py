@@ -86,6 +86,19 @@ class OwedAddendum:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """The ack in which an answer of the successor's ended: what it quotes of its package.
+
+    checked: the disk says that the package cannot be rested on, and it is being written again.
+    """
+
+    package: str
+    word: str = field(repr=False)
+    facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
+    checked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Handoff:
     """One handoff of a seat, from its request to its end.
 
@@ -110,7 +123,8 @@ class Handoff:
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
     spaced_before: since when the spacing counted as it began. waits: the trigger of the next one, once people were told
-    that it waits. refused: why the newest ack of its successor was no good.
+    that it waits. refused: why the newest ack of its successor was no good. claim: its ack by last words, until it is
+    believed, or refused and what is to be read again stands there.
     """
 
     id: str
@@ -168,6 +182,7 @@ class Handoff:
     spaced_before: Instant | None = None
     waits: str = ""
     refused: str = ""
+    claim: Claim | None = None
 
     @property
     def successor(self) -> int:

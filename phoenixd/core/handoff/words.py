@@ -27,6 +27,12 @@ REMINDER = (
     "says, and run phoenixctl handoff ack as it is told there, or end your answer in the line HANDOFF-ACK JSON."
 )
 
+READ_AGAIN = (
+    "phoenixd has written your handoff package again: what it said before is not what stands in the project now. Read "
+    "it again as your first prompt says, and acknowledge it as it is now: run phoenixctl handoff ack, or end your "
+    "answer in the line HANDOFF-ACK JSON."
+)
+
 ADDENDUM = "phoenixd: after your handoff package was written, "
 """How the word begins of what came too late for a package."""
 
@@ -35,6 +41,7 @@ KNOWN = {
     FINISH: "the word to finish for its handoff",
     CALLED_OFF: "word that its handoff is called off",
     REMINDER: "the word to acknowledge its package",
+    READ_AGAIN: "the word to read its package again",
 }
 
 

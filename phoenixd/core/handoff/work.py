@@ -29,6 +29,8 @@ def written(handoff: Handoff, event: PackageWritten, now: Moment) -> Move:
         previous_session=event.previous, session=event.session,
     )  # fmt: skip
     if handoff.made:
+        known = _told_again(known)
+    if handoff.made:
         return Move(known, f"the package was written again: {event.package[:12]}")
     return Move(entered(known, Step.SPAWN, now), f"the package is written: {event.package[:12]}")
 
@@ -62,4 +64,9 @@ def rewritten(handoff: Handoff, why: str, now: Moment) -> Move | None:
 
 def not_written_again(handoff: Handoff, why: str, now: Moment, *, final: bool) -> Move:
     """The package that was changed could not be written again; its successor asks once more, or runs out of time."""
-    return back(handoff, why, now) if final else Move(handoff, f"the package was not written again: {why}")
+    return back(handoff, why, now) if final else Move(_told_again(handoff), f"the package was not written again: {why}")
+
+
+def _told_again(handoff: Handoff) -> Handoff:
+    """A successor whose last words were refused rests: nothing but a text tells it to read its package again."""
+    return handoff if handoff.claim is None else replace(handoff, claim=None, reminded=False)

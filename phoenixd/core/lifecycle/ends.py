@@ -271,7 +271,8 @@ def _ended(agent: Agent, state: Live, end: LastExit, parked: Parking | None, now
         or restoring.is_owed(agent)
         or (parked is not None and parked.owes)
     )
-    turn_open = state.activity.turn_open or owed
+    # What a run was to go on with and never took up is still to be gone on with.
+    turn_open = state.activity.turn_open or run.goes_on or owed
     is_ours = isinstance(state, Stopping) and state.spoiled and state.then is Afterwards.RESTART
     agent = productive.at_end(agent, run, end, deliberate and not is_ours, turn_open, now)
     end = agent.last_exit or end

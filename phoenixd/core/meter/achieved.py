@@ -6,7 +6,7 @@ anything was done in it was full as it began, and so is the next one.
 
 from __future__ import annotations
 
-from phoenixd.core.agent.run import Achieved, Session
+from phoenixd.core.agent.run import Session
 from phoenixd.core.change import replace
 from phoenixd.core.hooks import (
     Beginning,
@@ -31,8 +31,8 @@ CALLED = ToolStarted | CallOver | CallKept | PermissionAsked
 
 def begun(event: SessionStarted, wall: float) -> Session:
     """A session that began without us. Where it was not empty at its beginning, much may have been done in it."""
-    achieved: Achieved = "nothing" if event.beginning in EMPTY else "turn"
-    return Session(event.session_id or "", wall, wall, achieved=achieved)
+    is_empty = event.beginning in EMPTY
+    return Session(event.session_id or "", wall, wall, achieved="nothing" if is_empty else "turn", empty=is_empty)
 
 
 def after(session: Session, event: Hook, spec: AgentSpec) -> Session:

@@ -86,7 +86,9 @@ def _for_ever(agent: Agent, act: Undoable) -> Hindrance | None:
         task = agent.spec.task
         return Hindrance(f"it is the worker of task {task}", f"phoenixctl task status {task}", is_for_ever=True)
     if act.cannot:
-        return Hindrance(act.cannot, f"phoenixctl start {name}", is_for_ever=True)
+        begin = "restart" if act.verb == "fresh" else "start"
+        fresh = " --fresh" if act.verb == "fresh" else ""
+        return Hindrance(act.cannot, f"phoenixctl {begin} {name}{fresh}", is_for_ever=True)
     if act.verb != "remove" and generation != act.generation:
         why = f"its seat has passed to generation {generation} since"
         return Hindrance(why, f"phoenixctl handoff status {name}", is_for_ever=True)

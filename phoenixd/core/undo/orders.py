@@ -35,7 +35,7 @@ from phoenixd.core.seat.state import project_of
 from phoenixd.core.spec import Kind
 from phoenixd.core.transitions import quarantine, refuse
 from phoenixd.core.undo import age, hindrance
-from phoenixd.core.undo.state import Undoable, UndoVerb
+from phoenixd.core.undo.state import Undoable, UndoVerb, is_nothing
 from phoenixd.core.undo.telling import launch_of
 
 Act = StopRequested | StartRequested | RestartRequested | AgentWithdrawn
@@ -69,6 +69,8 @@ def _act(agent: Agent, name: str, act: str, verb: UndoVerb, by: str, now: Moment
     generation, cannot = agent.spec.generation, ""
     if verb == "remove" and generation > 1:
         cannot = f"its seat was held by generation {generation}, and a seat begins with generation 1"
+    if verb == "fresh" and is_nothing(agent.spec.harness, _session(agent)):
+        cannot = "nothing had been said in the session that it left, so there is none to go back to"
     spec = agent.spec
     ended = agent.state if verb == "stop" and isinstance(agent.state, Quarantined) else None
     return Undoable(
@@ -200,7 +202,9 @@ def _session(agent: Agent) -> Session | None:
         return agent.returns_to
     if agent.session is None or not isinstance(agent.state, Live):
         return agent.session
-    return replace(agent.session, turn_open=agent.session.turn_open or agent.state.activity.turn_open)
+    # What stood there of the run before is over: this one was told to go on with it, or was not.
+    goes_on = agent.state.activity.turn_open or agent.state.run.goes_on
+    return replace(agent.session, turn_open=goes_on)
 
 
 def _verb(event: Act, agent: Agent) -> UndoVerb | None:

@@ -9,6 +9,7 @@ from typing import Literal
 from phoenixd.core.agent.run import Session
 from phoenixd.core.agent.state import Quarantined
 from phoenixd.core.moment import Instant
+from phoenixd.core.traits import traits_of
 
 UndoVerb = Literal["stop", "remove", "fresh", "mute", "unmute"]
 
@@ -51,6 +52,11 @@ class Undoable:
     """The quarantine that a stop ended."""
     left_out: bool = False
     """Somebody had it have no turns in its sequence already."""
+
+
+def is_nothing(harness: str, session: Session | None) -> bool:
+    """Whether a CLI has kept nothing of this session that it could go back to."""
+    return session is not None and session.empty and not traits_of(harness).resumes_empty
 
 
 def newest(

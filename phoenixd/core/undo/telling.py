@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Afterwards, BackingOff, Parked, Quarantine
 from phoenixd.core.moment import Moment
 from phoenixd.core.restart import next_start
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.undo.state import Undoable
+from phoenixd.core.undo.state import Undoable, is_nothing
 
 LAUNCHED = ("argv", "cwd", "harness", "kind", "prompt", "fresh_args", "resume_args", "fence")
 """Of a specification: what a run is started from, as far as the journal keeps it."""
@@ -58,12 +58,14 @@ def _words(agent: Agent, act: Undoable, now: Moment) -> str:
 
 
 def _in(act: Undoable) -> str:
+    if is_nothing(act.harness, act.session):
+        return ", in a new session: nothing had been said in the one before"
     return f", in its session {act.session.session_id[:8]}" if act.session is not None else ""
 
 
 def _of(run: Run, act: Undoable) -> str:
-    if act.session is None:
-        return ""
+    if act.session is None or is_nothing(act.harness, act.session):
+        return _in(act)
     if run.session_id == act.session.session_id:
         return _in(act)
     return f", in another session than {act.session.session_id[:8]}" if run.mode is Mode.RESUME else ""

@@ -105,7 +105,9 @@ def first_words(agent: Agent, mode: Mode, kind: PromptKind, state: StateDocument
             # A prompt that asks for a seal holds its words, which are made when the run is started.
             return None
         case PromptKind.CONTINUE:
-            idle = agent.session is not None and not agent.session.turn_open
+            # A fresh session has had no turn: whether one was open before it, the run itself knows.
+            goes_on = agent.run is not None and agent.run.goes_on
+            idle = agent.session is not None and not agent.session.turn_open and not goes_on
             go_on = agent.spec.resume.prompt or _continue(agent, state)
             go_on = f"{go_on} {lost_jobs_sentence(agent.lost)}" if agent.lost is not None else go_on
             words = asked if idle and leftover.has_answer(agent) else f"{go_on} {asked}".rstrip()
