@@ -33,9 +33,10 @@ CutHow = Literal["output_limit", "window", "stream", "filtered"]
 context was full. stream: its stream ended too early. filtered: its vendor did not let it go on.
 """
 
-Told = Literal["login", "configuration", "usage_limit"]
+Told = Literal["login", "configuration", "usage_limit", "limit"]
 """What a program's own exit code says. login: none is there. configuration: its settings cannot be used. usage_limit:
-what its operator lets one run take, such as turns, is used up.
+what its operator lets one run take, such as turns, is used up. limit: its account is at its limit, by a code that the
+operator has named for that.
 """
 
 SIGNALS: dict[int, str] = {

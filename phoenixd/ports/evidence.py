@@ -51,6 +51,10 @@ class Reads(Protocol):
     def close(self) -> None: ...
 
 
+class Writes(Reads, Protocol):
+    """Which files were written to, told when it happens."""
+
+
 class Transcripts(Protocol):
     """What CLIs write down of a session, read where no hook tells."""
 

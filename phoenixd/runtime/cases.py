@@ -38,9 +38,9 @@ def treatments(kept: Iterable[Kept]) -> Iterator[KeptTreatment]:
 
 
 def copies(kept: Iterable[Kept]) -> Iterator[RecordIncident]:
-    """The readable copies that are to be written: a file for each failure that has none yet."""
+    """The readable copies that are to be written: of each failure that has none, or has one with another diagnosis."""
     for one in (noticed for change in kept for noticed in change.noticed):
-        if one.occasion not in SEEN_BEFORE and not one.is_more:
+        if one.occasion not in SEEN_BEFORE and (one.is_corrected or not one.is_more):
             yield RecordIncident(one.agent, one.incarnation, _incident(one), known(one.evidence))
 
 

@@ -95,6 +95,7 @@ class Performer:
         self._tell = tell
         self._runs = RunOrders(outside, find, tell, hearing)
         self._screening = Screening(outside, find, tell)
+        self.refusals = self._screening.refusals
         self._incidents = Incidents(outside, find, tell)
         self._examining = Examining(outside, find, tell, self._incidents.pane_of)
         self._messenger = messenger

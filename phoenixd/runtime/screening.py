@@ -15,10 +15,8 @@ from phoenixd.core.typing.escaping import Look, Looked, Pressed, PressEscape, Se
 from phoenixd.core.typing.people import was_touched
 from phoenixd.errors import TerminalFailed
 from phoenixd.ports import Outside, Sink
-from phoenixd.runtime.cut_answers import answer_cut
+from phoenixd.runtime.refusals import Refusals
 
-REFUSAL_LATE = 3.0
-"""Seconds by which a transcript may be behind the end of a turn."""
 REFUSAL_NEWS = 10.0
 """Seconds after the end of a turn in which it may yet turn out to have been refused."""
 
@@ -32,7 +30,7 @@ class Screening:
         self._outside = outside
         self._find = find
         self._tell = tell
-        self._refused: dict[str, tuple[int, float | None]] = {}
+        self.refusals = Refusals(outside, find, tell)
 
     async def look(self, action: LookAtScreen) -> None:
         agent = self._find(action.agent)
@@ -41,7 +39,8 @@ class Screening:
         screen = await self._outside.terminal.capture(action.agent)
         verdict = self._outside.screens.classify(agent, screen)
         if isinstance(agent.state, Running) and _may_be_refused(agent.state, verdict, self._outside.clock.now().at):
-            await self._look_for_refusal(agent)
+            # Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end.
+            await self.refusals.look_at_the_end(agent)
         attended = False
         if verdict == MENU:
             typed = await self._outside.terminal.last_typed(action.agent)
@@ -78,24 +77,6 @@ class Screening:
         is_over = now is None or now.incarnation != action.incarnation or not isinstance(now.state, Starting | Running)
         turn_open = now is not None and _has_open_turn(now)
         return Looked(verdict, self._outside.screens.dismisses(agent, verdict), is_over, turn_open)
-
-    async def _look_for_refusal(self, agent: Agent) -> None:
-        """Some CLIs tell by no hook that the API refused their turn; their transcript does, some time after its end."""
-        clock = self._outside.clock
-        give_up = clock.now().at + REFUSAL_LATE
-        while (facts := await self._outside.transcripts.facts(agent)) is not None:
-            failed = self._outside.screens.failed_turn(agent, facts)
-            when = facts.error.at if facts.error is not None else None
-            if failed is not None and self._refused.get(agent.name) != (agent.incarnation, when):
-                # Nothing of those that were removed: each worker has a name of its own.
-                self._refused = {name: told for name, told in self._refused.items() if self._find(name) is not None}
-                self._refused[agent.name] = (agent.incarnation, when)
-                self._tell(failed)
-                if (cut := answer_cut(agent, facts)) is not None:
-                    self._tell(cut)
-            if failed is not None or facts.newest_kind != "prompt" or clock.now().at >= give_up:
-                return
-            await clock.sleep_until(clock.now().at + REFUSAL_LATE / 10)
 
 
 def _has_open_turn(agent: Agent) -> bool:

@@ -11,7 +11,7 @@ from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.tasks import concerned
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.evidence.status_lines import StatusLines
-from phoenixd.drivers.files.reads import FileReads
+from phoenixd.drivers.files.reads import FileReads, FileWrites
 from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.processes.strays import StraySweeper
 from phoenixd.ports import Outside
@@ -27,6 +27,7 @@ from phoenixd.runtime.recovery import relink, unfinished_openings, unfinished_te
 from phoenixd.runtime.sighting import Sighting
 from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
+from phoenixd.runtime.turn_watch import TurnWatch
 from phoenixd.runtime.untold_failures import UntoldFailures
 from phoenixd.wiring.parts import Ground, Hands, House, World
 
@@ -92,4 +93,9 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
         outside, find, tell, hearing, messenger, answerer, lambda: supervisor.fleet.tasks,
         lambda task, judged: concerned.told(supervisor.fleet, task, judged),
     )  # fmt: skip
-    return Hands(messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, sights)
+    turn_watch = TurnWatch(
+        find, house.transcripts, FileWrites(), performer.refusals, clock, supervisor.everybody
+    )  # fmt: skip
+    return Hands(
+        messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, turn_watch, sights
+    )  # fmt: skip

@@ -76,13 +76,14 @@ async def compose(
     def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         publisher.hear(entries, changed)
         hands.key_watch.hear(changed)
+        hands.turn_watch.hear(changed)
         for name, row in openings(entries, changed):
             hands.sights.opens(name, row)
             # What has no hooks is looked at where its state changes.
             hands.metering.note(name)
         told = {stored.entry.agent for stored in entries if stored.entry.agent is not None}
         if gone := [name for name in told if supervisor.find(name) is None]:
-            for part in (hands.sights, hands.messenger, publisher, house.papers):
+            for part in (hands.sights, hands.messenger, hands.turn_watch, publisher, house.papers):
                 part.forget_removed(gone)
         house.handover.drafting.turned()
         service.turned(entries, changed)

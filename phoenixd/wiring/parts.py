@@ -37,6 +37,7 @@ from phoenixd.runtime.rounds import Rounds
 from phoenixd.runtime.sights import Sights
 from phoenixd.runtime.strays import Strays
 from phoenixd.runtime.supervisor import Supervisor
+from phoenixd.runtime.turn_watch import TurnWatch
 from phoenixd.service.daemon_service import DaemonService
 from phoenixd.start.starter import Starter
 from phoenixd.start.variables import Variables
@@ -93,6 +94,7 @@ class Hands:
     cut_answers: CutAnswers
     marker_watch: MarkerWatch
     key_watch: KeyWatch
+    turn_watch: TurnWatch
     sights: Sights
 
 

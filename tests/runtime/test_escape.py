@@ -18,7 +18,8 @@ from phoenixd.core.typing.escaping import ENDS_WITHIN
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.transcript import ApiFailed, RecordKind
 from phoenixd.errors import TerminalFailed
-from phoenixd.runtime.screening import REFUSAL_LATE, REFUSAL_NEWS, Screening
+from phoenixd.runtime.refusals import REFUSAL_LATE
+from phoenixd.runtime.screening import REFUSAL_NEWS, Screening
 from tests.core.story import Story, claude
 
 

@@ -81,9 +81,9 @@ def screening(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:
 
     async def live(agent: Agent) -> None:
         await part.look(LookAtScreen(agent.name, agent.incarnation))
-        assert part._refused
+        assert part.refusals._told
 
-    return (part,), live
+    return (part, part.refusals), live
 
 
 def marker_watch(fleet: Fleeting) -> tuple[tuple[object, ...], Life]:

@@ -189,7 +189,8 @@ class Cases:
 class Noticed:
     """One failure as it was noticed, for the journal's table of incidents.
 
-    number: within the Case, from 1 on. is_more: it is told already, and more is known of it now.
+    number: within the Case, from 1 on. is_more: it is told already, and more is known of it now. is_corrected: by
+    that its Case claims something else than before.
     """
 
     case: str
@@ -201,6 +202,7 @@ class Noticed:
     diagnosis: Diagnosis
     number: int = 1
     is_more: bool = False
+    is_corrected: bool = False
 
 
 @dataclass(frozen=True, slots=True)

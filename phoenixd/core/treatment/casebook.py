@@ -13,8 +13,8 @@ from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen
-from phoenixd.core.events.fleet import EpochBegun, Tick
-from phoenixd.core.events.runs import StartFailed
+from phoenixd.core.events.fleet import EpochBegun, Rebooted, Tick
+from phoenixd.core.events.runs import AgentExited, StartFailed
 from phoenixd.core.facts import (
     AnswerFellShort,
     Asked,
@@ -32,7 +32,8 @@ from phoenixd.core.facts import (
 )
 from phoenixd.core.fleet import Fleet, Step
 from phoenixd.core.handoff.state import Step as HandoffStep
-from phoenixd.core.hooks import Hook
+from phoenixd.core.hooks import Hook, TurnFailed
+from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import PROPOSAL
 from phoenixd.core.resonance import restoring
@@ -42,7 +43,6 @@ from phoenixd.core.treatment.authority import AGENT_PERIOD
 from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
 from phoenixd.core.treatment.choosing import ASKS
 from phoenixd.core.treatment.effects import CASE
-from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.opening import (
     SHARED,
     Book,
@@ -54,6 +54,7 @@ from phoenixd.core.treatment.opening import (
     treat,
     without_agent,
 )
+from phoenixd.core.treatment.triage import diagnose
 from phoenixd.core.treatment.words import Occasion, Treatment
 
 LOST_MARKER: Occasion = "lost_marker"
@@ -90,7 +91,7 @@ def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
         book = _without_strangers(found, book, now)
     for decision in found.decisions:
         for fact in decision.facts:
-            book = _take(before, found, book, decision, fact, now)
+            book = _take(before, found, book, decision, fact, event, now)
         if decision.removed and decision.agent is not None:
             book = without_agent(book, decision.agent.name, now)
     if book.cases is found.fleet.cases and not _is_answered(found):
@@ -133,14 +134,16 @@ def _hear_start(before: Fleet, found: Step, book: Book, event: StartFailed, now:
     return notice(book, agent, event.incarnation, gather.of_start(known, event), now)
 
 
-def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact, now: Moment) -> Book:
+def _take(
+    before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact, event: Event, now: Moment
+) -> Book:  # fmt: skip
     agent = decision.agent
     if agent is None:
         return book
     name = agent.name
     match fact:
         case RunEnded():
-            return _hear_end(before.agents.get(name), agent, book, fact, now)
+            return _hear_end(before.agents.get(name), agent, book, fact, _failed_with_it(event, agent), now)
         case RunBegan(incarnation=incarnation, mode=mode):
             book = turns.forget_turn(book, name, now)
             return _with_next_run(book, name, incarnation, "fresh" if mode is Mode.FRESH else "resume", now)
@@ -150,7 +153,7 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
                     book = changed(book, case, outcome.productive(one, now), now)
             return book
         case BeganParking(kind=kind):
-            return _hear_parking(before.agents.get(name), agent, book, gather.of_limit(agent, kind), now)
+            return _hear_parking(before.agents.get(name), agent, book, kind, now)
         case PutInQuarantine():
             if book.cases.patient(name) is None:
                 book = notice(book, agent, agent.incarnation, gather.of_other(agent, "quarantine"), now)
@@ -181,11 +184,29 @@ def _take(before: Fleet, found: Step, book: Book, decision: Decision, fact: Fact
             return book
 
 
-def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now: Moment) -> Book:
+def _failed_with_it(event: Event, agent: Agent) -> TurnFailed | None:
+    """What had failed by the word of the run's transcript, where that is told with its end."""
+    ends = event.ended if isinstance(event, Rebooted) else (event,)
+    return next(
+        (one.failed for one in ends if isinstance(one, AgentExited)
+         and (one.agent, one.incarnation) == (agent.name, agent.incarnation)), None,
+    )  # fmt: skip
+
+
+def _hear_end(
+    known: Agent | None, agent: Agent, book: Book, end: RunEnded, failed: TurnFailed | None, now: Moment
+) -> Book:
     last = agent.last_exit
-    if known is None or last is None or end.cause == "reboot":
-        return decide_all(book, agent.name, "moot", "the host was restarted", now) if end.cause == "reboot" else book
+    if end.cause == "reboot":
+        book = decide_all(book, agent.name, "moot", "the host was restarted", now)
+    if known is None or last is None:
+        return book
     patient = book.cases.patient(agent.name)
+    if end.meaning == "limit" and known.parking is None:
+        # It waits by what this end tells.
+        return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient, failed), now)
+    if end.cause == "reboot":
+        return book
     by_rule = isinstance(known.state, Stopping) and known.state.spoiled
     if end.meaning == "asked" and not by_rule:
         book = replace(book, cases=book.cases.without_patient(agent.name))
@@ -194,7 +215,7 @@ def _hear_end(known: Agent | None, agent: Agent, book: Book, end: RunEnded, now:
             return book
         return decide_all(book, agent.name, "moot", "it was ended by order", now)
     if end.meaning in ("death", "unstarted", "no answer", "attempt") or (by_rule and patient is None):
-        return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient), now)
+        return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient, failed), now)
     goes_on = end.meaning == "finished" and end.then != "stay"
     if end.meaning in ("finished", "sealed") and not goes_on:
         return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)
@@ -238,13 +259,39 @@ def _recent(cases: Cases, now: Moment) -> tuple[Prescribed, ...]:
     return tuple(one for one in cases.prescribed if one.case in stands or now.at - one.since < AGENT_PERIOD)
 
 
-def _hear_parking(known: Agent | None, agent: Agent, book: Book, evidence: Evidence, now: Moment) -> Book:
+def _hear_parking(known: Agent | None, agent: Agent, book: Book, kind: ParkingKind, now: Moment) -> Book:
+    """Note the wait as what is done about the failure that it is for. It is a failure of its own for nobody who failed
+    himself: what his Case claims follows from the facts of his failure, and a class is one of them."""
     patient = book.cases.patient(agent.name)
     case = book.cases.find(patient.case) if patient is not None else None
-    if case is None or case.detail not in SHARED:
-        book = notice(book, agent, agent.incarnation, evidence, now)
+    is_its_own = _met(known, agent)
+    if case is not None and not is_its_own and case.detail not in SHARED:
+        # It waits for what others met, and something else had ended its run before.
+        if kind is not ParkingKind.OUTAGE or case.cause is not None:
+            return book
+        case = None
+    if case is None:
+        if kind is ParkingKind.LIMIT and not is_its_own and not _is_claimed(book, agent):
+            return book
+        book = notice(book, agent, agent.incarnation, gather.of_limit(agent, kind), now)
     run = agent.incarnation if agent.run is not None else 0
     return _treated(book, agent.name, "park", "limits", run, now)
+
+
+def _met(known: Agent | None, agent: Agent) -> bool:
+    """Whether it waits by what its own turn, or the end of its own run, has told."""
+    if agent.run is not None:
+        return agent.parking is not None and agent.parking.owes
+    last = agent.last_exit
+    is_new = known is None or known.last_exit is None or last is None or known.last_exit.incarnation < last.incarnation
+    return is_new and last is not None and last.limited
+
+
+def _is_claimed(book: Book, agent: Agent) -> bool:
+    """Whether a Case that goes on says that the account of this agent is at its limit."""
+    key = diagnose(gather.of_limit(agent, ParkingKind.LIMIT)).key
+    scope = f"account {agent.spec.account}"
+    return any((one.scope, one.key, one.closed) == (scope, key, None) for one in book.cases.cases)
 
 
 def _with_next_run(book: Book, agent: str, incarnation: int, treatment: Treatment, now: Moment) -> Book:

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any, Literal
+
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity
 from phoenixd.core.agent.run import LastExit, Run
+from phoenixd.core.causes import Told
 from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
@@ -25,14 +28,10 @@ def of_failed_turn(agent: Agent, event: TurnFailed) -> Evidence:
         _of_run(agent, agent.run, agent.activity),
         occasion="failed_turn",
         is_alive=True,
-        failure=event.failure,
-        word=(event.error or "")[:64],
-        named=event.named,
-        status=event.status,
         disk_full=bool(event.full_disks),
         disks=", ".join(event.full_disks),
-        reset=event.reset_wall is not None,
         said=event.text[-SAID_LIMIT:],
+        **_failure_of(event),
     )
 
 
@@ -61,7 +60,7 @@ def of_cut(agent: Agent) -> Evidence:
 
 
 def of_limit(agent: Agent, kind: ParkingKind) -> Evidence:
-    """A limit or an outage that no turn told of: an exit code did, or another agent of the account."""
+    """A limit or an outage that another agent met, or many together."""
     failure: Failure = "limit" if kind is ParkingKind.LIMIT else "overload"
     found = _of_run(agent, agent.run, agent.activity)
     return replace(found, occasion="failed_turn", is_alive=agent.run is not None, failure=failure)
@@ -81,8 +80,11 @@ def of_start(agent: Agent, event: StartFailed) -> Evidence:
     )
 
 
-def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) -> Evidence:
-    """The end of a run. patient: what its newest turn had failed for, where nothing followed that."""
+def of_end(
+    before: Agent, after: Agent, end: LastExit, patient: Patient | None, failed: TurnFailed | None = None
+) -> Evidence:
+    """The end of a run. patient: what its newest turn had failed for, where nothing followed that. failed: the same,
+    where it is told with the end."""
     run = before.run
     found = replace(
         _of_run(before, run, before.activity),
@@ -95,7 +97,7 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         disks=", ".join(end.full_disks),
         crashes=len(after.crashes),
         status=status_of(before.spec.harness, end.code),
-        told=told_by_exit(before.spec.harness, end.code) if end.cause == "exit" else "",
+        told=_told(before, end),
         obstacle=end.obstacle,
         said=end.note[-SAID_LIMIT:],
     )
@@ -104,6 +106,8 @@ def of_end(before: Agent, after: Agent, end: LastExit, patient: Patient | None) 
         # What was open when it was called hung; while it is ended, its call ends as well.
         found = replace(found, call=incident.call.tool[:64] or "a tool")
     found = replace(found, occasion=_occasion(found, end))
+    if failed is not None:
+        return replace(found, **_failure_of(failed), said=failed.text[-SAID_LIMIT:] or found.said)
     if patient is None or patient.incarnation != end.incarnation or not patient.failure:
         return found
     said = patient.said or found.said
@@ -123,6 +127,24 @@ def of_other(agent: Agent, occasion: Occasion) -> Evidence:
 def of_rollback(agent: Agent, why: str) -> Evidence:
     """A handoff that was rolled back, as its own record says why: nothing of it stands at the holder's terminal."""
     return replace(of_other(agent, ROLLED_BACK), said=why[-SAID_LIMIT:])
+
+
+def _told(agent: Agent, end: LastExit) -> Told | Literal[""]:
+    """What the exit code says: by the operator's word, else by the program's own."""
+    if end.cause != "exit":
+        return ""
+    return "limit" if end.code in agent.spec.limits.exit_codes else told_by_exit(agent.spec.harness, end.code)
+
+
+def _failure_of(failed: TurnFailed) -> dict[str, Any]:
+    """The typed facts of a turn that failed, as fields of evidence."""
+    return {
+        "failure": failed.failure,
+        "word": (failed.error or "")[:64],
+        "named": failed.named,
+        "status": failed.status,
+        "reset": failed.reset_wall is not None,
+    }
 
 
 def _occasion(found: Evidence, end: LastExit) -> Occasion:

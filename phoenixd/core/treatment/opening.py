@@ -66,17 +66,34 @@ def notice(book: Book, agent: Agent, incarnation: int, evidence: Evidence, now: 
 
 
 def complete(book: Book, agent: Agent, patient: Patient, evidence: Evidence, now: Moment) -> Book:
-    """More is known of a patient's failure: it is told with that, or is of another cause, and then of another Case."""
+    """More is known of a patient's failure: its Case claims what follows from all that.
+
+    Where that is another cause, and the Case has other failures, or one of that cause is there, it belongs to that.
+    """
     case, diagnosis = book.cases.find(patient.case), diagnose(evidence)
-    if case is None or case.key != diagnosis.key:
+    if case is None:
+        return notice(book, agent, patient.incarnation, evidence, now)
+    is_other = case.key != diagnosis.key
+    if is_other and (case.incidents > 1 or _newest(book, _scope(agent, diagnosis), diagnosis.key, now) is not None):
         return notice(book, agent, patient.incarnation, evidence, now)
     more = Noticed(
         case.id, agent.name, patient.incarnation, evidence.occasion, patient.failed_at, evidence, diagnosis,
-        patient.number, is_more=True,
+        patient.number, is_more=True, is_corrected=is_other,
     )  # fmt: skip
-    book = book.noting(case, noticed=(more,))
+    told: tuple[Treated, ...] = ()
+    if is_other:
+        case, told = _claiming(case, agent, diagnosis), case.treated
+    book = book.noting(case, noticed=(more,), treated=told)
     known = replace(patient, failure=evidence.failure, named=evidence.named, status=evidence.status)
     return replace(book, cases=book.cases.with_patient(known))
+
+
+def _claiming(case: Case, agent: Agent, diagnosis: Diagnosis) -> Case:
+    """The Case of one failure, by another diagnosis."""
+    return replace(
+        case, scope=_scope(agent, diagnosis), key=diagnosis.key, cause=diagnosis.cause, detail=diagnosis.detail,
+        rule=diagnosis.rule, confidence=diagnosis.confidence,
+    )  # fmt: skip
 
 
 def treat(book: Book, patient: Patient, treatment: Treatment, by: By, run: int, now: Moment) -> Book:

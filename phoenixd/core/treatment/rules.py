@@ -83,7 +83,7 @@ def _is_limit(e: Evidence) -> bool:
     """A vendor sends an unpaid bill by the status of a limit: its words, or the time at which it is over, tell."""
     is_class = e.failure == "limit" or (e.failure == "overload" and e.status == 429)
     is_reset = e.reset and e.failure in ("limit", "request", "overload")
-    return is_reset or (is_class and e.named != "other") or e.screen == "limit"
+    return is_reset or (is_class and e.named != "other") or e.screen == "limit" or e.told == "limit"
 
 
 def _is_outage(e: Evidence) -> bool:
@@ -147,7 +147,7 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.status == 404),
     # Alike: an unpaid bill. Apart: its words, see _is_limit.
     Rule("a limit of the account", TRANSIENT, "limit", 0.95, ("park", "ask"),
-         ("failure", "word", "named", "status", "reset"), _is_limit),
+         ("failure", "word", "named", "status", "reset", "told"), _is_limit),
     # An exit code is that status without a word: a day's quota, a rate, or credits that are used up.
     Rule("by its exit code alone, a limit or a bill", None, "limit", 0.4, ("park", "ask"), ("status", "code"),
          lambda e: _is_status(e, 429)),

@@ -1,4 +1,4 @@
-"""Which files were read by their programs: by inotify, and without a tick. A terminal is such a file."""
+"""Which files their programs read, or wrote to: by inotify, and without a tick. A terminal is such a file."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import structlog
 
 from phoenixd.drivers.files.inotify import Inotify
 
-ACCESS, IGNORED = 1, 0x8000
+ACCESS, MODIFY, IGNORED = 1, 2, 0x8000
 
 log = structlog.get_logger("phoenixd.reads")
 
@@ -17,19 +17,21 @@ log = structlog.get_logger("phoenixd.reads")
 class FileReads:
     """Implements ports.Reads. What cannot be watched is told in the log, and never heard of."""
 
+    mask = ACCESS
+
     def __init__(self) -> None:
         self._inotify = Inotify()
         self._watched: dict[int, str] = {}
         self._opened = anyio.Event()
 
     def watch(self, path: str) -> bool:
-        """Tell of reads of this file from now on; whether the kernel does."""
+        """Tell what happens to this file from now on; whether the kernel does."""
         refused = self._inotify.open()
         number = -1
         if not refused:
-            number, refused = self._inotify.add(os.fsencode(path), ACCESS)
+            number, refused = self._inotify.add(os.fsencode(path), self.mask)
         if refused:
-            log.info("reads_not_watched", path=path, reason=os.strerror(refused))
+            log.info("file_not_watched", path=path, reason=os.strerror(refused))
             return False
         self._watched[number] = path
         self._opened.set()
@@ -42,7 +44,7 @@ class FileReads:
             self._inotify.remove(number)
 
     async def next(self) -> frozenset[str]:
-        """Wait until one was read; those that were. All, where events were lost."""
+        """Wait until it happened to one; those that it happened to. All, where events were lost."""
         await self._opened.wait()
         while True:
             found = set[str]()
@@ -61,3 +63,9 @@ class FileReads:
         self._inotify.close()
         self._watched.clear()
         self._opened = anyio.Event()
+
+
+class FileWrites(FileReads):
+    """Implements ports.Writes."""
+
+    mask = MODIFY

@@ -84,6 +84,10 @@ def _completed(connection: sqlite3.Connection, row: Row) -> Row:
     if known is None:
         return row
     told = row[:-1]
-    # The end of it is told by another run; all else is written once, and completed later.
-    rest = tuple(new if new not in ("", None) else old for new, old in zip(told[7:], known[7:], strict=True))
-    return sealed("incidents", *told[:5], known[5], known[6], *rest)
+    # The end of it is told by another run; all else is written once, and completed later. A diagnosis without a cause
+    # replaces one that had a cause.
+    body, case_id, cause, rule, evidence = (
+        new if new not in ("", None) else old for new, old in zip(told[7:], known[7:], strict=True)
+    )
+    cause = told[9] if told[10] else cause
+    return sealed("incidents", *told[:5], known[5], known[6], body, case_id, cause, rule, evidence)

@@ -100,6 +100,10 @@ class TranscriptFiles:
         """The newest turns of the session's main thread, the oldest of them first."""
         return await self._read(agent, lambda: self._turns(agent, most, clean), [])
 
+    async def file(self, agent: Agent) -> str | None:
+        """Where the agent's session is written; None where no file is there, or its disk does not answer."""
+        return await self._read(agent, lambda: self._file(agent), None)
+
     async def end(self, agent: Agent) -> int:
         return await self._read(agent, lambda: _size(self._file(agent)), 0)
 

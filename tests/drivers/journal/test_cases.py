@@ -76,6 +76,21 @@ async def test_the_copy_and_the_evidence_of_one_incident_come_together_in_either
     assert (one.body, one.rule, one.opened) == ('{"pane":[]}', "it hung", WALL)
 
 
+async def test_a_failure_that_is_judged_anew_loses_a_cause_that_is_not_claimed_any_more(path: Path) -> None:
+    """Its copy, which has no diagnosis, takes nothing from it."""
+    anew = replace(NOTICED, cause=None, rule="another rule")
+    copy = replace(NOTICED, body='{"pane":[]}', cause=None, rule="", evidence="")
+    with SqliteJournal(path) as journal:
+        for at, row in enumerate((NOTICED, copy, anew)):
+            await journal.commit(Batch(float(at), WALL, incidents=(row,)))
+            found = await journal.case("c1")
+            assert found is not None
+            assert found.incidents[0].cause == (None if row is anew else "transient_error")
+
+    (one,) = found.incidents
+    assert (one.cause, one.rule, one.body) == (None, "another rule", '{"pane":[]}')
+
+
 async def test_two_failures_of_one_kind_in_one_run_are_a_row_each_and_their_copies_come_to_them(path: Path) -> None:
     second = replace(NOTICED, opened=WALL + 60, evidence='{"code":2}', number=2)
     bodies = [replace(one, body=f'{{"pane":[{one.number}]}}', evidence="", rule="") for one in (NOTICED, second)]
