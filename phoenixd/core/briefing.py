@@ -59,6 +59,8 @@ class BriefLedger:
     """Runs by a command or a model on that day, and their tokens as far as known."""
     failures: int = 0
     """Such runs in a row that failed."""
+    failing_since: float = 0.0
+    """When the first of them did (wall); 0 where it is not known."""
     owed: bool = False
     """The agent's own CLI was not to be asked at the last run that was its; it is asked later."""
 
@@ -233,6 +235,7 @@ def finish(
     failed: None where no command or model was asked. owed: whether one is to be asked later; None leaves that as it is.
     """
     failures = ledger.failures if failed is None else ledger.failures + 1 if failed else 0
+    since = now if failed and ledger.failures == 0 else ledger.failing_since
     return replace(
         ledger,
         last_run=now,
@@ -240,8 +243,14 @@ def finish(
         ended=max(seen.ended, ledger.ended),
         tokens=ledger.tokens + max(0, tokens),
         failures=failures,
+        failing_since=since if failures else 0.0,
         owed=ledger.owed if owed is None else owed,
     )
+
+
+def fails_for_days(ledger: BriefLedger, now: float) -> bool:
+    """Whether the writer has failed today and on a day before, and no run between went well (F-BR-1)."""
+    return ledger.failures > 1 and now // DAY > ledger.failing_since // DAY
 
 
 def slot_before(calendar: Calendar, name: str, now: float) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import anyio
@@ -12,11 +12,13 @@ import structlog
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
 from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
+from phoenixd.core.events import Event
 from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
+from phoenixd.memory.brief.writer_trouble import trouble
 from phoenixd.memory.brief.writing import Outcome
 from phoenixd.memory.bulkhead import bulkhead
 from phoenixd.memory.publication import Publication
@@ -35,8 +37,6 @@ SETTLE_LIMIT = 3.0
 
 MOST_LEFT = 3
 """Sessions of an agent that wait to be read for the last time."""
-
-AlertSink = Callable[[str, str, str], Awaitable[None]]
 
 log = structlog.get_logger("phoenixd.briefs")
 
@@ -65,7 +65,7 @@ class Briefing:
         calendar: Callable[[], Calendar],
         conversation: ConversationLook,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
-        alert: AlertSink | None = None,
+        tell: Callable[[Event], None] = lambda event: None,
         ledger: LedgerLook = no_ledger,
     ) -> None:
         self._clock = clock
@@ -79,7 +79,7 @@ class Briefing:
             self._held,
             ledger,
         )
-        self._alert = alert
+        self._tell_event = tell
         self._agents: dict[str, Agent] = {}
         self._turned: dict[str, float] = {}
         """When the newest turn ended, of agents whose last words no run has read (wall)."""
@@ -329,10 +329,10 @@ class Briefing:
         )
         for line in accepted.refused:
             log.warning("brief_claim_refused", agent=agent.name, claim=line)
-        if self._alert is not None and accepted.grave is not None:
-            await self._alert(agent.name, "brief", f"the brief's writer was not believed: {accepted.grave}")
-        elif self._alert is not None and outcome.failed:
-            await self._alert(agent.name, "brief", outcome.note)
+        _, record = await self._runs.look(agent)
+        event = trouble(self._agents.get(agent.name, agent), outcome, record, self._now())
+        if event is not None:
+            self._tell_event(event)
 
     def _now(self) -> float:
         return self._clock.now().wall
