@@ -11,6 +11,7 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import (
+    PLAIN,
     BriefLedger,
     Cause,
     Choice,
@@ -240,8 +241,8 @@ def seen_of(agent: Agent, state: StateDocument, turned: float = 0.0) -> Seen:
 
 
 def _keeps(record: BriefRecord, due: Due, rules: BriefRules) -> bool:
-    """The end of a turn or session brings loops and numbers up to date, and leaves what a better writer said."""
-    return due.cause in (Cause.TURN, Cause.LEFT, Cause.DEATH) and _is_of_its_writer(record.narrative, rules)
+    """Whether a run leaves what a better writer said."""
+    return due.cause in PLAIN and _is_of_its_writer(record.narrative, rules)
 
 
 def _is_of_its_writer(told: Narrative | None, rules: BriefRules) -> bool:

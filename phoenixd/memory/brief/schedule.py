@@ -11,7 +11,7 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
-from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
+from phoenixd.core.briefing import LAG, PLAIN, Calendar, Cause, Due, held_back, next_run, of_the_day, writer_name
 from phoenixd.core.events import Event
 from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
@@ -33,7 +33,7 @@ RETRY = 600.0
 """Seconds until a run whose files could not be written is tried again."""
 
 SETTLE_LIMIT = 3.0
-"""Seconds that a start waits for the loops of the run before."""
+"""Seconds that a start waits for the loops of the run before, and a handoff for its predecessor's brief."""
 
 MOST_LEFT = 3
 """Sessions of an agent that wait to be read for the last time."""
@@ -152,6 +152,15 @@ class Briefing:
         self._settled[agent.name] = agent.incarnation
         with bulkhead(agent.name, "its loops before a start"), anyio.move_on_after(SETTLE_LIMIT):
             await self._runs.write(_left(before, agent), Due(self._now(), Cause.DEATH, "the run before is over"))
+
+    async def hand_over(self, agent: Agent) -> None:
+        """Write the brief of a predecessor whose session was heard to its end; waits a little for it (P20).
+
+        Its successor is told what stands then. Where it fails, the handoff goes on.
+        """
+        with bulkhead(agent.name, "its brief before a handoff"), anyio.move_on_after(SETTLE_LIMIT):
+            await self._runs.write(agent, Due(self._now(), Cause.HANDOFF, "its seat is handed over"))
+        self.replan(agent)
 
     async def status(self, agent: Agent) -> BriefStatus:
         """When an agent's brief was written last, and when it will be next."""
@@ -350,4 +359,4 @@ def _left(before: Agent, agent: Agent) -> Agent:
 
 def _is_slow(agent: Agent, due: Due) -> bool:
     """Whether the agent's own CLI may write, for minutes."""
-    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in (Cause.TURN, Cause.LEFT, Cause.DEATH)
+    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in PLAIN
