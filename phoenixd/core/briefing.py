@@ -41,6 +41,10 @@ class Cause(StrEnum):
     """The agent's own CLI was not to be asked when the brief was due."""
 
 
+PLAIN = frozenset({Cause.TURN, Cause.LEFT, Cause.DEATH, Cause.HANDOFF})
+"""Runs of facts alone: they bring loops and numbers up to date, and leave what a better writer said."""
+
+
 @dataclass(frozen=True, slots=True)
 class BriefLedger:
     """What is remembered of an agent's brief runs; all zero before the first look at it."""
@@ -52,6 +56,8 @@ class BriefLedger:
     """What counts as significant, as it stood at the last run; compared and never read."""
     ended: int = 0
     """The newest incarnation whose clean end has its brief."""
+    of: str = ""
+    """The agent that counts these incarnations, for each generation of a seat counts its own. Empty: not known."""
     day: int = 0
     """The day of the two counts, in UTC since the epoch."""
     runs: int = 0
@@ -59,6 +65,8 @@ class BriefLedger:
     """Runs by a command or a model on that day, and their tokens as far as known."""
     failures: int = 0
     """Such runs in a row that failed."""
+    failing_since: float = 0.0
+    """When the first of them did (wall); 0 where it is not known."""
     owed: bool = False
     """The agent's own CLI was not to be asked at the last run that was its; it is asked later."""
 
@@ -114,7 +122,7 @@ def first_look(ledger: BriefLedger, seen: Seen, now: float) -> BriefLedger:
     """The ledger of an agent that was never seen before: what it did until now is no change."""
     if ledger.since > 0:
         return ledger
-    return replace(ledger, since=now, marks=seen.marks, ended=seen.ended)
+    return replace(ledger, since=now, marks=seen.marks, ended=seen.ended, of=seen.name)
 
 
 def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: Seen, now: float) -> Due | None:
@@ -123,7 +131,7 @@ def next_run(ledger: BriefLedger, rules: BriefRules, calendar: Calendar, seen: S
     last = min(ledger.last_run, now)
     spaced = max(now, last + rules.spacing)
     owed: list[Due] = []
-    if seen.ended > ledger.ended:
+    if seen.ended > _ended(ledger, seen):
         # A loop ends with every iteration.
         at = spaced if seen.kind is Kind.LOOP else now
         owed.append(Due(at, Cause.END, f"incarnation {seen.ended} ended on purpose"))
@@ -150,15 +158,17 @@ def choose_writer(
 
     able: whether the agent's own CLI can write. held: why it may not be asked now.
     """
-    if rules.writer is WriterKind.DETERMINISTIC or cause in (Cause.TURN, Cause.LEFT, Cause.DEATH):
+    if rules.writer is WriterKind.DETERMINISTIC or cause in PLAIN:
         # What is written of a death is plain at once: the next run waits for it, and its own CLI is asked afterwards.
-        return Choice(WriterKind.DETERMINISTIC, later=rules.writer is WriterKind.AUTO and able and cause is Cause.DEATH)
+        # So it is of a handoff, whose successor waits.
+        later = rules.writer is WriterKind.AUTO and able and cause in (Cause.DEATH, Cause.HANDOFF)
+        return Choice(WriterKind.DETERMINISTIC, later=later)
     used = of_the_day(ledger, now)
     if rules.writer is WriterKind.AUTO:
         if not able:
             return Choice(WriterKind.DETERMINISTIC, "its program cannot write briefs")
-        if cause is Cause.HANDOFF or held:
-            return Choice(WriterKind.DETERMINISTIC, held or "its successor waits for the brief", later=True)
+        if held:
+            return Choice(WriterKind.DETERMINISTIC, held, later=True)
     if used.runs >= rules.runs_per_day:
         by = writer_name(rules.writer)
         return Choice(WriterKind.DETERMINISTIC, f"the day's budget of {rules.runs_per_day} runs by {by} is used up")
@@ -233,15 +243,23 @@ def finish(
     failed: None where no command or model was asked. owed: whether one is to be asked later; None leaves that as it is.
     """
     failures = ledger.failures if failed is None else ledger.failures + 1 if failed else 0
+    since = now if failed and ledger.failures == 0 else ledger.failing_since
     return replace(
         ledger,
         last_run=now,
         marks=seen.marks,
-        ended=max(seen.ended, ledger.ended),
+        ended=max(seen.ended, _ended(ledger, seen)),
+        of=seen.name,
         tokens=ledger.tokens + max(0, tokens),
         failures=failures,
+        failing_since=since if failures else 0.0,
         owed=ledger.owed if owed is None else owed,
     )
+
+
+def fails_for_days(ledger: BriefLedger, now: float) -> bool:
+    """Whether the writer has failed today and on a day before, and no run between went well (F-BR-1)."""
+    return ledger.failures > 1 and now // DAY > ledger.failing_since // DAY
 
 
 def slot_before(calendar: Calendar, name: str, now: float) -> float:
@@ -250,6 +268,11 @@ def slot_before(calendar: Calendar, name: str, now: float) -> float:
     local = now + calendar.offset
     slot = local // DAY * DAY + start
     return (slot if slot <= local else slot - DAY) - calendar.offset
+
+
+def _ended(ledger: BriefLedger, seen: Seen) -> int:
+    """The newest incarnation of this agent whose clean end has its brief."""
+    return ledger.ended if ledger.of in ("", seen.name) else 0
 
 
 def _scheduled(ledger: BriefLedger, calendar: Calendar, name: str, now: float) -> Due:

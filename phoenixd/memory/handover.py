@@ -66,6 +66,10 @@ class ProjectFiles(RecordFiles, Protocol):
     def edit_project(self, workspace: str, project: str, change: Callable[[Tree], Changes]) -> Tree: ...
 
 
+async def no_brief(agent: Agent) -> None:
+    """For rooms without briefs."""
+
+
 @dataclass(frozen=True, slots=True)
 class Handover:
     """Does that work. word: a fresh one-time word; heard_out: what an agent's session has done, to its end."""
@@ -78,6 +82,8 @@ class Handover:
     heard_out: Callable[[Agent], Awaitable[SessionLedger | None]]
     clean: CleanOf
     addenda: Addenda
+    brief: Callable[[Agent], Awaitable[None]] = no_brief
+    """Writes the brief of the predecessor, which the successor is told (P20); it never fails."""
     in_hand: Callable[[str, str], frozenset[str]] = lambda project, workspace: frozenset()
     """The tasks of a project's plans that workers are at, by their ids: they go on over a handoff."""
     drafting: Drafting = field(default_factory=Drafting)
@@ -109,6 +115,7 @@ class Handover:
         if found is None:
             return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
+        await self.brief(found[1])
         return await to_thread.run_sync(self._write, *found, ledger)
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten:

@@ -34,7 +34,7 @@ from phoenixd.memory.brief.composition import first_words
 from phoenixd.memory.brief.heard_out import heard_out
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import ConversationLook
-from phoenixd.memory.brief.schedule import AlertSink, Briefing
+from phoenixd.memory.brief.schedule import Briefing
 from phoenixd.memory.changes import follow_edits
 from phoenixd.memory.desk import TornState
 from phoenixd.memory.files import Files
@@ -84,7 +84,6 @@ class Papers:
         tell: Callable[[Event], None] = lambda event: None,
         conversation: ConversationLook = _no_conversation,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
-        alert: AlertSink | None = None,
         changes: Changes | None = None,
         ledger: LedgerLook = no_ledger,
         holds: Callable[[Agent], bool] = lambda agent: True,
@@ -101,7 +100,7 @@ class Papers:
         self.publication = Publication(directories, settings, clock, files, git)
         self.breakers = BreakerFiles(directories, files)
         self.briefing = Briefing(
-            self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, alert, ledger
+            self.publication, clock, lambda: _calendar(settings.brief), conversation, writers, tell, ledger
         )
         self.publication.desks.is_there, self.publication.desks.left = self._is_there, self._leave
         self.publication.hear = self.briefing.hear_on

@@ -146,6 +146,7 @@ def _handover(ground: Ground, jobs: _Jobs, papers: Papers, shared: SharedMemory)
         papers.heard_out,
         papers.clean_of_all,
         Addenda(ProjectFiles(), listings, papers.heard, at_work_in, wall, papers.clean_of_all),
+        brief=papers.briefing.hand_over,
         in_hand=in_hand,
         writers={
             "command": ProjectCommand(*jobs.means, jobs.places.of("handoff")).write,

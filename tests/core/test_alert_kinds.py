@@ -41,5 +41,5 @@ def test_of_these_no_agents_state_proves_the_end() -> None:
     """A watch outside tells of it, or the fleet's own rules do: so of all that is no agent's."""
     assert those(cure=None) == {
         "outage: ...", "degraded", "slow disk", "journal", "journal behind", "epoch", "alerts not told", "log",
-        "terminal", "session in use elsewhere", "brief", "state", "phase limit", "documents",
+        "terminal", "session in use elsewhere", "brief", "brief writer", "state", "phase limit", "documents",
     }  # fmt: skip

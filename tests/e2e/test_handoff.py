@@ -8,6 +8,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -68,8 +69,10 @@ def step(stage: Stage) -> str:
 
 
 def test_e5_a_seat_passes_to_a_fresh_session_that_has_proved_what_it_knows(stage: Stage) -> None:
+    """P20: a handoff is a significant change, and the brief is written for it."""
     work = begun(stage)
     old = stage.row("boss")
+    began = time.time()
     done = stage.ctl("handoff", "start", "boss", "--project", "shop")
     assert done.returncode == 0, done.stderr
     until(stage, "the handoff is done", lambda: step(stage) == "done")
@@ -88,6 +91,8 @@ def test_e5_a_seat_passes_to_a_fresh_session_that_has_proved_what_it_knows(stage
     assert packages[0]["word"] not in prompt
     assert "Lay the ground" in prompt
     until(stage, "both records are written", lambda: sorted(records(work)) == ["running", "shutdown"])
+    record = json.loads((stage.state / "agents" / "boss" / "brief.json").read_text())
+    assert record["ledger"]["last_run"] >= began
     assert stage.ctl("handoff", "rollback", "boss").returncode == 6
 
 

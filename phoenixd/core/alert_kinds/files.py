@@ -19,6 +19,13 @@ KINDS: tuple[AlertKind, ...] = (
         None,
     ),
     AlertKind(
+        "brief writer",
+        "the brief's writer failed on two days with no run between that went well, and the facts are all that is new; "
+        "or it left out most of the open loops, which are kept as unconfirmed, or quoted what nobody said",
+        "a run of it went well, or it is asked no more",
+        None,
+    ),
+    AlertKind(
         "state",
         "state.json could not be relied on, and was rebuilt; the original is kept beside it",
         "an hour later it is sound",

@@ -11,6 +11,7 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import (
+    PLAIN,
     BriefLedger,
     Cause,
     Choice,
@@ -212,6 +213,10 @@ class BriefRuns:
             owed = None if due.cause is Cause.TURN else choice.later
             ledger = finish(ledger, seen, now, tokens=outcome.tokens, failed=outcome.failed, owed=owed)
         narrative = record.narrative if _keeps(record, due, agent.spec.brief) else _narrative(outcome, now, desk)
+        if outcome.failed and narrative is not None and _is_of_its_writer(record.narrative, agent.spec.brief):
+            # What its last good run said stays (F-BR-1), with a note why it is that old.
+            assert record.narrative is not None
+            narrative = record.narrative.model_copy(update={"note": narrative.note, "tokens": narrative.tokens})
         record = record.model_copy(
             update={
                 "ledger": ledger,
@@ -236,13 +241,14 @@ def seen_of(agent: Agent, state: StateDocument, turned: float = 0.0) -> Seen:
 
 
 def _keeps(record: BriefRecord, due: Due, rules: BriefRules) -> bool:
-    """The end of a turn or session brings loops and numbers up to date, and leaves what a better writer said."""
-    told = record.narrative
+    """Whether a run leaves what a better writer said."""
+    return due.cause in PLAIN and _is_of_its_writer(record.narrative, rules)
+
+
+def _is_of_its_writer(told: Narrative | None, rules: BriefRules) -> bool:
+    """Whether the command or the model that is configured said this."""
     return (
-        due.cause in (Cause.TURN, Cause.LEFT, Cause.DEATH)
-        and told is not None
-        and rules.writer is not WriterKind.DETERMINISTIC
-        and told.writer == writer_name(rules.writer)
+        told is not None and rules.writer is not WriterKind.DETERMINISTIC and told.writer == writer_name(rules.writer)
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 
 import anyio
@@ -11,12 +11,14 @@ import structlog
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.state import Stopped
-from phoenixd.core.briefing import LAG, Calendar, Cause, Due, held_back, next_run, writer_name
+from phoenixd.core.briefing import LAG, PLAIN, Calendar, Cause, Due, held_back, next_run, writer_name
+from phoenixd.core.events import Event
 from phoenixd.core.rules import WriterKind
 from phoenixd.documents.brief.record import BriefRecord
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.memory.brief.ledgers import LedgerLook, no_ledger
 from phoenixd.memory.brief.run import BriefRuns, ConversationLook, seen_of
+from phoenixd.memory.brief.writer_trouble import trouble
 from phoenixd.memory.brief.writing import Outcome
 from phoenixd.memory.bulkhead import bulkhead
 from phoenixd.memory.publication import Publication
@@ -31,12 +33,10 @@ RETRY = 600.0
 """Seconds until a run whose files could not be written is tried again."""
 
 SETTLE_LIMIT = 3.0
-"""Seconds that a start waits for the loops of the run before."""
+"""Seconds that a start waits for the loops of the run before, and a handoff for its predecessor's brief."""
 
 MOST_LEFT = 3
 """Sessions of an agent that wait to be read for the last time."""
-
-AlertSink = Callable[[str, str, str], Awaitable[None]]
 
 log = structlog.get_logger("phoenixd.briefs")
 
@@ -51,7 +51,7 @@ class Briefing:
         calendar: Callable[[], Calendar],
         conversation: ConversationLook,
         writers: Mapping[WriterKind, BriefWriter] | None = None,
-        alert: AlertSink | None = None,
+        tell: Callable[[Event], None] = lambda event: None,
         ledger: LedgerLook = no_ledger,
     ) -> None:
         self._clock = clock
@@ -65,7 +65,7 @@ class Briefing:
             self._held,
             ledger,
         )
-        self._alert = alert
+        self._tell_event = tell
         self._agents: dict[str, Agent] = {}
         self._turned: dict[str, float] = {}
         """When the newest turn ended, of agents whose last words no run has read (wall)."""
@@ -137,6 +137,15 @@ class Briefing:
         self._settled[agent.name] = agent.incarnation
         with bulkhead(agent.name, "its loops before a start"), anyio.move_on_after(SETTLE_LIMIT):
             await self._runs.write(_left(before, agent), Due(self._now(), Cause.DEATH, "the run before is over"))
+
+    async def hand_over(self, agent: Agent) -> None:
+        """Write the brief of a predecessor whose session was heard to its end; waits a little for it (P20).
+
+        Its successor is told what stands then. Where it fails, the handoff goes on.
+        """
+        with bulkhead(agent.name, "its brief before a handoff"), anyio.move_on_after(SETTLE_LIMIT):
+            await self._runs.write(agent, Due(self._now(), Cause.HANDOFF, "its seat is handed over"))
+        self.replan(agent)
 
     async def run(self) -> None:
         """Write what is due, for ever."""
@@ -300,10 +309,10 @@ class Briefing:
         )
         for line in accepted.refused:
             log.warning("brief_claim_refused", agent=agent.name, claim=line)
-        if self._alert is not None and accepted.grave is not None:
-            await self._alert(agent.name, "brief", f"the brief's writer was not believed: {accepted.grave}")
-        elif self._alert is not None and outcome.failed:
-            await self._alert(agent.name, "brief", outcome.note)
+        _, record = await self._runs.look(agent)
+        event = trouble(self._agents.get(agent.name, agent), outcome, record, self._now())
+        if event is not None:
+            self._tell_event(event)
 
     def _now(self) -> float:
         return self._clock.now().wall
@@ -321,4 +330,4 @@ def _left(before: Agent, agent: Agent) -> Agent:
 
 def _is_slow(agent: Agent, due: Due) -> bool:
     """Whether the agent's own CLI may write, for minutes."""
-    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in (Cause.TURN, Cause.LEFT, Cause.DEATH)
+    return agent.spec.brief.writer is WriterKind.AUTO and due.cause not in PLAIN
