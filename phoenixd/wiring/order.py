@@ -76,6 +76,7 @@ async def compose(
     def listen(entries: Sequence[StoredEntry], changed: Sequence[Agent]) -> None:
         publisher.hear(entries, changed)
         hands.key_watch.hear(changed)
+        house.sessions.hear(changed)
         for name, row in openings(entries, changed):
             hands.sights.opens(name, row)
             # What has no hooks is looked at where its state changes.
