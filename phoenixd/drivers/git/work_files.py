@@ -22,7 +22,7 @@ MOST_WALKED = 50_000
 
 SESSIONS = b"/.claude/orchestrators/"
 SESSION_FILE = re.compile(rb"/\.claude/orchestrators/[^/]+/(?:session\.json|handoff-[a-z]+\.json|init-prompt\.md)\Z")
-"""What phoenixd writes of an orchestrator's session into its workspace: nobody's work."""
+"""What phoenixd writes of an orchestrator's session into its workspace: no agent's work."""
 
 BARE = frozenset({b"HEAD", b"objects", b"refs"})
 """What a directory holds that is a repository without a worktree."""
