@@ -5,10 +5,10 @@ All of it runs in a thread. What is written can be written again; a crash leaves
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
+from threading import Lock
 from typing import Protocol
 
 import structlog
@@ -43,7 +43,7 @@ from phoenixd.errors import PhoenixdError
 from phoenixd.memory.addenda import Addenda, said
 from phoenixd.memory.drafting import Drafting
 from phoenixd.memory.drafts import Draft, Write, drafted, unless_changed
-from phoenixd.memory.session_records import RecordFiles, SessionRecords
+from phoenixd.memory.session_records import RecordFiles, SessionRecords, first_session, new_session
 from phoenixd.memory.sharing import SharedMemory
 
 log = structlog.get_logger("phoenixd.handoffs")
@@ -95,6 +95,8 @@ class Handover:
     """What workers did of a project's plans."""
     made: Callable[[Sequence[Ended]], tuple[Made, ...]] = lambda ended: ()
     """The files that they left for what they completed; may raise OSError."""
+    lock: Lock = field(default_factory=Lock)
+    """Held while a session's record is read and written again."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -131,7 +133,7 @@ class Handover:
         """Say in both session records what became of the handoff (E50); safe to repeat."""
         found = self._of(action.agent, action.handoff)
         if found is not None and found[0].session:
-            await to_thread.run_sync(self._session_records.tell, *found)
+            await to_thread.run_sync(self.session_records.tell, *found)
 
     async def doubts(self, seat: Seat, quoted: str) -> Doubts:
         """Whether the package on disk is still what was written, and names what is there (E35 to E37, F-HO-7, F-HO-8).
@@ -164,8 +166,9 @@ class Handover:
         return await to_thread.run_sync(self._fault, handoff, agent.spec.cwd) if agent is not None else None
 
     @property
-    def _session_records(self) -> SessionRecords:
-        return SessionRecords(self.files, self.find, self.wall)
+    def session_records(self) -> SessionRecords:
+        """How the records of sessions are written."""
+        return SessionRecords(self.files, self.find, self.wall, self.lock)
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
@@ -251,15 +254,14 @@ class Handover:
             places = layout.session_paths(session)
             opening = init_prompt.render(made, places.package, ack.how(made, tree, handoff.seat))
             content = package.render(made)
-            self.files.put_files(
-                workspace,
-                {
-                    layout.session_paths(previous).package: content,
-                    places.package: content,
-                    places.prompt: opening.encode(),
-                    **self._session_records.of(handoff, old, previous, session, "handoff_pending", "running"),
-                },
-            )
+            papers = {
+                layout.session_paths(previous).package: content,
+                places.package: content,
+                places.prompt: opening.encode(),
+            }
+            with self.lock:
+                records = self.session_records.of(handoff, old, previous, session, "handoff_pending", "running")
+                self.files.put_files(workspace, {**papers, **records})
         except (PhoenixdError, OSError) as failure:
             return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {said(failure)}")
         assert made.hash is not None
@@ -327,13 +329,9 @@ def _sessions(handoff: Handoff, old: Agent) -> tuple[str, str]:
     """The ids of both sessions. They follow from what is known: a package that is written again has the same."""
     began = old.session.created_wall if old.session is not None else handoff.began_wall
     native = old.session.session_id if old.session is not None else handoff.seat
-    previous = handoff.previous_session or _session_id(began, f"{handoff.seat} {handoff.predecessor} {native}")
-    return previous, handoff.session or _session_id(handoff.began_wall, f"{handoff.seat} {handoff.id}")
+    previous = handoff.previous_session or first_session(handoff.seat, handoff.predecessor, native, began)
+    return previous, handoff.session or new_session(handoff.began_wall, f"{handoff.seat} {handoff.id}")
 
 
 def _done(job: Job, sources: Sources, tree: Tree) -> Changes:
     return job(tree, sources)
-
-
-def _session_id(wall: float, of: str) -> str:
-    return layout.new_session_id(int(wall * 1000), hashlib.sha256(of.encode()).digest()[:10])

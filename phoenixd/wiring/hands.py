@@ -7,8 +7,11 @@ from typing import Any
 
 from anyio.abc import TaskGroup
 
+from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.tasks import concerned
+from phoenixd.documents.status_line import StatusLine
+from phoenixd.documents.transcript import Used
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.evidence.status_lines import StatusLines
 from phoenixd.drivers.files.reads import FileReads, FileWrites
@@ -51,8 +54,12 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     sights = Sights(find, house.papers.clean, clock, known=house.papers.known_secrets)
     sighting = Sighting(sights, clock, house.transcripts.last_words_now, branch_of, house.papers.heard_before)
     status = StatusLines(ground.directories.agent_runtime)
-    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, sighting.note)
 
+    def metered(agent: Agent, line: StatusLine | None, used: Used | None) -> None:
+        sighting.note(agent, line, used)
+        house.sessions.note(agent, used)
+
+    metering = Metering(find, tell, clock, house.transcripts, status, supervisor.everybody, metered)
     cut_answers = CutAnswers(find, tell, clock, house.transcripts)
     marker_watch = MarkerWatch(find, tell, clock, house.transcripts, supervisor.everybody)
     key_watch = KeyWatch(world.terminal, FileReads(), clock, tell, supervisor.everybody)

@@ -30,6 +30,7 @@ from phoenixd.jobs.kept import made_by
 from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
+from phoenixd.memory.held_sessions import HeldSessions
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.before import BeforeTasks
@@ -52,12 +53,14 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
     state = ground.directories.state
     shared = SharedMemory(state / DIRECTORY, plain_files, ProjectFiles(), papers.clean_of_all, wall)
     handover = _handover(ground, jobs, papers, shared)
+    supervisor = ground.supervisor
+    sessions = HeldSessions(supervisor.find, supervisor.everybody, handover.seat_of, handover.session_records)
     reader = ClinicReader(
         *jobs.means,
         jobs.places.of("clinic", ground.directories.runtime / "readers"),
         ground.configuration.settings.redaction.marks,
     )
-    return House(variables, transcripts, papers, starter, Screens(wall), handover, shared, reader)
+    return House(variables, transcripts, papers, starter, Screens(wall), handover, sessions, shared, reader)
 
 
 class _Jobs:

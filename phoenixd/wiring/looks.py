@@ -8,7 +8,7 @@ from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.processes import heap
 from phoenixd.jobs import cleared
 from phoenixd.log_file import LogFile
-from phoenixd.memory import breakers, phase_limits
+from phoenixd.memory import breakers, held_sessions, phase_limits
 from phoenixd.memory.phase_limits import PhaseLimits
 from phoenixd.runtime.log_watch import LogWatch
 from phoenixd.runtime.rounds import Look
@@ -34,6 +34,8 @@ def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | 
         Look("files of breakers", breakers.INTERVAL, lambda: files.look_at_all(supervisor.everybody, supervisor.tell)),
         # The writer of a plan tells nobody; what did not change is not read (E68).
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
+        # How full a context is changes with each request: too often to be written each time (E18).
+        Look("the records of orchestrators' sessions", held_sessions.INTERVAL, house.sessions.look),
         # The allocator gives back by itself only what lies above all that is used.
         Look("pages that nothing uses", heap.INTERVAL, _give_back),
         # What is left of a worker after its task, and of a generation after its handoff, is of use for a while.

@@ -21,6 +21,7 @@ from phoenixd.drivers.transcripts.sessions import TranscriptFiles
 from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.memory.handover import Handover
+from phoenixd.memory.held_sessions import HeldSessions
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.sharing import SharedMemory
 from phoenixd.ports import Outside
@@ -78,6 +79,7 @@ class House:
     starter: Starter
     screens: Screens
     handover: Handover
+    sessions: HeldSessions
     shared: SharedMemory
     reader: ClinicReader
 

@@ -119,3 +119,23 @@ def test_e15_a_due_handoff_is_exit_3_from_outside_and_from_inside_and_outlives_t
     with closing(sqlite3.connect(f"file:{stage.state / 'journal.sqlite3'}?mode=ro", uri=True)) as connection:
         samples = connection.execute("SELECT agent, tokens, tokens_limit, source FROM usage").fetchall()
     assert ("boss", 180_000) in {row[:2] for row in samples}
+
+
+def test_e11_e18_the_sessions_record_stands_in_the_workspace_with_what_its_context_holds(
+    stage: Stage, short_tmp: Path
+) -> None:
+    """No handoff was ever asked for."""
+    declare(stage, short_tmp, 150_000)
+    stage.up()
+
+    def record() -> dict[str, Any]:
+        found = list((short_tmp / "work/.claude/orchestrators").glob("orchestrator-*/session.json"))
+        return json.loads(found[0].read_text()) if len(found) == 1 else {}
+
+    stage.until("it is there", lambda: record().get("nativeSessionId") == stage.row("boss")["session_id"], 60)
+    stage.until("it has the tokens", lambda: record()["contextUsage"]["totalTokens"] == 150_000, 90)
+    told = record()
+    assert (told["status"], told["generation"], told["projectName"]) == ("running", 1, "boss")
+    usage = told["contextUsage"]
+    assert usage["inputTokens"] + usage["outputTokens"] == 150_000
+    assert (usage["percentage"], usage["outputTokens"] > 0, usage["lastUpdated"][-1]) == (75.0, True, "Z")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import fnmatch
 import hashlib
 import os
+import re
 import stat
 import time
 from collections.abc import Iterable, Iterator
@@ -18,6 +19,10 @@ SAMPLES, SAMPLE_SIZE = 16, 64 << 10
 MOST_FILES = 20_000
 MOST_BYTES = 256 << 20
 MOST_WALKED = 50_000
+
+SESSIONS = b"/.claude/orchestrators/"
+SESSION_FILE = re.compile(rb"/\.claude/orchestrators/[^/]+/(?:session\.json|handoff-[a-z]+\.json|init-prompt\.md)\Z")
+"""What phoenixd writes of an orchestrator's session into its workspace: no agent's work."""
 
 BARE = frozenset({b"HEAD", b"objects", b"refs"})
 """What a directory holds that is a repository without a worktree."""
@@ -134,6 +139,8 @@ class Excluded:
     def covers(self, path: bytes) -> bool:
         """Whether a path, given in full, or a directory around it is left out."""
         if path in self.paths or path.startswith(self.below):
+            return True
+        if SESSIONS in path and SESSION_FILE.search(path):
             return True
         if self.within and not any(path == root or path.startswith(root + b"/") for root in self.within):
             return True

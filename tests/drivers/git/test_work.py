@@ -42,7 +42,7 @@ def look(*roots: Path, **details: object) -> str:
 
 def write(name: str, text: str) -> Change:
     def do(work: Path) -> None:
-        (work / name).parent.mkdir(exist_ok=True)
+        (work / name).parent.mkdir(parents=True, exist_ok=True)
         (work / name).write_text(text)
 
     return do
@@ -128,6 +128,25 @@ def test_f_cb_4_our_own_files_and_excluded_ones_do_not_count(repository: Path, t
 
     assert look(repository, excluded=own) == before
     assert look(repository) != before
+
+
+@pytest.mark.parametrize("is_repository", [True, False])
+def test_f_cb_4_e18_what_phoenixd_writes_of_an_orchestrators_session_is_nobodys_work(
+    repository: Path, tmp_path: Path, is_repository: bool
+) -> None:
+    """Its record changes as its context fills; what an agent writes beside it is its work."""
+    top = repository
+    if not is_repository:
+        top = tmp_path / "plain"
+        (top / "src").mkdir(parents=True)
+    session = ".claude/orchestrators/orchestrator-1"
+    before = look(top)
+    for name in ("session.json", "handoff-package.json", "handoff-addendum.json", "init-prompt.md"):
+        write(f"{session}/{name}", "ours")(top)
+
+    assert look(top) == before
+    write(f"{session}/memory/patterns.md", "mind the till")(top)
+    assert look(top) != before
 
 
 def test_a_directory_below_counts_as_the_whole_repository(repository: Path) -> None:
