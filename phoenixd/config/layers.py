@@ -141,6 +141,9 @@ def read_layer(path: Path) -> Layer:
     except tomllib.TOMLDecodeError as error:
         line = re.search(r"at line ([0-9]+)", str(error))
         return Layer(str(path), error=f"is not TOML: {error}", error_line=int(line.group(1)) if line else None)
+    except ValueError:
+        # tomllib leaves to the interpreter how many digits a number may have.
+        return Layer(str(path), error="cannot be used: one of its numbers has thousands of digits")
     except RecursionError:
         return Layer(str(path), error="is not TOML: nested too deeply")
     except OSError as error:
@@ -211,7 +214,10 @@ def _read_regular_file(path: Path) -> bytes:
     with os.fdopen(descriptor, "rb") as file:
         if not stat.S_ISREG(os.fstat(descriptor).st_mode):
             raise OSError(None, "it is not a regular file")
-        content = file.read(FILE_LIMIT + 1)
+        # Some files of /proc are regular ones, and say by None that one would have to wait for what they hold.
+        content: bytes | None = file.read(FILE_LIMIT + 1)
+    if content is None:
+        raise OSError(None, "nothing can be read from it without waiting")
     if len(content) > FILE_LIMIT:
         raise OSError(None, f"it is larger than {FILE_LIMIT} bytes")
     return content

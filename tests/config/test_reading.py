@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import socket
+import stat
 from collections.abc import Callable
 from pathlib import Path
 
@@ -289,6 +290,32 @@ def test_a_socket_in_place_of_a_file_is_called_no_regular_file(place: Path, stat
     (found,) = read_configuration(place, state, {}).errors
 
     assert found.message == "cannot be read: it is not a regular file"
+
+
+@pytest.mark.parametrize("number", ["9" * 5000, "-" + "9" * 5000])
+def test_promise_7_a_number_of_thousands_of_digits_is_a_problem_and_no_fault_of_ours(
+    place: Path, state: Path, number: str
+) -> None:
+    """The interpreter converts no such number. At a SIGHUP that once ended the daemon."""
+    (place / "phoenixd.toml").write_text(f"[fleet]\nmax_starting = {number}\n")
+
+    (found,) = read_configuration(place, state, {}).errors
+
+    assert found.message == "cannot be used: one of its numbers has thousands of digits"
+
+
+def test_promise_7_a_file_that_would_have_to_be_waited_for_is_a_problem_and_no_fault_of_ours(
+    place: Path, state: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A link to /proc/kmsg is such a one, which root alone can try: here a FIFO is taken for a regular file."""
+    os.mkfifo(place / "phoenixd.toml")
+    writer = os.open(place / "phoenixd.toml", os.O_RDWR | os.O_NONBLOCK)
+    monkeypatch.setattr(stat, "S_ISREG", lambda mode: True)
+
+    (found,) = read_configuration(place, state, {}).errors
+
+    os.close(writer)
+    assert found.message == "cannot be read: nothing can be read from it without waiting"
 
 
 def test_every_error_is_told_at_once(place: Path, state: Path) -> None:

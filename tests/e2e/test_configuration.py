@@ -264,6 +264,20 @@ def test_f_sy_11_an_invalid_configuration_at_reload_changes_nothing_and_is_told(
     assert sorted(stage.rows()) == ["a", "b"]
 
 
+def test_promise_7_a_number_that_no_interpreter_converts_ends_no_daemon_at_a_sighup(stage: Stage) -> None:
+    """Once it did, and an agent of the same user can write a declaration."""
+    stage.declare("a", AGENT.replace("late", "a"))
+    stage.up()
+    assert stage.process is not None
+    (stage.state / "agents.d" / "b.toml").write_text(f"[fleet]\nmax_starting = {'9' * 5000}\n")
+
+    stage.process.send_signal(signal.SIGHUP)
+    stage.until("it is refused", lambda: "reload_refused" in stage.log_tail(50) or stage.process.poll() is not None)
+
+    assert stage.process.poll() is None, stage.log_tail()
+    assert list(stage.rows()) == ["a"]
+
+
 def test_a_loop_of_sighups_makes_no_loop_of_reloads(stage: Stage, short_tmp: Path) -> None:
     """200 signals in 10 s were 200 reloads, and as many rows of the journal."""
     place = short_tmp / "config" / "phoenixd"

@@ -32,8 +32,10 @@ class Outbox:
         self._arrived.set()
 
     async def take(self) -> Message:
-        """The message that waits for longest; waits for one."""
+        """The message that waits for longest; waits for one, as others may at the same time."""
         while not self._waiting:
-            self._arrived = anyio.Event()
+            # One event for all who wait: an event of each one's own would wake the last of them alone.
+            if self._arrived.is_set():
+                self._arrived = anyio.Event()
             await self._arrived.wait()
         return self._waiting.popleft()

@@ -134,6 +134,21 @@ async def test_at_most_four_commands_run_at_once_and_what_waits_is_bounded(tmp_p
     assert {0, 1, 2, 3} | set(range(204, 304)) == ids, "the oldest that wait are given up, the newest are told"
 
 
+async def test_p84_a_command_that_hangs_holds_up_no_other_also_where_none_waited_before(tmp_path: Path) -> None:
+    """Once all but one of those who send slept on when an alert came, and each program waited for the one before."""
+    waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
+    script = f"if [ -e {tmp_path}/out ]; then echo >> {tmp_path}/began; {waits}; fi; cat >> {tmp_path}/out"
+    async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=90)) as notifier:
+        notifier.tell(an_alert(1))
+        await lines_of(tmp_path / "out", 1)
+        for number in range(2, 6):
+            notifier.tell(an_alert(number))
+        await lines_begun(tmp_path / "began", 4)
+        (tmp_path / "go").touch()
+        told = await lines_of(tmp_path / "out", 5)
+    assert {one["id"] for one in told} == {1, 2, 3, 4, 5}
+
+
 async def lines_begun(path: Path, count: int) -> None:
     await eventually(lambda: path.exists() and path.read_bytes().count(b"\n") == count)
 
