@@ -5,7 +5,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from tests.memory.brief.requests.playing import OPEN, answer, cases, is_right
+from tests.memory.brief.requests.missed import MISSED
+from tests.memory.brief.requests.playing import OPEN, answer, cases, figures, is_right
 
 
 def main() -> None:
@@ -20,8 +21,10 @@ def main() -> None:
         if given.v or not right[-1]:
             print(f"{case['id']} ({case['confidence']}): {'right' if right[-1] else 'OTHERWISE'}")
             print(f"  list it: {case['list_in_brief']} ({case['expected']}): {case['question']['request_quote']}")
+            if case["id"] in MISSED:
+                print(f"  {MISSED[case['id']]}")
             print(f"  listed{' in doubt' if found.in_doubt else ''}: {list(found.listed)}  beside: {list(found.others)}")
-    print(f"{sum(right)} of {len(right)}")
+    print(figures(known, right))
 
 
 main()

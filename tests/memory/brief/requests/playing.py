@@ -66,6 +66,15 @@ def is_right(case: Case, found: Answer) -> bool:
     return case["list_in_brief"] in ("either", "yes" if found.listed else "no")
 
 
+def figures(known: list[Case], right: list[bool]) -> str:
+    """How many are right of all, and by how sure their author is."""
+    parts = []
+    for sure in ("high", "medium"):
+        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
+        parts.append(f"{sure} {sum(those)} of {len(those)}")
+    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
+
+
 def _is_of(loop: OpenLoop, words: str, whole: str) -> bool:
     """Whether a loop quotes the request, or is a command that the request names."""
     is_quoted = any(quoted(whole, limit)[1:-1] in loop.text for limit in (240, LATER_LIMIT))
@@ -96,7 +105,7 @@ class _Conversation:
     def played(self) -> Life:
         rows = self.case["conversation"]
         for at, row in enumerate(rows):
-            if row["session"] != self.session if "session" in row else False:
+            if row.get("session", self.session) != self.session:
                 self.another(row["session"])
             self.hear(row, rows[at + 1 :])
         self.process_ends()
@@ -164,7 +173,10 @@ class _Conversation:
         """The agent reads it between two calls; else it waits for the end of the turn, or for ever."""
         self.task = text
         for row in rest:
-            if row["who"] in ("person", "daemon") or (row["who"] == "system" and not row["text"].startswith("Notif")):
+            is_queued_too = row["who"] == "person" and QUEUED.match(row["text"]) is not None
+            if is_queued_too or row["text"].startswith("Notification"):
+                continue
+            if row["who"] in ("person", "daemon", "system"):
                 break
             if row["who"] == "tool":
                 self.say(adds(text))
