@@ -63,7 +63,7 @@ class Answer:
 
 
 def answer(facts: Facts) -> Answer:
-    return _End(facts).played()
+    return End(facts).played()
 
 
 def spec_of(facts: Facts) -> AgentSpec:
@@ -79,7 +79,7 @@ def spec_of(facts: Facts) -> AgentSpec:
     )
 
 
-class _End(Story):
+class End(Story):
     def __init__(self, facts: Facts) -> None:
         self.facts, self.is_over = facts, False
         own = spec_of(facts)
