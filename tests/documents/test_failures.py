@@ -113,7 +113,8 @@ def test_f_ho_1_a_full_window_that_codex_calls_a_broken_stream_is_one_by_the_wor
 
 
 @pytest.mark.parametrize(
-    "said", ["Prompt is too long", f"[API Error: {TOO_LONG} (Status: INVALID_ARGUMENT)]", "The conversation is too long."]
+    "said",
+    ["Prompt is too long", f"[API Error: {TOO_LONG} (Status: INVALID_ARGUMENT)]", "The conversation is too long."],
 )
 def test_x5_a_full_window_is_one_by_fixed_words_where_its_cli_says_neither_class_nor_code(said: str) -> None:
     """The same session would be refused again: it is no outage that passes."""

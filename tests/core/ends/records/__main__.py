@@ -1,4 +1,4 @@
-"""`python -m tests.core.ends.records [-v] [FILE]`: play ends that are told by records, and print what came out otherwise."""
+"""`python -m tests.core.ends.records [-v] [FILE]`: play ends told by records, and print what came out otherwise."""
 
 from __future__ import annotations
 

@@ -57,8 +57,7 @@ NEXT = {
     LEAVE: "stays down",
 }
 FEW, LONG, CLOSE = 300.0, 300.0, 600.0
-"""Seconds: a run before the first that is told of; from when on a run counts as one that made a call; how near a time to
-wait until must be."""
+"""Seconds: a run before the first that is told of; from when on a run made a call; how near a time to wait until is."""
 BACKOFF = 60.0
 """Seconds: who waits no longer is begun again after a pause, and does not wait for a limit."""
 ENOUGH = 30 * 3600.0
@@ -178,7 +177,10 @@ def _wall(stamp: str) -> float:
 
 
 def _seconds(age: str) -> float:
-    return sum(int(number) * {"d": 86400, "h": 3600, "m": 60, "s": 1}[unit] for number, unit in re.findall(r"(\d+)([dhms])", age))
+    return sum(
+        int(number) * {"d": 86400, "h": 3600, "m": 60, "s": 1}[unit]
+        for number, unit in re.findall(r"(\d+)([dhms])", age)
+    )
 
 
 def _turn(case: Case) -> Turn:
@@ -201,9 +203,13 @@ def _end(facts: Facts, how: Case, evidence: str) -> Facts:
     facts = replace(facts, code=code, signal=signal)
     if code in (124, 125) and re.search(r"\bdaemon (?:killed|ended)", evidence):
         facts = replace(facts, by_us="hung" if code == 124 else "overtime")
-    if re.search(r"exec(?:ve)? (?:of .*)?failed|[Nn]o such file or directory|command not found|not executable", evidence):
+    if re.search(
+        r"exec(?:ve)? (?:of .*)?failed|[Nn]o such file or directory|command not found|not executable", evidence
+    ):
         facts = replace(facts, never_ran=evidence)
-    if re.search(r"tmux server (?:ended|died|was killed|gone)|terminal (?:was )?(?:lost|closed|gone)|SIGHUP from", evidence):
+    if re.search(
+        r"tmux server (?:ended|died|was killed|gone)|terminal (?:was )?(?:lost|closed|gone)|SIGHUP from", evidence
+    ):
         facts = replace(facts, cause="terminal_lost")
     if re.search(r"reboot|boot id|another boot", evidence):
         facts = replace(facts, cause="reboot")
@@ -215,9 +221,7 @@ def _end(facts: Facts, how: Case, evidence: str) -> Facts:
 
 def _said(facts: Facts, tail: list[Case]) -> Facts:
     """What the CLI itself says of its last turn: its own records, and nothing that a tool or the agent wrote."""
-    own = " ".join(
-        one["text"] for one in tail[-2:] if one["who"] == "system" or one.get("model") == "<synthetic>"
-    )
+    own = " ".join(one["text"] for one in tail[-2:] if one["who"] == "system" or one.get("model") == "<synthetic>")
     is_told = re.search(r"StopFailure|is_error true|API Error|turn\.failed|error:", own)
     if not is_told or facts.harness == "command":
         return facts

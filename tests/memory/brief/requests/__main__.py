@@ -23,7 +23,9 @@ def main() -> None:
             print(f"  list it: {case['list_in_brief']} ({case['expected']}): {case['question']['request_quote']}")
             if case["id"] in MISSED:
                 print(f"  {MISSED[case['id']]}")
-            print(f"  listed{' in doubt' if found.in_doubt else ''}: {list(found.listed)}  beside: {list(found.others)}")
+            print(
+                f"  listed{' in doubt' if found.in_doubt else ''}: {list(found.listed)}  beside: {list(found.others)}"
+            )
     print(figures(known, right))
 
 
