@@ -1,0 +1,3 @@
+"""Moments of which the core says something else than their author, and why."""
+
+MISSED: dict[str, str] = {}
