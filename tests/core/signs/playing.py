@@ -81,7 +81,7 @@ def _wall(stamp: str) -> float:
 
 def _spec(case: Case) -> AgentSpec:
     told = {**case["config"], **({"subagent_max": case["subagent_max"]} if "subagent_max" in case else {})}
-    known = {name: quantity(value) for name, value in told.items() if name in LivenessRules.__slots__}
+    known: dict[str, Any] = {name: quantity(value) for name, value in told.items() if name in LivenessRules.__slots__}
     kind, harness = Kind(case["kind"]), case["harness"]
     return AgentSpec(
         name=NAME,
@@ -185,8 +185,7 @@ class _Signs:
             case "screen":
                 world.screens[NAME] = _screen(sign["shows"])
             case "cpu":
-                of_a_call = re.search(r"\bown\b|CLI", str(sign.get("of", ""))) is None
-                world.works(NAME, float(sign.get("cpu_seconds_last_minute", sign.get("cpu_seconds", 0))), 0, of_a_call)
+                self.works(sign)
             case "host_suspended":
                 signs = self.case["signs"]
                 woke = next(one for one in signs[signs.index(sign) :] if one["sign"] == "host_resumed")
@@ -203,7 +202,8 @@ class _Signs:
         kind = ("tool-failure" if failed else "tool-end") if ended else "tool-start"
         self.calls += 1
         asked: dict[str, Any] = {"command": sign.get("command", "make")}
-        if (limit := sign.get("timeout", sign.get("declared_timeout"))) is not None:
+        limit = sign.get("timeout", sign.get("declared_timeout"))
+        if limit is not None:
             asked["timeout"] = int(quantity(limit) * 1000)
         if sign.get("background") or sign.get("run_in_background"):
             asked["run_in_background"] = True
@@ -215,6 +215,8 @@ class _Signs:
             ),
             "Bash",
         )
+        if own == "AskUserQuestion":
+            asked = {"questions": [{"question": "Which?", "options": [{"label": "a"}, {"label": "b"}]}]}
         self.world.say(
             NAME,
             kind,
@@ -223,6 +225,18 @@ class _Signs:
             tool_input=asked,
             **_whose(sign),
         )
+
+    def works(self, sign: Sign) -> None:
+        """So much a minute, until the same processes are seen again."""
+        of_a_call = _is_of_a_call(sign)
+        cpu = float(sign.get("cpu_seconds_last_minute") or sign.get("cpu_seconds") or 0)
+        io = float(sign.get("io_mib_last_minute", 0)) * 2**20
+        later = [one for one in self.case["signs"] if one["sign"] == "cpu" and one["at"] > sign["at"]]
+        following = next((one for one in later if _is_of_a_call(one) == of_a_call), None)
+        minutes = (_wall(following["at"] if following else self.case["T"]) - _wall(sign["at"])) / 60
+        for minute in range(max(1, int(minutes))):
+            now = self.world.elapsed
+            self.world.at(now + 60 * minute, lambda: self.world.works(NAME, cpu, io, of_a_call))
 
     def fails(self, sign: Sign) -> None:
         more: dict[str, Any] = {"resets_at": _wall(sign["resets_at"])} if "resets_at" in sign else {}
@@ -253,9 +267,13 @@ def _whose(sign: Sign) -> dict[str, Any]:
     return {"agent_id": sign["agent_id"]} if "agent_id" in sign else {}
 
 
+def _is_of_a_call(sign: Sign) -> bool:
+    return re.search(r"\bown\b|CLI|begun before", str(sign.get("of", ""))) is None
+
+
 def _screen(shows: str) -> str:
     if re.search(r"dialog|Do you want|1\.? Yes|\by/n\b|trust|permission", shows, re.I):
         return "permission"
-    if re.search(r"spinner|esc to interrupt|Thinking|Working", shows, re.I):
+    if re.search(r"(?<!no )spinner|esc to interrupt|Thinking|Working", shows, re.I):
         return "working"
     return "idle" if re.search(r"empty (?:input|prompt)|idle|input line|^❯|> $", shows, re.I) else "unknown"
