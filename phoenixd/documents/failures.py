@@ -157,6 +157,8 @@ def failure_of(word: str | None, text: str, *, resets: bool, codes: Iterable[str
         return "full"
     if found in ("overload", "other") and PASSED_ON.match(text) and says_full(text):
         return "full"
+    if word == "unknown" and told is None and not resets and says_full(text):
+        return "full"
     if found in ("request", "other") and coded is not None:
         found = coded
     if found in ("limit", "request", "login") and not resets and UNPAID.search(text):

@@ -58,8 +58,8 @@ Act = Callable[[], None]
 class World:
     """Agents, their processes and the host, on one virtual clock. `elapsed` counts awake seconds since the begin."""
 
-    def __init__(self, specs: Iterable[AgentSpec], begins: Callable[[str, Run], None]) -> None:
-        self.monotonic, self.wall = 1000.0, EPOCH
+    def __init__(self, specs: Iterable[AgentSpec], begins: Callable[[str, Run], None], wall: float = EPOCH) -> None:
+        self.monotonic, self.wall = 1000.0, wall
         self.began = self.monotonic
         self.clock = self._clock(0.0)
         self.fleet = Fleet()

@@ -112,6 +112,17 @@ def test_f_ho_1_a_full_window_that_codex_calls_a_broken_stream_is_one_by_the_wor
     assert failure_of(word, passed_on.replace("context window", "patience"), resets=False) != "full"
 
 
+@pytest.mark.parametrize(
+    "said",
+    ["Prompt is too long", f"[API Error: {TOO_LONG} (Status: INVALID_ARGUMENT)]", "The conversation is too long."],
+)
+def test_x5_a_full_window_is_one_by_fixed_words_where_its_cli_says_neither_class_nor_code(said: str) -> None:
+    """The same session would be refused again: it is no outage that passes."""
+    assert failure_of("unknown", said, resets=False) == "full"
+    assert failure_of("unknown", said, resets=True) == "overload", "it names a time at which it is over"
+    assert failure_of("unknown", f"API Error: 529 {said}", resets=False) == "overload", "a status says more than words"
+
+
 def test_a_name_that_is_too_long_is_no_full_window() -> None:
     body = openai("string_above_max_length", "Invalid 'input[95].call_id': string too long.", param="input[95].call_id")
 

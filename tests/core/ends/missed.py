@@ -11,7 +11,10 @@ UNKNOWN_CALL = (
     "the case names no completed call, so the player knows of none: a session in which nothing was done, and whose "
     "first prompt is refused as too long, would be refused again"
 )
-UNREAD = "a headless Codex tells a limit only in its transcript, and nobody reads that after its end"
+UNREAD = (
+    "a headless Codex tells a limit only in its transcript, which is read after its end; the player takes its sentence "
+    "with the words around it, so that the word which Codex writes beside it is missing"
+)
 ONE_START = "for a program that has no session a resume and a fresh start are one: it is started again"
 
 MISSED: dict[str, tuple[str, str]] = {

@@ -22,7 +22,7 @@ from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.documents.hooks import hook_event
 from phoenixd.documents.session_facts import SessionReading
 from phoenixd.harness import HARNESSES
-from phoenixd.harness.failed_turn import failed_turn
+from phoenixd.harness.failed_turn import failed_turn, is_told_by_transcript_alone
 from phoenixd.runtime.exits import exit_event
 from phoenixd.runtime.failed_starts import start_failed
 from phoenixd.shim import payload
@@ -63,7 +63,7 @@ class Answer:
 
 
 def answer(facts: Facts) -> Answer:
-    return _End(facts).played()
+    return End(facts).played()
 
 
 def spec_of(facts: Facts) -> AgentSpec:
@@ -79,7 +79,7 @@ def spec_of(facts: Facts) -> AgentSpec:
     )
 
 
-class _End(Story):
+class End(Story):
     def __init__(self, facts: Facts) -> None:
         self.facts, self.is_over = facts, False
         own = spec_of(facts)
@@ -184,13 +184,14 @@ class _End(Story):
     def fails(self) -> None:
         """What the CLI tells of its turn while it lives: Claude Code by a hook, the others in a transcript.
 
-        That is looked at while a run lives. One without a terminal has ended by then, so nothing is told of it.
+        That is looked at while a run lives. Of one without a terminal, which has ended by then, it is looked at where
+        nothing else tells what the API refused.
         """
         facts = self.facts
         if facts.harness == "claude":
             more = {"resets_at": facts.resets_at} if facts.resets_at is not None else {}
             self.hears("StopFailure", error=facts.error, last_assistant_message=facts.text, more=more)
-        elif not facts.is_headless and isinstance(self.state, Running):
+        elif (not facts.is_headless or is_told_by_transcript_alone(facts.harness)) and isinstance(self.state, Running):
             form, reading = HARNESSES[facts.harness].transcript_form, SessionReading()
             assert form is not None
             for line in writer(facts.harness, self.run.session_id).failed(self.wall, None, facts.text):

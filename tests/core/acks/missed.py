@@ -1,0 +1,3 @@
+"""Acknowledgements that are answered otherwise than their author said, and why."""
+
+MISSED: dict[str, str] = {}

@@ -1,0 +1,1 @@
+"""What an agent is at by its signs, in cases by somebody who knew neither code nor tests."""
