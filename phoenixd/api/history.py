@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import Literal
 
 from phoenixd.api.by_hand import ByHand
 from phoenixd.api.event_names import event_key
@@ -118,6 +119,10 @@ class Digest:
     """Agents with a run that this daemon began. It is adopted as well, where somebody looks at it again."""
     _stories: dict[str, list[tuple[int, float]]] = field(default_factory=dict)
     """The deaths of each agent's open story, oldest first: which run, and when (wall)."""
+    _died: dict[str, int] = field(default_factory=dict)
+    """Deaths by agent."""
+    _over: dict[str, Literal["back", "started"]] = field(default_factory=dict)
+    """How the newest story of an agent ended: it was back by itself, or somebody started it."""
     _removed: dict[str, list[list[tuple[int, float]]]] = field(default_factory=dict)
     """The open stories of agents that were removed, of each removal one, the newest last."""
     _states: dict[str, str] = field(default_factory=dict)
@@ -138,6 +143,24 @@ class Digest:
             self.last_seq = row.seq
             self.events += 1
             self._count(row.entry)
+
+    @property
+    def died_agents(self) -> list[str]:
+        """Those that died, however often."""
+        return sorted(self._died)
+
+    @property
+    def back_agents(self) -> set[str]:
+        """Of these the ones that were back by themselves after their last death, as far as that story is over."""
+        return self._ended_by("back")
+
+    @property
+    def started_agents(self) -> set[str]:
+        """Of these the ones that were down, and that somebody started since."""
+        return self._ended_by("started")
+
+    def _ended_by(self, how: str) -> set[str]:
+        return {name for name in self._died if name not in self._stories and self._over.get(name) == how}
 
     @property
     def unhealed_agents(self) -> dict[str, int]:
@@ -224,7 +247,12 @@ class Digest:
         for agent, incarnation in fell.items():
             story = self._stories.get(agent, [])
             kept = [death for death in story if death[0] != incarnation]
-            self.deaths -= len(story) - len(kept)
+            fewer = len(story) - len(kept)
+            self.deaths -= fewer
+            if fewer == self._died.get(agent):
+                del self._died[agent]
+            elif fewer:
+                self._died[agent] -= fewer
             if kept:
                 self._stories[agent] = kept
             else:
@@ -243,8 +271,10 @@ class Digest:
         newest, _ = story[-1]
         if self._lived.get(agent, 0) > newest:
             self.returned += len(story)
+            self._over[agent] = "back"
         else:
             self.released += len(story)
+            self._over[agent] = "started"
 
     def _count_fact(self, agent: str, fact: Fact, entry: Entry) -> None:
         match fact:
@@ -279,6 +309,7 @@ class Digest:
         fell = self.terminals.takes(agent, end, wall) or (agent, end.incarnation) in self.fell
         if end.meaning == "death" and not fell:
             self.deaths += 1
+            self._died[agent] = self._died.get(agent, 0) + 1
             self._stories.setdefault(agent, []).append((end.incarnation, wall))
         elif end.meaning == "unstarted":
             self.failed_starts[agent] = self.failed_starts.get(agent, 0) + 1
@@ -289,6 +320,7 @@ class Digest:
     def _forget(self, agent: str) -> None:
         """It is removed: another one of its name has had none of this."""
         self.unstarted.discard(agent)
+        self._over.pop(agent, None)
         self._states.pop(agent, None)
         self._removed.setdefault(agent, [[]])[-1].extend(self._stories.pop(agent, ()))
 
@@ -309,6 +341,7 @@ class Digest:
             return
         mode = self._modes.get(agent, {}).get(incarnation)
         self.healed += 1
+        self._over[agent] = "back"
         self.repeated += len(story) - 1
         self.healed_agents[agent] = self.healed_agents.get(agent, 0) + len(story)
         self.resumed += mode is Mode.RESUME
@@ -339,6 +372,11 @@ class Stretch:
     running_again: Mapping[str, str] = field(default_factory=dict)
     seen: float | None = None
     alerts: tuple[StandingAlert, ...] = ()
+
+    @property
+    def back(self) -> list[str]:
+        """Of the agents that died those that are back, be they productive since or not."""
+        return sorted(self.digest.back_agents | self.running_again.keys())
 
 
 def running_again(digest: Digest, fleet: Fleet) -> dict[str, str]:

@@ -33,6 +33,8 @@ def stretch(told: Stretch) -> Json:
             "resumed": digest.resumed,
             "fresh": digest.fresh,
             "slowest": digest.slowest,
+            "died": digest.died_agents,
+            "back": told.back,
             "agents": sorted({*digest.quarantined_agents, *digest.unhealed_agents}),
             "healed_agents": sorted(digest.healed_agents),
         },

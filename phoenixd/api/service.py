@@ -11,6 +11,7 @@ from phoenixd.api.values import (
     Dismiss,
     Facts,
     LoopCounts,
+    LoopsRead,
     MarkerFace,
     MemoryFace,
     Planned,
@@ -100,6 +101,8 @@ class Service(Protocol):
     def facts(self) -> Facts: ...
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def loops_read(self, agent: str) -> LoopsRead: ...
 
     def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
         """How many open loops of each of these are stale, where any are."""

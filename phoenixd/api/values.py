@@ -65,6 +65,17 @@ class LoopCounts:
 
 
 @dataclass(frozen=True, slots=True)
+class LoopsRead:
+    """As of when open loops are, for a session is not read anew with each turn. Wall times.
+
+    at: the newest reading; 0 where there was none. due: when a turn that ended since is read; 0 where none did.
+    """
+
+    at: float = 0.0
+    due: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
 class BriefWriting:
     """The newest brief run: its writer, why it was not the one that is configured, and the tokens that it took."""
 

@@ -248,6 +248,11 @@ class Desk:
         return self._brief_written, told.writer if told is not None else None
 
     @property
+    def read_at(self) -> float:
+        """When the newest brief run read the session (wall); 0 while that is unknown. Asking waits for no disk."""
+        return self._record.ledger.last_run if self._record is not None else 0.0
+
+    @property
     def has_record(self) -> bool:
         """Whether brief.json was read already, so that asking for it waits for no disk."""
         return self._record is not None

@@ -9,7 +9,7 @@ from dataclasses import replace
 import anyio
 from anyio import to_thread
 
-from phoenixd.api.values import BriefPage, LoopCounts
+from phoenixd.api.values import BriefPage, LoopCounts, LoopsRead
 from phoenixd.config.tables import ConfigurationTable
 from phoenixd.config.tables.daemon import BriefTable
 from phoenixd.core.actions import RecordIncident
@@ -260,6 +260,10 @@ class Papers:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.publication.loops(agent)
+
+    def loops_read(self, agent: str, holder: str) -> LoopsRead:
+        """As of when these are, and when a turn is read that ended since. holder: the agent, or who holds its seat."""
+        return LoopsRead(self.publication.read_at(agent), self.briefing.turn_due(holder))
 
     def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
         return self.publication.stale_loops(agents)

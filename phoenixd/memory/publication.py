@@ -212,12 +212,17 @@ class Publication:
 
         def read() -> tuple[OpenLoop, ...]:
             now = self._clock.now().wall
+            desk.brief_record()  # It says as of when they are, and may not have been read yet.
             # What an agent has just written there was not cleaned yet.
             state = without_secrets(desk.consult(now), desk.clean)
             return flag_stale(state, utc_date(now), self.stale_days).open_loops
 
         async with desk.lock:
             return await self.write_safely(desk, read)
+
+    def read_at(self, name: str) -> float:
+        """When the agent's session was read for its loops the last time (wall); 0 where that is not known."""
+        return self.desks.desk(name).read_at
 
     async def brief(self, name: str) -> BriefPage | None:
         """The brief as it stands; None where there is none that can be read."""

@@ -19,6 +19,7 @@ from phoenixd.api.values import (
     Dismiss,
     Facts,
     LoopCounts,
+    LoopsRead,
     MarkerFace,
     MemoryFace,
     Planned,
@@ -130,6 +131,10 @@ class DaemonService:
 
     def loops(self, agent: str) -> LoopCounts:
         return self.knowledge.loops(seat_name(agent))
+
+    def loops_read(self, agent: str) -> LoopsRead:
+        seat = self.fleet().seats.get(agent)
+        return self.knowledge.loops_read(agent, seat.holder if seat is not None else agent)
 
     def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
         return self.knowledge.stale_loops(agents)

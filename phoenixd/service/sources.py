@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Protocol
 
-from phoenixd.api.values import BriefPage, LoopCounts, MarkerFace, RebuiltMarker
+from phoenixd.api.values import BriefPage, LoopCounts, LoopsRead, MarkerFace, RebuiltMarker
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.seat.state import Seat
@@ -35,6 +35,8 @@ class Knowledge(Protocol):
     """What the service reads of agents' files."""
 
     def loops(self, agent: str) -> LoopCounts: ...
+
+    def loops_read(self, agent: str, holder: str) -> LoopsRead: ...
 
     def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]: ...
 

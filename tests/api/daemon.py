@@ -18,6 +18,7 @@ from phoenixd.api.values import (
     Dismiss,
     Facts,
     LoopCounts,
+    LoopsRead,
     MarkerFace,
     MemoryFace,
     Planned,
@@ -306,6 +307,11 @@ class FakeDaemon:
     def loops(self, agent: str) -> LoopCounts:
         loops = self.open.get(agent, {}).values()
         return LoopCounts(len(loops), sum(loop.stale for loop in loops))
+
+    read_loops: dict[str, LoopsRead] = field(default_factory=dict)
+
+    def loops_read(self, agent: str) -> LoopsRead:
+        return self.read_loops.get(agent, LoopsRead())
 
     def stale_loops(self, agents: Iterable[str]) -> Mapping[str, int]:
         return {name: count for name in agents if name in self.open and (count := self.loops(name).stale)}

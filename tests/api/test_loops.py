@@ -6,6 +6,8 @@ import pytest
 
 from phoenixd.api.pages.layout import Page
 from phoenixd.api.pages.loops import Loop, loops
+from phoenixd.api.times import rfc3339
+from phoenixd.api.values import LoopsRead
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 
@@ -150,6 +152,32 @@ async def test_p29_stale_loops_stand_in_status_without_being_asked_for(live: Liv
     assert "2, 1 stale (phoenixctl loops shop)" in (await live.ask("GET", "/v1/agents/shop", text=True)).text
 
 
+async def test_the_list_says_as_of_when_it_is_and_when_a_turn_since_then_is_read(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """For up to brief.spacing after a turn it was of the turn before, and said so nowhere."""
+    now = daemon.now().wall
+    daemon.begin("docs", "auth-flow")
+    daemon.read_loops["docs"] = LoopsRead(now - 240, now + 390)
+
+    async def page(path: str) -> str:
+        return " ".join((await live.ask("GET", path, text=True)).text.split())
+
+    said = "As read from its session 4m ago. A turn has ended since, read within 6m;"
+    shown = await page("/v1/loops?agent=docs")
+    assert shown.startswith(f"1 open loop of docs, none stale. {said} sooner: phoenixctl brief generate docs")
+    assert (await live.ask("GET", "/v1/loops?agent=docs")).json["read"] == [
+        {"agent": "docs", "at": rfc3339(now - 240), "turn_due": rfc3339(now + 390)}
+    ]
+
+    daemon.read_loops["shop"] = LoopsRead(now - 600)
+    all_of_them = await page("/v1/loops")
+    assert "As read from their sessions, at the earliest 10m ago. A turn of docs has ended since" in all_of_them
+    assert (await page("/v1/loops?agent=shop")).startswith("As read from its session 10m ago. No open loops of shop.")
+    daemon.read_loops = {name: LoopsRead(0.0, now - 1) for name in ("docs", "shop")}
+    assert "Turns of docs, shop have ended since, read within 1s; sooner" in await page("/v1/loops")
+
+
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_the_list_holds_its_columns_whatever_a_loop_is_called(width: int) -> None:
     told = [
@@ -157,7 +185,7 @@ def test_the_list_holds_its_columns_whatever_a_loop_is_called(width: int) -> Non
         Loop("a-name-of-thirty-two-characters-", "x" * 64, "\x1b[2J\u202ewords\nand more", "2026-11-20", 1, False),
     ]
 
-    shown = loops(told, 14, Page(0.0, width))
+    shown = loops(told, 14, Page(0.0, width), {})
 
     # Names and ids are never cut: a command would not work with half of one.
     assert all(len(line) <= max(width, 60) or "phoenixctl" in line or "x" * 64 in line for line in shown.splitlines())
@@ -167,7 +195,7 @@ def test_the_list_holds_its_columns_whatever_a_loop_is_called(width: int) -> Non
     assert "[2J" not in shown
     end = " ".join(shown.partition("close one:")[2].split())
     assert end == 'phoenixctl resolve auth-flow "WHY" --agent docs'
-    none = " ".join(loops([], 14, Page(0.0, width), agent="docs").split())
+    none = " ".join(loops([], 14, Page(0.0, width), {}, agent="docs").split())
     assert none == "No open loops of docs. See: phoenixctl status docs"
 
 

@@ -89,7 +89,8 @@ async def test_a_death_after_which_the_agent_ran_again_is_never_of_one_that_was_
     daemon.pass_time(30)
     classes, page, line = await told(live)
     assert classes == {"running_again": 1}
-    assert "deaths       1 back and running, not yet productive: docs 1 (running)\n" in page
+    assert "deaths       1 of 1 agent, which is back\n" in page
+    assert "  back and running, not yet productive: docs 1 (running)\n" in page
     assert "not healed" not in page
 
     daemon.happen(StopRequested("docs"))
@@ -97,7 +98,8 @@ async def test_a_death_after_which_the_agent_ran_again_is_never_of_one_that_was_
 
     classes, page, line = await told(live)
     assert classes == {"returned": 1}
-    assert "deaths       1 came back, and were stopped and started since: 1\n" in page
+    assert "deaths       1 of 1 agent, which is back\n" in page
+    assert "  came back, and were stopped and started since: 1\n" in page
     assert "1 death: 1 came back, stopped and started since." in line
 
 
@@ -205,6 +207,44 @@ async def test_every_order_of_a_person_is_counted(live: Live, daemon: FakeDaemon
     )
 
 
+async def test_of_several_deaths_it_is_said_how_many_agents_died_and_how_many_of_them_are_back(
+    live: Live, daemon: FakeDaemon
+) -> None:
+    """A newcomer read "deaths 7 back and running", and took it that seven were back."""
+    for name in ("api", "etl", "web"):
+        daemon.declare(name)
+    give_up(daemon)
+
+    async def head() -> tuple[str, list[str], list[str]]:
+        _, page, _ = await told(live)
+        deaths = (await live.ask("GET", "/v1/since?time=8h")).json["deaths"]
+        (line,) = [one for one in page.splitlines() if one.startswith("  deaths ")]
+        return line, deaths["died"], deaths["back"]
+
+    assert await head() == ("  deaths       5 of 1 agent, not back", ["docs"], [])
+    for name in ("api", "api", "web"):
+        daemon.die(name)
+        daemon.pass_time(30)
+    daemon.produce("web")
+    assert await head() == ("  deaths       8 of 3 agents: 2 back, 1 not back", ["api", "docs", "web"], ["api", "web"])
+    daemon.happen(StopRequested("web"))
+    daemon.happen(StartRequested("docs"))
+    line, died, back = await head()
+    assert line == "  deaths       8 of 3 agents: 2 back, 1 started by somebody since"
+    assert (died, back) == (["api", "docs", "web"], ["api", "web"])
+    await live.ask("DELETE", "/v1/agents/api")
+    await live.ask("DELETE", "/v1/agents/web")
+    assert (await head())[0] == "  deaths       8 of 3 agents: 1 started by somebody since, 2 not back"
+
+
+async def test_several_times_without_a_daemon_are_counted_in_words(live: Live, daemon: FakeDaemon) -> None:
+    """A newcomer read "unwatched 3", and asked: 3 what?"""
+    for epoch in (1, 2, 3):
+        daemon.happen(EpochBegun(epoch, 0, daemon.now().wall - 20, "SIGTERM"))
+    page = " ".join((await told(live))[1].split())
+    assert "no daemon 3 times, the last time: nobody watched for 20s: the daemon was down" in page
+
+
 @pytest.mark.parametrize(("ended", "told"), [("", "killed, or died, after"), ("SIGTERM", "ended by SIGTERM")])
 async def test_a_time_without_a_daemon_is_said(live: Live, daemon: FakeDaemon, ended: str, told: str) -> None:
     """A daemon was killed, and the next one said: complete, no gap."""
@@ -213,7 +253,7 @@ async def test_a_time_without_a_daemon_is_said(live: Live, daemon: FakeDaemon, e
     page = " ".join((await live.ask("GET", "/v1/since?time=8h", text=True)).text.split())
     (one,) = (await live.ask("GET", "/v1/since?time=8h")).json["unwatched"]
 
-    assert "unwatched 1 nobody watched for 20s" in page
+    assert "no daemon 1 time: nobody watched for 20s" in page
     assert told in page
     assert one["ended_by"] == (ended or None)
     assert one["from"] < one["to"]

@@ -196,7 +196,7 @@ async def test_f_sy_1_what_ran_on_without_a_daemon_is_counted_and_the_healed_are
     )  # fmt: skip
 
     assert found.since["ran_on"] == ["one", "two"]
-    assert line(found.page, "unwatched").endswith("2 agents ran on, and were adopted")
+    assert line(found.page, "no daemon").endswith("2 agents ran on, and were adopted")
     assert "healed 1 (web): resumed 1" in line(found.page, "deaths")
     assert found.since["deaths"]["healed_agents"] == ["web"]
 

@@ -11,7 +11,7 @@ from typing import Any
 import anyio
 import pytest
 
-from phoenixd.api.values import BriefWriting
+from phoenixd.api.values import BriefWriting, LoopsRead
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.run import LastExit
 from phoenixd.core.agent.standing import InboxItem
@@ -423,6 +423,27 @@ class TestSchedule:
         await until(lambda: "task-refresh-the-token" in ids(desk.room), desk.room.papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] == ended.wall + LAG
+
+    async def test_p28_open_loops_say_as_of_when_they_are_and_when_a_turn_since_then_is_read(self, desk: Desk) -> None:
+        """What a turn did is read by the next brief run, which brief.spacing may put off for ten minutes."""
+        agent = desk.plain(daily=False, spacing=600.0)
+        papers = desk.room.papers
+        await papers.publish(agent, [])
+        assert papers.loops_read("a", "a").at == 0
+        await papers.briefing.generate(agent)
+        assert papers.loops_read("a", "a") == LoopsRead(NOW, 0.0)
+        ended = entry("hook_seen", kind="stop", reason="the turn ended")
+        await papers.publish(agent, [ended])
+        assert papers.loops_read("a", "a").due > 0
+
+        later = desk.restarted()
+        await later.open_loops("a")
+        assert later.loops_read("a", "a").at == NOW, "another daemon knows it as well"
+        await later.publish(agent, [ended])
+        desk.room.clock.stands_still = True
+        await until(lambda: later.loops_read("a", "a") == LoopsRead(NOW, NOW + 600), later)
+        desk.room.clock.stands_still = False
+        await until(lambda: later.loops_read("a", "a") == LoopsRead(NOW + 600, 0.0), later)
 
     async def test_a_run_that_came_too_soon_for_a_turns_last_words_is_not_the_last(self, desk: Desk) -> None:
         agent = desk.plain(daily=False, spacing=60.0)

@@ -168,7 +168,7 @@ async def test_p9_a_daemon_that_begins_writes_a_newer_sign_of_life_once_what_sta
 async def test_p15_a_run_after_an_interrupted_one_is_told_so_until_it_is_at_work(room: Room) -> None:
     agent = room.crashed(room.running(room.agent()))
     await room.order(agent, Mode.RESUME, PromptKind.CONTINUE)
-    assert "in the middle of its work at 2026-11-21T10:00:00Z (signal 9)" in room.text("session-start.2.txt")
+    assert "in the middle of its work at 2026-11-21T10:00:00Z (SIGKILL)" in room.text("session-start.2.txt")
 
     await room.papers.publish(room.starting(agent), [])
     assert "RECOVERY" in room.text("session-start.2.txt")

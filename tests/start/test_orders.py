@@ -86,12 +86,12 @@ GOAL = "Do it.\n\nWith `care`, $HOME and ünïcode \x01."
         (
             Mode.RESUME,
             PromptKind.CONTINUE,
-            "You were interrupted at 2026-11-21T10:00:00Z (signal 9). The task in hand: Fix the login. Continue.",
+            "You were interrupted at 2026-11-21T10:00:00Z (SIGKILL). The task in hand: Fix the login. Continue.",
         ),
         (
             Mode.FRESH,
             PromptKind.CONTINUE,
-            f"{GOAL}\n\nYou were interrupted at 2026-11-21T10:00:00Z (signal 9). "
+            f"{GOAL}\n\nYou were interrupted at 2026-11-21T10:00:00Z (SIGKILL). "
             "The task in hand: Fix the login. Continue.",
         ),
     ],

@@ -11,6 +11,7 @@ from phoenixd.api.exchange import Ask, Reply, said
 from phoenixd.api.pages import loops as text_loops
 from phoenixd.api.pages.loops import Loop
 from phoenixd.api.problems import Problem
+from phoenixd.api.times import rfc3339
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.inbox import inbox
 from phoenixd.core.seat import finding
@@ -30,6 +31,7 @@ MOST_COMPARED = 200
 async def list_loops(ask: Ask) -> Reply:
     named = _agent_meant(ask)
     today, days = utc_date(ask.service.now().wall), ask.service.stale_days
+    names = [named] if named else _everyone(ask.service.fleet())
     found = [
         Loop(
             name,
@@ -41,11 +43,12 @@ async def list_loops(ask: Ask) -> Reply:
             is_unconfirmed(loop),
             item_of(loop),
         )
-        for name in ([named] if named else _everyone(ask.service.fleet()))
+        for name in names
         for loop in await ask.service.open_loops(name)
     ]
     waiting = {item.id for item in inbox(ask.service.fleet())}
     found.sort(key=lambda loop: (not loop.stale, -loop.age_days, loop.agent, loop.id))
+    read = {name: ask.service.loops_read(name) for name in names}
     body = {
         "loops": [
             {
@@ -59,11 +62,16 @@ async def list_loops(ask: Ask) -> Reply:
             }
             for loop in found
         ],
+        "read": [
+            {"agent": name, "at": rfc3339(one.at or None), "turn_due": rfc3339(one.due or None)}
+            for name, one in read.items()
+        ],
         "stale_days": days,
     }
     # What waits for a person is listed by `inbox`: each of it at once, and not once a brief has noted it.
     told = [loop for loop in found if loop.item not in waiting]
-    return Reply(body, lambda here: text_loops.loops(told, days, here, agent=named, waiting=len(found) - len(told)))
+    waits = len(found) - len(told)
+    return Reply(body, lambda here: text_loops.loops(told, days, here, read, agent=named, waiting=waits))
 
 
 async def resolve_loop(ask: Ask) -> Reply:

@@ -89,7 +89,7 @@ def since(stretch: Stretch, here: Page, words: str = "") -> str:
     if digest.outages:
         lines += _line("outages", digest.outages, "the terminal server did not answer", here)
     if digest.unwatched:
-        lines += _line("unwatched", len(digest.unwatched), _unwatched(digest, here), here)
+        lines += _line("no daemon", len(digest.unwatched), _unwatched(digest, here), here)
     if stretch.waiting or stretch.alerts:
         lines += _waiting(stretch, here)
     if digest.cut_answers:
@@ -280,11 +280,20 @@ def _deaths(stretch: Stretch, here: Page) -> list[str]:
         unhealed.append(f"{digest.removed} of agents that were removed since")
     if unhealed:
         parts.append(f"not healed: {', '.join(unhealed)}")
-    first, *others = parts
-    lines = _line("deaths", digest.deaths, first, here)
-    for text in others:
+    lines = _line("deaths", digest.deaths, _who_died(stretch), here)
+    for text in parts:
         lines += [f"{'':<17}{line}" for line in wrap(text, here.width - 17)]
     return lines
+
+
+def _who_died(stretch: Stretch) -> str:
+    """How many agents died, and how many of them are back: of deaths alone nobody can tell that."""
+    died, started, back = stretch.digest.died_agents, len(stretch.digest.started_agents), len(stretch.back)
+    if len(died) == 1:
+        return f"of 1 agent, {'which is back' if back else 'which somebody started since' if started else 'not back'}"
+    away = len(died) - back - started
+    counts = ((back, "back"), (started, "started by somebody since"), (away, "not back"))
+    return f"of {len(died)} agents: {', '.join(f'{count} {word}' for count, word in counts if count)}"
 
 
 def _most(here: Page) -> int | None:
@@ -308,7 +317,8 @@ def _unwatched(digest: Digest, here: Page) -> str:
     ran_on = "; 1 agent ran on, and was adopted" if len(digest.ran_on) == 1 else ""
     if len(digest.ran_on) > 1:
         ran_on = f"; {len(digest.ran_on)} agents ran on, and were adopted"
-    return _without_daemon(digest.unwatched[-1], here) + ran_on
+    often = "time" if len(digest.unwatched) == 1 else "times, the last time"
+    return f"{often}: {_without_daemon(digest.unwatched[-1], here)}{ran_on}"
 
 
 def _without_daemon(newest: Unwatched, here: Page) -> str:

@@ -74,7 +74,13 @@ PAPERS: dict[str, Schema] = {
             "unconfirmed": BOOLEAN,
         }
     ),
-    "Loops": an_object({"loops": a_list(ref("Loop")), "stale_days": COUNT}),
+    "Loops": an_object(
+        {
+            "loops": a_list(ref("Loop")),
+            "read": a_list(an_object({"agent": AGENT_NAME, "at": or_null(TIME), "turn_due": or_null(TIME)})),
+            "stale_days": COUNT,
+        }
+    ),
     "Waited": an_object({"met": BOOLEAN, "needs_person": BOOLEAN, "agent": nullable_ref("Agent"), "message": STRING}),
     "Added": an_object({"name": AGENT_NAME, "warnings": a_list(STRING), "message": STRING}),
     "Message": an_object({"message": STRING, "done": BOOLEAN}),

@@ -116,6 +116,8 @@ PEOPLE: dict[str, Schema] = {
                     "resumed": COUNT,
                     "fresh": COUNT,
                     "slowest": or_null(NUMBER),
+                    "died": a_list(STRING),
+                    "back": a_list(STRING),
                     "agents": a_list(STRING),
                     "healed_agents": a_list(STRING),
                 }

@@ -126,6 +126,13 @@ class Briefing:
         self._note(agent)
         await self._write(agent, Due(self._now(), Cause.OPERATOR, "an operator asked for it"))
 
+    def turn_due(self, name: str) -> float:
+        """When a turn is read that ended since the newest reading (wall); 0 where none did."""
+        turned = self._turned.get(name, 0.0)
+        if not turned:
+            return 0.0
+        return self._not_sooner(name) if name in self._plans else turned + LAG
+
     async def settle(self, agent: Agent) -> None:
         """Settle the loops that a run left which is over, before the next one is told of them; waits a little for it.
 

@@ -31,15 +31,15 @@ def ended(code: int | None = None, signal: int | None = None) -> LastExit:
 @pytest.mark.parametrize(
     ("prompt", "last", "found", "judged", "told"),
     [
-        (PromptKind.CONTINUE, ended(signal=9), None, None, Interruption("working", 100.0, "signal 9")),
+        (PromptKind.CONTINUE, ended(signal=9), None, None, Interruption("working", 100.0, "SIGKILL")),
         (PromptKind.CONTINUE, None, None, None, Interruption("working")),
-        (PromptKind.NONE, ended(signal=9), None, None, Interruption("error", 100.0, "signal 9")),
+        (PromptKind.NONE, ended(signal=9), None, None, Interruption("error", 100.0, "SIGKILL")),
         (PromptKind.NONE, ended(code=1), None, None, Interruption("error", 100.0, "exit 1")),
         (PromptKind.NONE, ended(signal=15), None, None, None),
         (PromptKind.NONE, ended(code=0), None, None, None),
         (PromptKind.NONE, ended(code=130), None, None, None),
         (PromptKind.NONE, ended(signal=9), None, False, None),
-        (PromptKind.NONE, ended(signal=15), None, True, Interruption("error", 100.0, "signal 15")),
+        (PromptKind.NONE, ended(signal=15), None, True, Interruption("error", 100.0, "SIGTERM")),
         (PromptKind.GOAL, None, "working", None, Interruption("working")),
         (PromptKind.GOAL, None, "error", None, Interruption("error")),
         (PromptKind.GOAL, None, "idle", None, None),
@@ -81,7 +81,7 @@ def test_without_a_goal_a_fresh_run_is_told_to_continue_alone() -> None:
 
     told = first_words(agent, Mode.FRESH, PromptKind.CONTINUE, STATE)
 
-    assert told == "You were interrupted at 1970-01-01T00:01:40Z (signal 9). The task in hand: Fix it. Continue."
+    assert told == "You were interrupted at 1970-01-01T00:01:40Z (SIGKILL). The task in hand: Fix it. Continue."
     assert first_words(agent, Mode.FRESH, PromptKind.GOAL, STATE) is None
 
 
