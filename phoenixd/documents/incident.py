@@ -75,9 +75,10 @@ def render_incident(
 def incident_sentence(incident: Incident) -> str:
     """What the next session is told of it."""
     said = call_sentence(incident.call) if incident.call is not None else ""
+    why = incident.reason.removeprefix(f"{incident.kind}: ")
     return (
         f"Run {incident.incarnation} was ended by phoenixd at {timestamp(incident.at_wall)} as {incident.kind}: "
-        f"{incident.reason}. {said}Its last lines are kept in {incident.file}, beside this page."
+        f"{why}. {said}Its last lines are kept in {incident.file}, beside this page."
     )
 
 

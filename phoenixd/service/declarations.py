@@ -239,12 +239,17 @@ class Declarations:
         return Planned(changes_of(difference, self.supervisor.fleet, warnings), waiting, settings)
 
     async def _warnings(self, difference: config.Plan, configuration: config.Configuration) -> dict[str, list[str]]:
-        """By agent: that it is declared twice, also where nothing changes; that its command is not there."""
+        """By agent: that it is declared twice, also where nothing changes; that its directory or command is missing."""
         found = _twice(configuration)
+
+        def missing(spec: AgentSpec) -> str | None:
+            # A command may be named by a path from the directory: of the two the directory comes first.
+            is_there = os.path.isdir(spec.cwd)
+            return self.starts.command_problem(spec) if is_there else f"{spec.cwd} is no directory now"
 
         async def look(spec: AgentSpec) -> None:
             try:
-                problem = await self._reads.of(spec.cwd, partial(self.starts.command_problem, spec), PATIENCE)
+                problem = await self._reads.of(spec.cwd, partial(missing, spec), PATIENCE)
             except NoAnswer as silent:
                 problem = _hangs(spec.name, silent)
             if problem is not None:

@@ -5,9 +5,13 @@ from __future__ import annotations
 import subprocess
 import sys
 from pathlib import Path
+from typing import Literal
 
+import pytest
+
+from phoenixd.core.agent.run import Incident
 from phoenixd.documents import incident
-from phoenixd.documents.incident import LINE_LIMIT, LINES, as_left, screen_lines
+from phoenixd.documents.incident import LINE_LIMIT, LINES, as_left, incident_sentence, screen_lines
 from phoenixd.documents.redact import redact
 
 SHIM = Path(incident.__file__).parents[1] / "shim"
@@ -28,6 +32,21 @@ def test_lines_are_bounded_plain_and_without_secrets_that_span_them() -> None:
     told = "\n".join(lines)
     assert "red" in told
     assert not any(odd in told for odd in ("\x1b", "\u202e", "MIIEv", "hunter2"))
+
+
+@pytest.mark.parametrize(
+    ("kind", "reason", "said"),
+    [
+        ("hung", "hung: a turn is open, and nothing was heard for 15 min", "as hung: a turn is open, and nothing"),
+        ("overtime", "ran 45 min, the most an iteration may take", "as overtime: ran 45 min, the most"),
+    ],
+)
+def test_g43_the_next_session_is_told_once_of_which_kind_its_incident_was(
+    kind: Literal["hung", "overtime"], reason: str, said: str
+) -> None:
+    told = incident_sentence(Incident(1, kind, reason, 1.7e9))
+    assert said in told
+    assert told.count(kind) == 2, "in its words, and in the name of its file"
 
 
 def test_c41_a_terminal_is_kept_as_its_agent_left_it_without_our_own_words_below() -> None:

@@ -338,6 +338,21 @@ def test_what_apply_is_refused_is_told_and_done_by_the_next_apply(stage: Stage, 
     stage.until_running("slow", 2)
 
 
+def test_f_proc_9_plan_and_apply_warn_of_a_directory_that_is_missing_as_add_does(stage: Stage, short_tmp: Path) -> None:
+    """They warned of a missing command alone, and a page's own path, typed as it stood, was taken without a word."""
+    place, missing = short_tmp / "config" / "phoenixd", short_tmp / "not-there"
+    os.makedirs(place)
+    stage.up()
+    declared = AGENT.replace('cwd = "/"', f'cwd = "{missing}"')
+    (place / "phoenixd.toml").write_text(declared)
+
+    for verb in ("plan", "apply"):
+        assert f"warning: {missing} is no directory now" in " ".join(stage.ask(verb).split())
+    missing.mkdir()
+    (place / "phoenixd.toml").write_text(f'{declared}labels = ["a"]\n')
+    assert "warning" not in stage.ask("plan")
+
+
 def test_f_proc_9_an_agent_whose_wrong_command_is_corrected_is_started_by_apply_and_plan_says_so(
     stage: Stage, short_tmp: Path
 ) -> None:

@@ -26,6 +26,8 @@ SIZE_KEPT = 60.0
 """Seconds for which the next pane of an agent is to have a size that was named."""
 BY_WHO_ASKS = ("3.2", "3.2a")
 """In 3.2a a new pane has the size of the connection that asks for it, whatever it is told; libtmux drops the letter."""
+BEGAN = "#{pane_pid} #{window_width} #{window_height}"
+"""What is asked of a pane that has just begun."""
 STATUS_LINES = 1
 """Lines of a terminal that tmux itself takes."""
 SCREEN_LIMIT = 1024 * 1024
@@ -127,11 +129,16 @@ class TmuxTerminal(Keyboard):
         if self.version in BY_WHO_ASKS:
             await self._ask("refresh-client", "-C", f"{columns}x{lines}")
         size = ("-x", columns, "-y", lines)
-        told = await self._run("new-session", "-d", "-P", "-F", "#{pane_pid}", *size, "-s", session, "--", *argv)
+        told = await self._run("new-session", "-d", "-P", "-F", BEGAN, *size, "-s", session, "--", *argv)
+        pid, _, began = (told[0] if told else "").partition(" ")
         # Refused where the pane has ended already.
         with contextlib.suppress(Refused):
             await self._run("set-option", "-pF", "-t", f"={session}:0.0", MARK, mark(agent))
-        return int(told[0]) if told and told[0].isdigit() else None
+            if began != f"{columns} {lines}":
+                # A terminal that shows another agent decides otherwise, and the pane would keep the size of that one.
+                await self._ask("resize-window", "-t", f"={session}:", "-x", columns, "-y", lines)
+                await self._ask("set-option", "-wu", "-t", f"={session}:", "window-size")
+        return int(pid) if pid.isdigit() else None
 
     def size_next(self, agent: str, columns: int, lines: int) -> None:
         """Have the agent's next pane, if it comes soon, begin at the size of a terminal that waits to show it."""

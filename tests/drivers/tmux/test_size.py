@@ -124,6 +124,21 @@ async def test_a_pane_begins_at_the_size_of_the_terminal_that_waits_for_it_and_o
         assert sizes(short_tmp)["a"] == OWN
 
 
+async def test_a_pane_that_begins_while_a_small_terminal_shows_another_agent_has_its_own_size(short_tmp: Path) -> None:
+    """tmux gave it the size of that terminal, which it kept: the screen of an agent that nobody showed was unread."""
+    async with a_terminal(short_tmp) as terminal:
+        await terminal.open_pane("b", ["sleep", "1000"])
+        with shown(short_tmp, "b", 50, 12):
+            await until(short_tmp, "b", "50x11")
+            terminal.size_next("c", 101, 33)
+            for agent in ("a", "c"):
+                await terminal.open_pane(agent, ["sleep", "1000"])
+            assert sizes(short_tmp) == {"phoenixd": OWN, "a": OWN, "b": "50x11", "c": "101x32"}
+            with shown(short_tmp, "a", 70, 20):
+                await until(short_tmp, "a", "70x19")
+            await until(short_tmp, "a", OWN)
+
+
 async def test_f_tmux_7_the_release_that_heeds_no_size_but_that_of_who_asks_is_asked_at_that_size(
     short_tmp: Path,
 ) -> None:
