@@ -154,6 +154,24 @@ async def test_replay_says_whether_todays_rules_differ(live: Live, ill: FakeDaem
     assert "now " in (await live.ask("GET", "/v1/clinic/c1/replay", text=True)).text
 
 
+@pytest.mark.parametrize("verb", ["", "/replay"])
+async def test_a_case_whose_rows_are_not_saved_yet_is_not_called_unknown(
+    live: Live, ill: FakeDaemon, verb: str
+) -> None:
+    """`list` names it already: the fleet knows it before its commit has landed."""
+    kept = ill.journal.kept_incidents[:]
+    ill.journal.kept_incidents.clear()
+    ill.journal.kept_treatments.clear()
+
+    early = await live.ask("GET", f"/v1/clinic/c1{verb}")
+    unknown = await live.ask("GET", f"/v1/clinic/c2{verb}")
+
+    assert (early.json["code"], unknown.json["code"]) == ("busy", "not_found")
+    assert early.json["remedy"] == "phoenixctl clinic show c1"
+    ill.journal.kept_incidents.extend(kept)
+    assert (await live.ask("GET", f"/v1/clinic/c1{verb}")).exit == 0
+
+
 @pytest.mark.parametrize("stored", ["", "{", "[]", '{"lived": "long"}', json.dumps({"occasion": "a new one"})])
 async def test_what_another_version_stored_is_read_or_told_by_name(live: Live, ill: FakeDaemon, stored: str) -> None:
     kept = ill.journal.kept_incidents

@@ -27,10 +27,17 @@ def cases(stage: ClaudeStage) -> list[dict[str, Any]]:
     return sorted(found, key=lambda case: case["id"])
 
 
+def shown(stage: ClaudeStage, case: str) -> dict[str, Any]:
+    """A Case with its steps, once the journal has it: the fleet knows it a moment earlier."""
+    found: dict[str, Any] = eventually_sync(
+        lambda: stage.get(f"/v1/clinic/{case}").get("case"), PATIENCE, f"the journal keeps {case}"
+    )
+    return found
+
+
 def treatments(stage: ClaudeStage, case: str) -> list[str]:
     """What was done about one Case, in order."""
-    found = stage.get(f"/v1/clinic/{case}")["case"]["rehabilitation"]
-    return [one["prescription"]["treatment"] for one in found]
+    return [one["prescription"]["treatment"] for one in shown(stage, case)["rehabilitation"]]
 
 
 @pytest.mark.proof
@@ -101,7 +108,7 @@ def test_the_status_of_a_failed_turn_comes_from_the_transcript_and_says_more_tha
     """The words that the StopFailure hook has of a model that is not there name no status."""
 
     def evidence(stage: ClaudeStage) -> list[dict[str, Any]]:
-        details = [stage.get(f"/v1/clinic/{one['id']}")["case"] for one in cases(stage) if one["detail"] == "model"]
+        details = [shown(stage, one["id"]) for one in cases(stage) if one["detail"] == "model"]
         return [told["evidence"] for one in details for told in one["triage"] if "status" in told["evidence"]]
 
     with ClaudeStage(require("claude", pin), short_tmp) as stage:

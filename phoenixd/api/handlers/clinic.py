@@ -96,6 +96,10 @@ async def _read(ask: Ask, kept: KeptCase) -> FailureRead | None:
 async def _kept(ask: Ask) -> KeptCase:
     name = str(ask.arguments["id"])
     found = await ask.service.journal.case(name)
+    if found is None and ask.service.fleet().cases.find(name) is not None:
+        # It was noticed a moment ago, or the disk is slow.
+        words = f"Case {name} goes on, and the journal has nothing of it so far"
+        raise Problem("busy", words, f"phoenixctl clinic show {name}")
     if found is None:
         raise Problem("not_found", f"the journal keeps no Case {name}", "phoenixctl clinic list")
     return found
