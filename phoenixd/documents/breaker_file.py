@@ -13,13 +13,17 @@ from typing import Any, Literal
 
 from pydantic_core import from_json
 
+from phoenixd.core.behind.world import KeptBreaker
 from phoenixd.core.breaker import Breaker, Open, Word, reason_of
+from phoenixd.documents.numbers import whole
+from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.times import timestamp
 
 NAME = ".circuit_breaker.json"
 SIZE_LIMIT = 64 * 1024
 WORDS: tuple[Word, ...] = ("CLOSED", "HALF_OPEN", "OPEN")
 MOST = 1_000_000
+MOST_REASON = 200
 OURS = (
     "state", "no_progress_count", "last_progress_iteration", "iteration", "reason", "opened_at", "fingerprint",
     "total_opens", "notes_count", "last_verdict", "shared_with", "seal",
@@ -74,6 +78,19 @@ def read_breaker(content: bytes) -> BreakerFile | str:
     # An older phoenixd wrote fewer keys, and sealed those.
     sealed = found.get("seal") == _seal({key: found[key] for key in OURS if key in found and key != "seal"})
     return BreakerFile(state, count, "daemon" if sealed else "hand", others)
+
+
+def kept_breaker(content: bytes) -> KeptBreaker | None:
+    """The breaker as its file tells it, for a daemon whose journal does not; None for anything that is no such file."""
+    reading = read_breaker(content)
+    if isinstance(reading, str):
+        return None
+    found = from_json(content, allow_inf_nan=False)
+    names = ("iteration", "last_progress_iteration", "total_opens", "notes_count")
+    iterations, last_progress, opens, notes = (min(whole(found.get(name)), MOST) for name in names)
+    reason = found.get("reason")
+    why = one_line(reason, MOST_REASON) if isinstance(reason, str) else ""
+    return KeptBreaker(reading.state, reading.no_progress, iterations, last_progress, opens, notes, why)
 
 
 def _seal(plain: Mapping[str, Any]) -> str:

@@ -2,7 +2,8 @@
 
 One JSON object with a checksum, filled up with blanks. What fails its checksum is no record: a torn or foreign one says
 nothing. agents/<name>/wish.json: {"wish": "running|ending|stopped|removed", "epoch": N, "incarnation": N, "crc": N},
-with "left_out": true of a member of a sequence that is to have no turns; STATE_DIR/epoch: {"epoch": N, "crc": N}.
+with "left_out": true of a member of a sequence that is to have no turns, and of one in quarantine "given_up", its cause
+behind letters for what the quarantine is; STATE_DIR/epoch: {"epoch": N, "crc": N}.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ import json
 from typing import Any, get_args
 from zlib import crc32
 
-from phoenixd.core.behind.world import Wish, Word
+from phoenixd.core.behind.world import GivenUp, Wish, Word, cause_of
 
 LENGTH = 256
+LETTERS = (("counted", "c"), ("misdeclared", "m"), ("refused", "r"))
 MOST = 2**62
 
 
@@ -28,7 +30,10 @@ def parse_epoch(content: bytes) -> int | None:
 
 
 def render_wish(wish: Wish) -> bytes:
-    more = {"left_out": True} if wish.left_out else {}
+    more: dict[str, Any] = {"left_out": True} if wish.left_out else {}
+    if (found := wish.given_up) is not None:
+        letters = "".join(letter for name, letter in LETTERS if getattr(found, name))
+        more["given_up"] = f"{letters}:{found.cause}"
     return _render({"wish": wish.word, "epoch": wish.epoch, "incarnation": wish.incarnation, **more})
 
 
@@ -40,7 +45,14 @@ def parse_wish(content: bytes) -> Wish | None:
     epoch, incarnation = _number(fields, "epoch"), _number(fields, "incarnation")
     if epoch is None or incarnation is None:
         return None
-    return Wish(fields["wish"], epoch, incarnation, fields.get("left_out") is True)
+    return Wish(fields["wish"], epoch, incarnation, fields.get("left_out") is True, _given_up(fields.get("given_up")))
+
+
+def _given_up(found: object) -> GivenUp | None:
+    if not isinstance(found, str) or ":" not in found:
+        return None
+    letters, _, cause = found.partition(":")
+    return GivenUp(cause_of(cause), **{name: letter in letters for name, letter in LETTERS})
 
 
 def _render(fields: dict[str, Any]) -> bytes:

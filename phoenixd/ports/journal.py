@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.standing import StandingAlert
-from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.core.behind.world import KeptBreaker, SeenRun, Wish
 from phoenixd.core.facts import Fact, Weight
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.meter.reading import UsageSample
@@ -262,13 +262,16 @@ class Journal(Protocol):
 @dataclass(frozen=True, slots=True)
 class RunFiles:
     """What stands in an agent's own directory. incarnation: the highest that its files name. ended: exit.json tells the
-    end of the run of run.json. heard: the newest hook that a shim wrote down, with the id of its run."""
+    end of the run of run.json. heard: the newest hook that a shim wrote down, with the id of its run. breaker,
+    anchored: as a Trace has them."""
 
     wish: Wish | None = None
     last: SeenRun | None = None
     incarnation: int = 0
     ended: bool = False
     heard: tuple[str, str] = ("", "")
+    breaker: KeptBreaker | None = None
+    anchored: str = ""
 
 
 class Epochs(Protocol):

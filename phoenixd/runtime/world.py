@@ -102,7 +102,10 @@ async def look(outside: Outside, epochs: Epochs, journal: int, names: Iterable[s
 
 async def _trace(outside: Outside, name: str, files: RunFiles) -> Trace:
     known = max(files.incarnation, files.wish.incarnation if files.wish is not None else 0)
-    found = Trace(name, files.wish, "none", None, files.last, known, ended=files.ended)
+    found = Trace(
+        name, files.wish, "none", None, files.last, known, ended=files.ended, breaker=files.breaker,
+        anchored=files.anchored,
+    )  # fmt: skip
     try:
         hello = await outside.shims.connect(name)
     except ShimFailed as failure:

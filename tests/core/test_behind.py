@@ -8,15 +8,17 @@ from itertools import pairwise
 import pytest
 
 from phoenixd.core import projection
-from phoenixd.core.actions import Spawn, Terminate
+from phoenixd.core.actions import PlantCodes, Spawn, Terminate
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import Mode
-from phoenixd.core.agent.state import BackingOff, Desired, Running, Starting, Stopped, Stopping
+from phoenixd.core.agent.state import BackingOff, Desired, Quarantined, Running, Starting, Stopped, Stopping
+from phoenixd.core.behind.epochs import moves
 from phoenixd.core.behind.plan import ITEM_GAP, ROW_GAP, first_row_after
 from phoenixd.core.behind.verdicts import judge, lag
-from phoenixd.core.behind.world import SeenRun, Trace, Wish, Word, World
+from phoenixd.core.behind.world import GivenUp, KeptBreaker, SeenRun, Trace, Wish, Word, World
 from phoenixd.core.condition import activity_word, group
+from phoenixd.core.decision import Decision
 from phoenixd.core.declarations import declared
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed, Tick
 from phoenixd.core.events.orders import (
@@ -34,12 +36,12 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.iteration import Turn, Underway
 from phoenixd.core.lifecycle import ends
 from phoenixd.core.moment import Moment
-from phoenixd.core.rules import LoopRules, Member
+from phoenixd.core.rules import LoopRules, Member, ResonanceRules
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.core.step import step
 from phoenixd.core.tasks.state import Tasks
 from tests.core.lost_journals import play_many
-from tests.core.story import Story
+from tests.core.story import Story, claude
 from tests.core.workers import DONE, Works
 
 ROUNDS = 200
@@ -115,6 +117,76 @@ CASES = [
     ("the whole directory went back", agent(2, R), Trace("a", Wish("running", 18), "idle", None, OLD, 2, told=30),
      "wait", Stopped, S),
 ]  # fmt: skip
+
+
+GIVEN_UP = Wish("running", 18, 3, given_up=GivenUp("5 crashes in 84 s", counted=True))
+
+
+@pytest.mark.parametrize("known", [None, agent(2, R), agent(3, R)])
+def test_promise_3_an_agent_that_was_given_up_waits_for_a_person_also_after_its_journal_was_lost(
+    known: Agent | None,
+) -> None:
+    trace = Trace("a", GIVEN_UP, "idle", None, NEW, 3)
+    judged = judge(world(trace), trace, known, SPEC, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    after = judged.agent
+    assert (judged.finding.verdict, after.state) == ("quarantine", Quarantined("5 crashes in 84 s", counted=True))
+    assert after.desired is R
+    assert [item.kind for item in after.items] == ["quarantined"]
+    assert "it had been given up (5 crashes in 84 s), and waits until: phoenixctl start a" in after.reason
+
+    fleet = Fleet(agents={"a": known} if known is not None else {})
+    found = step(fleet, JournalBehind("it is lost", world(trace), (SPEC,)), NOW)
+    later = step(found.fleet, Tick(), replace(NOW, at=NOW.at + 3600))
+    assert not [
+        one for out in (found, later) for made in out.decisions for one in made.actions if isinstance(one, Spawn)
+    ]
+    assert "1 given up before" in found.fleet.alerts[0].text
+
+
+def test_promise_9_a_run_that_began_after_an_agent_was_given_up_is_healed_as_ever() -> None:
+    trace = Trace("a", replace(GIVEN_UP, incarnation=2), "idle", None, NEW, 3)
+    judged = judge(world(trace), trace, None, SPEC, NOW)
+    assert judged is not None
+    assert judged.finding.verdict == "heal"
+
+
+def test_promise_9_a_quarantine_moves_the_epoch_so_that_a_journal_from_before_it_is_known_as_old() -> None:
+    before, after = agent(2, R), replace(agent(2, R), state=Quarantined("5 crashes"))
+    assert moves({"a": before}, [Decision(after)], Tick())
+    assert not moves({"a": after}, [Decision(after)], Tick())
+
+
+@pytest.mark.parametrize(("state", "verdict"), [("OPEN", "quarantine"), ("HALF_OPEN", "heal"), ("CLOSED", "heal")])
+def test_g64_f_cb_9_the_breaker_is_as_its_file_says_where_the_journal_is_lost(state: str, verdict: str) -> None:
+    spec = AgentSpec("a", ("x",), "/", kind=Kind.LOOP)
+    kept = KeptBreaker(state, 4, 9, 5, 1, 2, "4 iterations did nothing")  # type: ignore[arg-type]
+    trace = Trace("a", Wish("running", 18, 3), "idle", None, NEW, 3, breaker=kept)
+    judged = judge(world(trace), trace, None, spec, NOW)
+    assert judged is not None
+    assert judged.agent is not None
+    breaker = judged.agent.breaker
+    assert (judged.finding.verdict, breaker.name) == (verdict, state)
+    tally = breaker.tally
+    assert (tally.no_progress, tally.iterations, tally.last_progress, tally.opens, tally.notes) == (4, 9, 5, 1, 2)
+    if state == "OPEN":
+        assert judged.agent.state == Quarantined("the breaker is open: 4 iterations did nothing")
+
+
+def test_f_re_7_a_living_session_whose_marker_stands_on_the_disk_gets_new_codes_after_a_lost_journal() -> None:
+    bears = claude("a", resonance=ResonanceRules(overflow="silent"))
+    for anchored, expected in (("s", True), ("another", False), ("", False)):
+        trace = Trace("a", Wish("running", 18), "runs", NEW, NEW, 3, anchored=anchored)
+        fleet = step(Fleet(), JournalBehind("it is lost", world(trace), (bears,)), NOW).fleet
+        known = fleet.agents["a"].resonance
+        assert (known is not None) is expected
+        if known is not None:
+            assert known.state == "unverifiable"
+            assert "which of its codes prove something is not known" in known.note
+        adopted = step(fleet, RunAdopted("a", 3, 30, 1, unwatched=True), NOW)
+        planted = [one for made in adopted.decisions for one in made.actions if isinstance(one, PlantCodes)]
+        assert [one.why for one in planted] == (["missing"] if expected else [])
 
 
 def test_promise_3_what_comes_after_a_run_that_the_journal_did_not_know_goes_back_to_that_runs_session() -> None:

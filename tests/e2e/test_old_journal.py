@@ -273,6 +273,43 @@ def test_promise_9_who_follows_the_events_misses_nothing_of_a_journal_that_went_
     stage.ask("stop", "a")
 
 
+def test_promise_3_an_agent_that_was_given_up_and_an_open_breaker_are_no_fresh_start_after_a_lost_journal(
+    stage: Stage,
+) -> None:
+    """Their wish and the breaker's file tell: they started again without a word."""
+    given_up = '[agent.a]\nargv = ["false"]\ncwd = "/"\n[agent.a.restart]\nmax_crashes = 1\n'
+    stage.declare("a", given_up)
+    (stage.root / "work").mkdir()
+    loop = (
+        f'[agent.b]\nkind = "loop"\nargv = ["true"]\ncwd = "{stage.root / "work"}"\n[agent.b.loop]\npause = "0.05s"\n'
+        "[agent.b.breaker]\nwarn = 1\nstop = 2\n"
+    )
+    stage.declare("b", loop)
+    stage.up()
+    rows = {}
+    for name in ("a", "b"):
+        stage.until(f"{name} is given up", lambda name=name: stage.row(name)["state"] == "quarantined", LONG)
+        rows[name] = stage.row(name)
+    breaker = json.loads(stage.ctl("breaker", "show", "b", "--json").stdout)
+    kept = stage.state / "agents/b/.circuit_breaker.json"
+    stage.until("its breaker's file says so", lambda: json.loads(kept.read_text())["state"] == "OPEN", LONG)
+    stage.kill()
+    lose(stage)
+    stage.up()
+    for name, row in rows.items():
+        again = stage.row(name)
+        assert (again["state"], again["desired"], again["pid"]) == ("quarantined", "running", None)
+        assert again["incarnation"] == row["incarnation"], "nothing was started in between"
+    again = json.loads(stage.ctl("breaker", "show", "b", "--json").stdout)
+    for key in ("state", "no_progress_count", "iteration", "last_progress_iteration"):
+        assert again[key] == breaker[key]
+    plan = {one["agent"]: one["verdict"] for one in json.loads(stage.ask("recover", "--json"))["agents"]}
+    assert plan == {"a": "quarantine", "b": "quarantine"}
+    # A person starts them, as ever: the open breaker is on trial.
+    stage.ask("start", "b")
+    stage.until("it ran once more", lambda: stage.row("b")["incarnation"] > rows["b"]["incarnation"], LONG)
+
+
 def test_promise_2_an_end_that_its_living_shim_tells_is_believed_after_a_lost_journal_and_a_file_alone_is_not(
     stage: Stage,
 ) -> None:

@@ -14,6 +14,7 @@ from phoenixd.core.resonance.state import Step
 from phoenixd.demo.stage import Stage
 from phoenixd.planting import CODES
 from tests.e2e.census import survivors
+from tests.e2e.test_old_journal import lose
 from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
@@ -124,6 +125,24 @@ def test_r3_r5_r40_r66_an_agent_that_forgets_is_found_out_and_restored_in_a_new_
     planted = agent.given() - {found.group() for text in agent.asked() for found in CODES.finditer(text)}
     unasked = planted - answered(agent)
     assert not {found.group() for found in CODES.finditer(journal)} & unasked, "no unasked code is told by phoenixd"
+
+
+def test_f_re_7_after_a_lost_journal_its_papers_tell_that_it_bears_a_marker_and_it_gets_codes_that_can_be_asked(
+    stage: Stage,
+) -> None:
+    """Doctor said that its session had begun before resonance was on."""
+    agent = Bearer(stage)
+    stage.kill()
+    lose(stage)
+    stage.up()
+    told = stage.ctl("doctor", "--all").stdout
+    assert "before resonance was on" not in told
+    assert "a bears no marker" not in told
+    agent.turn("Paint the door.")
+    assert stage.ctl("resonance", "check", "a").returncode == 0
+    agent.turn("Paint it twice.")
+    agent.until("it is verified", lambda: agent.status()["state"] == "intact")
+    assert stage.row("a")["incarnation"] == 1
 
 
 def recorded(stage: Stage) -> list[str]:

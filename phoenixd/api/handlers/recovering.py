@@ -20,6 +20,7 @@ WORDS = {
     "heal": "is brought back, as it was wanted",
     "stop": "is stopped, as was ordered",
     "down": "stays stopped",
+    "quarantine": "had been given up, and stays so",
     "wait": "waits for you",
     "forget": "was removed",
     "leave": "was left alone",

@@ -40,7 +40,7 @@ UPKEEP: dict[str, Schema] = {
             "journal": STRING,
             "wish": STRING,
             "processes": STRING,
-            "verdict": words("keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"),
+            "verdict": words("keep", "adopt", "heal", "stop", "down", "quarantine", "wait", "forget", "leave"),
             "reason": STRING,
             "waits": BOOLEAN,
             "proposal": words("none", "start", "leave it stopped", "end it"),

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Desired, Running, Starting
-from phoenixd.core.behind.world import Wish, Word
+from phoenixd.core.agent.state import Desired, Quarantined, Running, Starting
+from phoenixd.core.behind.world import GivenUp, Wish, Word, cause_of
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import EpochBegun, JournalBehind, RecoveryConfirmed
@@ -26,7 +26,14 @@ def word_of(agent: Agent) -> Word:
 
 def wish_of(agent: Agent, epoch: int) -> Wish:
     """The wish that is to stand in the agent's own directory."""
-    return Wish(word_of(agent), epoch, agent.incarnation, agent.left_out)
+    return Wish(word_of(agent), epoch, agent.incarnation, agent.left_out, _given_up(agent))
+
+
+def _given_up(agent: Agent) -> GivenUp | None:
+    state = agent.state
+    if not isinstance(state, Quarantined) or agent.desired is not Desired.RUNNING:
+        return None
+    return GivenUp(cause_of(state.cause), state.counted, state.misdeclared, state.refused)
 
 
 def moves(before: Mapping[str, Agent], decisions: Iterable[Decision], event: Event) -> bool:

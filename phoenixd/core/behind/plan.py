@@ -91,7 +91,7 @@ def summary(why: str, agents: Iterable[Agent], left: Iterable[str], tasks: Itera
         f"{sum(verdict == wanted for _, verdict in found)} {words}"
         for wanted, words in (
             ("adopt", "adopted"), ("keep", "as the journal says"), ("heal", "brought back"),
-            ("down", "kept stopped"), ("stop", "stopped as ordered"),
+            ("down", "kept stopped"), ("quarantine", "given up before"), ("stop", "stopped as ordered"),
         )
         if any(verdict == wanted for _, verdict in found)
     ]  # fmt: skip

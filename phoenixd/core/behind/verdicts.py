@@ -8,23 +8,39 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
 from phoenixd.core.agent.run import Mode, Run, Session
-from phoenixd.core.agent.state import Afterwards, BackingOff, Desired, Running, Stopped, Stopping, StopStep
+from phoenixd.core.agent.state import (
+    Afterwards,
+    BackingOff,
+    Desired,
+    Quarantined,
+    Running,
+    Stopped,
+    Stopping,
+    StopStep,
+)
 from phoenixd.core.behind.epochs import word_of
-from phoenixd.core.behind.world import Finding, SeenRun, Trace, Verdict, Wish, Word, World
+from phoenixd.core.behind.world import Finding, GivenUp, KeptBreaker, SeenRun, Trace, Verdict, Wish, Word, World
+from phoenixd.core.breaker import Breaker, Closed, HalfOpen, Open
 from phoenixd.core.moment import Moment
+from phoenixd.core.resonance.state import Resonance
 from phoenixd.core.spec import AgentSpec
-from phoenixd.core.transitions import RECOVER, close_items, open_item
+from phoenixd.core.transitions import RECOVER, close_items, open_item, quarantine
 from phoenixd.core.turn import liveness
+from phoenixd.core.turns import is_judged
 
 OPENS = ("prompt-submit", "tool-start", "tool-end", "tool-failure")
 """Hooks of a main thread after which its turn is open."""
 CLOSES = ("stop", "stop-failure")
 BEGINS = "session-start"
 """The first hook of a run. A session can also begin anew within a turn, where its context is compacted."""
+
+CODES_UNKNOWN = "the journal is lost or old, and which of its codes prove something is not known: it gets new ones"
+"""Why no check can be made of a session whose marker stands on the disk."""
 
 INCARNATION_GAP = 1000
 """Incarnations that are skipped where the files that would name them have gone back in time as well."""
@@ -128,10 +144,19 @@ class _Case:
         if not self.world.is_whole and self.trace.living is None:
             met += INCARNATION_GAP
         if self.agent is not None:
-            return replace(self.agent, incarnation=max(self.agent.incarnation, met), left_out=self.is_left_out)
+            found = replace(self.agent, incarnation=max(self.agent.incarnation, met), left_out=self.is_left_out)
+            return replace(found, breaker=_breaker(found.breaker, self.trace.breaker, self.now))
         assert self.spec is not None
         found = Agent(self.spec, Desired.STOPPED, Stopped(), self.now.wall, "found by its traces", met)
-        return replace(found, left_out=self.is_left_out)
+        return replace(found, left_out=self.is_left_out, breaker=_breaker(found.breaker, self.trace.breaker, self.now))
+
+    @property
+    def given_up(self) -> GivenUp | None:
+        """Why it is in quarantine, by a wish that is newer than the journal, and than which no run of it is newer."""
+        wish = self.wish
+        if wish is None or wish.given_up is None or wish.incarnation < self.trace.incarnation:
+            return None
+        return wish.given_up if self.agent is None or wish.epoch > self.world.journal else None
 
     def alive(self, living: SeenRun) -> Judged:
         """It has a run that lives under its shim."""
@@ -150,8 +175,8 @@ class _Case:
         run = base.run if same and base.run is not None else _revived(base, living, self.now)
         activity = _heard_of(liveness.first_activity(run, base.spec, self.now), living, self.now)
         adopted = replace(
-            close_items(base), desired=desired, state=Running(run, activity), since_wall=self.now.wall,
-            session=_session(base, run, self.now), iteration=None, turns=(),
+            _marked(close_items(base), run, self.trace), desired=desired, state=Running(run, activity),
+            since_wall=self.now.wall, session=_session(base, run, self.now), iteration=None, turns=(),
             hooks_seen=base.hooks_seen or bool(living.heard),
         )  # fmt: skip
         return self._judged("adopt", adopted, "it lives, and the journal did not know this run")
@@ -180,6 +205,14 @@ class _Case:
                 return self._waiting(base, "nothing says whether it was stopped since")
 
     def _wanted(self, base: Agent) -> Judged:
+        breaker = base.breaker
+        is_known = self.is_up_to_date and isinstance(base.state, Quarantined)
+        if (given_up := self.given_up) is not None and not is_known:
+            quarantined = Quarantined(given_up.cause, given_up.counted, given_up.misdeclared, given_up.refused)
+            return self._quarantined(base, quarantined, f"it had been given up ({given_up.cause})")
+        if isinstance(breaker, Open) and not is_known and is_judged(base):
+            why = f"the breaker is open: {breaker.reason}"
+            return self._quarantined(base, Quarantined(why), why)
         if self.is_up_to_date and base.desired is Desired.RUNNING:
             return self._judged("keep", base, "journal and wish agree")
         last = self.trace.last
@@ -191,6 +224,13 @@ class _Case:
             return self._judged("heal", lost, "it is wanted, and its newest run is judged like any that ended unseen")
         due = replace(wanted, state=BackingOff(self.now.at, Mode.RESUME, PromptKind.CONTINUE))
         return self._judged("heal", due, "it is wanted, and nothing of it runs")
+
+    def _quarantined(self, base: Agent, state: Quarantined, why: str) -> Judged:
+        idle = replace(close_items(base), desired=Desired.RUNNING, iteration=None, turns=())
+        # Its alert is the one of the old journal; what waits for a person stands in the inbox again.
+        given_up = quarantine(idle, state, self.now).agent
+        assert given_up is not None
+        return self._judged("quarantine", given_up, f"{why}, and waits until: phoenixctl start {base.spec.role}")
 
     def _down(self, base: Agent, why: str) -> Judged:
         if self.is_up_to_date and base.desired is Desired.STOPPED:
@@ -284,6 +324,41 @@ def _revived(agent: Agent, seen: SeenRun, now: Moment) -> Run:
         seen.start_time, exec_at=now.at, session_seen=tells, prompt_seen=True, evidence=tells,
         guessed=tells and not settles,
     )  # fmt: skip
+
+
+def _breaker(known: Breaker, kept: KeptBreaker | None, now: Moment) -> Breaker:
+    """The breaker by its file, which is written after each judgement, and so is as new as the journal or newer."""
+    if kept is None or (known.name, known.tally.no_progress) == (kept.state, kept.no_progress):
+        return known
+    tally = replace(
+        known.tally, iterations=kept.iterations, no_progress=kept.no_progress, last_progress=kept.last_progress,
+        opens=kept.opens, notes=kept.notes,
+    )  # fmt: skip
+    why = kept.reason or "its file says so, and the journal is lost or old"
+    match kept.state:
+        case "CLOSED":
+            return Closed(tally)
+        case "HALF_OPEN":
+            return HalfOpen(tally, "warning", why)
+        case "OPEN":
+            return Open(tally, why, now.at, now.wall)
+        case _:
+            assert_never(kept.state)
+
+
+def _marked(agent: Agent, run: Run, trace: Trace) -> Agent:
+    """The agent, whose living session bears a marker of which the journal does not know the codes.
+
+    Which of them were asked for is not known, and those of another session are none of its own: new ones are planted.
+    """
+    known = agent.resonance
+    if not agent.spec.has_resonance or not trace.anchored or trace.anchored != run.session_id:
+        return agent
+    if known is not None and agent.session is not None and agent.session.session_id == run.session_id:
+        return agent
+    persona = known.persona if known is not None else ""
+    unknown = Resonance(persona=persona, ordered="missing", state="unverifiable", note=CODES_UNKNOWN)
+    return replace(agent, resonance=unknown)
 
 
 def _heard_of(activity: Activity, seen: SeenRun, now: Moment) -> Activity:

@@ -5,15 +5,40 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from phoenixd.core.breaker import Word as BreakerWord
+
 Word = Literal["running", "ending", "stopped", "removed"]
 """What was last wanted of an agent. ending: its run goes on to its end, and nothing follows."""
 
 ShimWord = Literal["none", "silent", "idle", "runs"]
 """none: nobody listens. silent: somebody does, and does not answer as a shim of ours. idle: it has nothing to run."""
 
-Verdict = Literal["keep", "adopt", "heal", "stop", "down", "wait", "forget", "leave"]
-"""keep: journal and world agree. heal: it is wanted, and its newest run is dealt with as ever. leave: nobody declares
-it, so it is not touched."""
+Verdict = Literal["keep", "adopt", "heal", "stop", "down", "quarantine", "wait", "forget", "leave"]
+"""keep: journal and world agree. heal: it is wanted, and its newest run is dealt with as ever. quarantine: it had been
+given up, and a person has to start it. leave: nobody declares it, so it is not touched."""
+
+
+MOST_CAUSE = 80
+"""Characters of why an agent was given up that stand in its wish, whose file has no room for more."""
+
+
+@dataclass(frozen=True, slots=True)
+class GivenUp:
+    """An agent is wanted, and was given up until a person starts it; fields as its quarantine has them.
+
+    cause: the beginning of it, in ASCII, without what JSON would write in two characters.
+    """
+
+    cause: str
+    counted: bool = False
+    misdeclared: bool = False
+    refused: bool = False
+
+
+def cause_of(text: str) -> str:
+    """As much of a cause as stands in a wish."""
+    plain = "".join(one if " " <= one <= "~" and one not in '"\\' else "'" for one in text)
+    return plain if len(plain) <= MOST_CAUSE else f"{plain[: MOST_CAUSE - 3]}..."
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,16 +46,31 @@ class Wish:
     """An agent's last wish. epoch: when it was wished. incarnation: the newest one by then.
 
     left_out: it is a member of a sequence that somebody stopped on purpose, and no turn of that is to begin it.
+    given_up: it is in quarantine.
     """
 
     word: Word
     epoch: int
     incarnation: int = 0
     left_out: bool = False
+    given_up: GivenUp | None = None
 
     def is_as(self, other: Wish) -> bool:
         """Whether both want the same."""
-        return (self.word, self.left_out) == (other.word, other.left_out)
+        return (self.word, self.left_out, self.given_up) == (other.word, other.left_out, other.given_up)
+
+
+@dataclass(frozen=True, slots=True)
+class KeptBreaker:
+    """A breaker as its file tells it."""
+
+    state: BreakerWord
+    no_progress: int = 0
+    iterations: int = 0
+    last_progress: int = 0
+    opens: int = 0
+    notes: int = 0
+    reason: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +98,8 @@ class Trace:
 
     living: the run that its shim says is alive. last: the newest one of run.json. incarnation: the highest that was
     met anywhere. told: the newest fsynced epoch that its shim was told, 0 for none. ended: exit.json tells the end of
-    `last`.
+    `last`. breaker: what its breaker's file holds; None for nothing that can be read. anchored: the session whose
+    marker stands on the disk; empty for none.
     """
 
     agent: str
@@ -69,6 +110,8 @@ class Trace:
     incarnation: int = 0
     told: int = 0
     ended: bool = False
+    breaker: KeptBreaker | None = None
+    anchored: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,6 +11,8 @@ from phoenixd.documents.times import known_wall, read_time, timestamp, utc_date
 from phoenixd.planting import Marker, parse
 
 KEPT = 100
+SESSION = "native_session_id"
+"""A key of ours beside the seed's: the id by which the CLI knows the session."""
 _KNOWN = ("marker", "session_id", "created_at", "last_verified", "verifications", "ended_at")
 
 

@@ -18,11 +18,17 @@ import anyio
 import structlog
 from anyio import to_thread
 
-from phoenixd.core.behind.world import SeenRun, Wish
+from phoenixd.core.behind.world import KeptBreaker, SeenRun, Wish
+from phoenixd.core.seat.names import read as read_generation
 from phoenixd.directories import make_private, sync_directory
+from phoenixd.documents.breaker_file import NAME as BREAKER
+from phoenixd.documents.breaker_file import SIZE_LIMIT as BREAKER_LIMIT
+from phoenixd.documents.breaker_file import kept_breaker
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
 from phoenixd.documents.heartbeat import SIZE_LIMIT, heartbeat_record
 from phoenixd.documents.numbers import whole
+from phoenixd.documents.resonance.anchor import SESSION, parse_anchor
+from phoenixd.documents.resonance.anchor import key as anchor_key
 from phoenixd.drivers.files.plain import read_plain
 from phoenixd.errors import UnsafeFile
 from phoenixd.ports.journal import RunFiles
@@ -73,8 +79,23 @@ class EpochFiles:
         numbers = [last.incarnation if last is not None else 0, whole((ended or {}).get("incarnation"))]
         has_ended = last is not None and ended is not None and ended.get("run_id") == last.run_id
         return RunFiles(
-            parse_wish(content) if content is not None else None, last, max(numbers), has_ended, _heard(place)
-        )
+            parse_wish(content) if content is not None else None, last, max(numbers), has_ended, _heard(place),
+            self._breaker(place), self._anchored(agent),
+        )  # fmt: skip
+
+    def _breaker(self, place: Path) -> KeptBreaker | None:
+        content = _read(place / BREAKER, BREAKER_LIMIT)
+        return kept_breaker(content) if content is not None else None
+
+    def _anchored(self, agent: str) -> str:
+        """The session whose marker stands on the disk; of a seat all generations have one anchor."""
+        seat = read_generation(agent)
+        for name in (agent, *((seat[0],) if seat is not None else ())):
+            content = _read(self._state / "memory" / f"{anchor_key(name)}.json", MAX_RECORD)
+            anchor = parse_anchor(content.decode("utf-8", "replace")) if content is not None else None
+            if anchor is not None and anchor.ended_at is None:
+                return str(anchor.others.get(SESSION) or "")[:200]
+        return ""
 
     async def keep_epoch(self, number: int) -> None:
         """Make the epoch durable; raises OSError."""

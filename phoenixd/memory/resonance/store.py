@@ -33,7 +33,7 @@ LEDGER = "marker_ledger.jsonl"
 LEDGER_LIMIT = 256 << 20
 """Bytes of a ledger that are read: three million codes. Beyond, nothing is minted that could not be checked."""
 
-AGENT, SESSION, BEFORE, REBUILT = "agent", "native_session_id", "predecessor", "rebuilt_from"
+AGENT, SESSION, BEFORE, REBUILT = "agent", anchors.SESSION, "predecessor", "rebuilt_from"
 """Keys of ours in an anchor, beside the seed's."""
 
 Source = Literal["state", "transcript"]

@@ -12,11 +12,15 @@ from pathlib import Path
 import anyio
 import pytest
 
-from phoenixd.core.behind.world import Wish
+from phoenixd.core.behind.world import GivenUp, KeptBreaker, Wish, cause_of
+from phoenixd.core.breaker import Open, Tally
+from phoenixd.documents.breaker_file import render_breaker
 from phoenixd.documents.epoch import LENGTH, parse_epoch, parse_wish, render_epoch, render_wish
+from phoenixd.documents.resonance.anchor import Anchor, render_anchor
 from phoenixd.drivers.files import epoch
 from phoenixd.drivers.files.epoch import EpochFiles
 from phoenixd.errors import UnsafeFile
+from phoenixd.planting import Marker
 
 
 async def test_what_was_kept_is_read_again_and_an_older_one_never_takes_its_place(tmp_path: Path) -> None:
@@ -41,6 +45,36 @@ async def test_promise_3_a_wish_says_that_a_member_of_a_sequence_has_no_turns_an
     assert EpochFiles(tmp_path).run_files("a").wish == Wish("stopped", 7, 3, left_out=True)
     assert b"left_out" not in render_wish(Wish("stopped", 7, 3)), "what an older version wrote, byte by byte"
     assert len(render_wish(Wish("running", 2**62 - 1, 2**62 - 1, left_out=True))) == LENGTH
+
+
+@pytest.mark.parametrize("text", ["5 crashes in 84 s", '"\\' * 200, "Verzeichnis \u00fcberschrieben\x1b[2J", ""])
+async def test_promise_3_a_wish_says_that_an_agent_was_given_up_in_a_record_of_the_same_length(
+    tmp_path: Path, text: str
+) -> None:
+    wish = Wish("running", 2**62 - 1, 10**15, True, GivenUp(cause_of(text), True, True, True))
+    await EpochFiles(tmp_path).keep_wish("a", wish)
+    assert (tmp_path / "agents/a/wish.json").stat().st_size == LENGTH
+    assert EpochFiles(tmp_path).run_files("a").wish == wish
+    assert b"given_up" not in render_wish(Wish("running", 7, 3)), "what an older version wrote, byte by byte"
+
+
+def test_the_breaker_and_the_session_that_bears_a_marker_are_read_of_their_files(tmp_path: Path) -> None:
+    place, memory = tmp_path / "agents/lead-g2", tmp_path / "memory"
+    place.mkdir(parents=True)
+    memory.mkdir()
+    found = EpochFiles(tmp_path).run_files("lead-g2")
+    assert (found.breaker, found.anchored) == (None, "")
+    tally = Tally(iterations=9, no_progress=5, last_progress=4, opens=2, notes=1)
+    (place / ".circuit_breaker.json").write_bytes(render_breaker(Open(tally, "5 iterations did nothing", 1.0, 2.0)))
+    anchor = Anchor(Marker("AMBER", "7f3a9c"), "2026-01-01-001", 1.0, others={"native_session_id": "s-1"})
+    (memory / "resonance_anchor_lead.json").write_text(render_anchor(anchor))
+    found = EpochFiles(tmp_path).run_files("lead-g2")
+    assert found.breaker == KeptBreaker("OPEN", 5, 9, 4, 2, 1, "5 iterations did nothing")
+    assert found.anchored == "s-1"
+    (place / ".circuit_breaker.json").write_text('{"state": "AJAR"}')
+    (memory / "resonance_anchor_lead.json").write_text("torn")
+    found = EpochFiles(tmp_path).run_files("lead-g2")
+    assert (found.breaker, found.anchored) == (None, "")
 
 
 async def test_a_full_disk_has_room_for_it_because_it_keeps_its_place_and_size(tmp_path: Path) -> None:
