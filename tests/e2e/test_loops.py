@@ -286,7 +286,8 @@ def test_p23_f_st_11_states_of_other_versions_are_upgraded_or_left_alone(stage: 
     assert (refused.returncode, "newer version" in refused.stderr) == (6, True)
     assert (newer / "state.json").read_bytes() == before
     assert not (newer / "resolved.jsonl").exists()
-    assert "newer version" in stage.log.read_text()
+    assert [one["kind"] for one in stage.row("newer")["alerts"]] == ["state"]
+    assert "newer version" in stage.row("newer")["alerts"][0]["text"]
 
 
 @needs_jq
