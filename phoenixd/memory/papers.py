@@ -43,6 +43,7 @@ from phoenixd.memory.publication import Publication
 from phoenixd.memory.repositories import GitLook
 from phoenixd.memory.resonance.keeping import MarkerKeeping
 from phoenixd.memory.resonance.store import MarkerPapers
+from phoenixd.memory.stale_loops import StaleLoops
 from phoenixd.memory.watch import DocumentWatch
 from phoenixd.ports import Clock
 from phoenixd.ports.evidence import Changes
@@ -106,6 +107,7 @@ class Papers:
         self.publication.hear = self.briefing.hear_on
         self.publication.desks.holds = self._holds = holds
         self._watch = DocumentWatch(directories, files, clock, settings.alerts.brief_max_age, self._writing, tell)
+        self._stale = StaleLoops(self._stale_ids, self.publication.stale_days, tell)
         markers, damaged = MarkerPapers.below(directories.state, files), self._watch.damaged
         self.resonance = MarkerKeeping(markers, self.publication, clock, agents, damaged, conversation)
         self._changes = changes
@@ -180,6 +182,7 @@ class Papers:
         """An agent was removed, and nobody is at its desk any more."""
         self.briefing.leave(name)
         self.breakers.leave(name)
+        self._stale.leave(name)
         self.resonance.leave(name)
 
     def _learn_of(self, name: str) -> None:
@@ -216,7 +219,11 @@ class Papers:
 
     def _published(self, agent: Agent) -> None:
         self._watch.published(agent)
+        self._stale.published(agent)
         self.briefing.replan(agent)
+
+    def _stale_ids(self, agent: Agent) -> tuple[str, ...]:
+        return tuple(self.clean(agent.name, one) for one in self.publication.stale_ids(agent))
 
     def _writing(self) -> Iterable[Agent]:
         """The agents that have papers: of a seat the holder alone."""

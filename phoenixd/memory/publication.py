@@ -295,6 +295,11 @@ class Publication:
                 found[name] = stale
         return found
 
+    def stale_ids(self, agent: Agent) -> tuple[str, ...]:
+        """The loops of an agent that are flagged as stale in the state that was written last."""
+        state = self.desks.desk_of(agent).shelf.state
+        return tuple(loop.id for loop in state.open_loops if loop.stale) if state is not None else ()
+
     async def run(self) -> None:
         """Bring up to date, for ever, what changes without an event of its own."""
         async with anyio.create_task_group() as tasks:

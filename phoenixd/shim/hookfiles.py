@@ -107,6 +107,13 @@ class HookFiles:
         self._reactor.forget(lost)
         os.close(lost)
 
+    def _make_directory_again(self) -> None:
+        """So that the next hook finds it, whoever took it away."""
+        try:
+            _make_directory(self._place.fd)
+        except OSError as error:
+            self._on_fault(f"hook file: {error}")
+
     def _open_fifo(self) -> int:
         _make_directory(self._place.fd)
         fd = _make_fifo(self._place)
@@ -179,6 +186,7 @@ class HookFiles:
             directory = os.open(self._directory, DIRECTORY_FLAGS)
         except OSError as error:
             self._on_fault(f"hook file: {error}")
+            self._make_directory_again()
             return
         hook_input: dict[str, Any] | None = None
         late = 0.0

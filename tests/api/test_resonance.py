@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from phoenixd.api.values import MarkerFace, RebuiltMarker
-from phoenixd.core.agent.state import Quarantined
+from phoenixd.core.agent.state import Quarantined, Stopped
 from phoenixd.core.armed_answer import Armed, ArmedAnswer
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, RestorationRequested
 from phoenixd.core.resonance.state import Resonance, Restoration
@@ -75,6 +75,20 @@ async def test_status_names_a_next_step_that_is_not_refused(live: Live, bearing:
     bearing.change("docs", resonance=at_rest, state=Quarantined("marker lost"))
     assert "It cannot be asked: docs is quarantined. phoenixctl start docs" in (stopped := await page())
     assert "resonance check" not in told + last + stopped
+
+
+async def test_f_re_14_a_session_that_ended_before_its_first_check_is_listed_as_never_verified(
+    live: Live, bearing: FakeDaemon
+) -> None:
+    bearing.change("docs", state=Stopped())
+
+    (listed,) = (await live.ask("GET", "/v1/resonance")).json["agents"]
+    page = (await live.ask("GET", "/v1/resonance", text=True)).text
+
+    assert (listed["name"], listed["state"], listed["last_verified"]) == ("docs", "unverifiable", None)
+    assert "never verified" in page
+    bearing.change("docs", resonance=replace(known(bearing), last_verified_wall=1.7e9))
+    assert "never verified" not in (await live.ask("GET", "/v1/resonance", text=True)).text
 
 
 async def test_who_bears_no_marker_is_told_how_to_get_one(live: Live, daemon: FakeDaemon) -> None:

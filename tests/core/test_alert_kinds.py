@@ -22,7 +22,7 @@ def test_every_kind_stands_in_the_table_once() -> None:
 def test_only_these_heal_by_themselves() -> None:
     assert those(needs_person=False) == {
         "unfenced", "hung", "overtime", "clock", "marker lost", "outage", "outage: ...", "breaker", "hooks refused",
-        "name too long for a handoff", "slow disk", "terminal",
+        "name too long for a handoff", "slow disk", "stale loops", "terminal",
     }  # fmt: skip
 
 
@@ -41,5 +41,6 @@ def test_of_these_no_agents_state_proves_the_end() -> None:
     """A watch outside tells of it, or the fleet's own rules do: so of all that is no agent's."""
     assert those(cure=None) == {
         "outage: ...", "degraded", "slow disk", "journal", "journal behind", "epoch", "alerts not told", "log",
-        "terminal", "session in use elsewhere", "brief", "brief writer", "state", "phase limit", "documents",
+        "terminal", "session in use elsewhere", "brief", "brief writer", "stale loops", "state", "phase limit",
+        "documents",
     }  # fmt: skip

@@ -179,6 +179,7 @@ def test_p77_f_st_10_resolves_that_race_a_starting_daemon_are_all_there_once(sta
 
 
 def test_p28_p29_p85_loops_of_more_than_fourteen_days_are_flagged_without_any_command(stage: Stage) -> None:
+    """F-ST-6: in state, brief and status, and by one alert."""
     stage.declare("a", f"[agent.a]\n{SLEEP}autostart = false\n")
     directory = plant(stage, "a", [loop("young", 13), loop("old", 16)], resolved=[
         {"id": "long-ago", "reason": "done", "resolved_date": days_ago(8)},
@@ -199,6 +200,15 @@ def test_p28_p29_p85_loops_of_more_than_fourteen_days_are_flagged_without_any_co
         ("young", 13, False),
     ]
     assert stage.ask("loops", "a").splitlines()[0].startswith("2 open loops of a, 1 stale")
+
+    stage.until("it is told", lambda: [one["kind"] for one in stage.row("a")["alerts"]] == ["stale loops"])
+    assert stage.row("a")["group"] != "needs_you", "nobody has to act at once"
+    stage.kill()
+    stage.up()
+    stage.until("the next daemon has written it", lambda: stage.row("a")["stale_loops"] == 1)
+    stage.ask("resolve", "old", "done")
+    stage.until("it is over", lambda: not stage.row("a")["alerts"])
+    assert stage.ask("events", "a").count("alert raised: stale loops") == 1
 
 
 def test_f_st_5_an_operators_edit_of_a_living_agents_state_is_merged_by_id(stage: Stage) -> None:
@@ -276,7 +286,8 @@ def test_p23_f_st_11_states_of_other_versions_are_upgraded_or_left_alone(stage: 
     assert (refused.returncode, "newer version" in refused.stderr) == (6, True)
     assert (newer / "state.json").read_bytes() == before
     assert not (newer / "resolved.jsonl").exists()
-    assert "newer version" in stage.log.read_text()
+    assert [one["kind"] for one in stage.row("newer")["alerts"]] == ["state"]
+    assert "newer version" in stage.row("newer")["alerts"][0]["text"]
 
 
 @needs_jq

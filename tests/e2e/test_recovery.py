@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import signal
+from pathlib import Path
 
 import pytest
 
@@ -66,3 +67,37 @@ def test_p45_two_kills_from_outside_within_seconds_leave_an_agent_its_session(st
         os.kill(stage.row("a")["pid"], signal.SIGKILL)
         row = stage.until_running("a", incarnation, patience=60.0)
         assert (row["mode"], row["session_id"]) == ("resume", session), row["reason"]
+
+
+def state_of(stage: Stage) -> Path:
+    return stage.state / "agents" / "a" / "state.json"
+
+
+def test_p18_p35_every_kind_of_session_start_is_told_the_brief_whatever_became_of_state_json(stage: Stage) -> None:
+    """P43: on every one of them."""
+    puppet = at_work(stage)
+    path = state_of(stage)
+    stage.until("it is written", path.exists)
+    for number, source in enumerate(("startup", "resume", "clear", "compact", "fork", "a kind of later releases")):
+        if number % 2:
+            path.unlink(missing_ok=True)
+        else:
+            path.write_text('{"agent": "a", "open_')
+        assert "Build the shop." in told_at_session_start(puppet, source), source
+        assert puppet.do(hook("session-start", json.dumps({"session_id": "s", "source": source}))) == "0"
+    stage.until("it is rebuilt", lambda: '"Build the shop."' in path.read_text() if path.exists() else False)
+
+
+def test_p69_p71_x9_a_killed_agent_that_stays_down_is_told_as_failed_and_not_as_at_work(stage: Stage) -> None:
+    """No hook tells of this end: its session began, and never ended."""
+    at_work(stage, keys='restart = { policy = "never" }\n')
+
+    def status() -> str:
+        return str(json.loads(state_of(stage).read_text())["status"]) if state_of(stage).exists() else ""
+
+    stage.until("its turn is told", lambda: status() == "working")
+    os.kill(stage.row("a")["pid"], signal.SIGKILL)
+    stage.until("its end is told", lambda: status() == "error")
+    row = stage.row("a")
+    assert (row["state"], row["incarnation"]) == ("stopped", 1)
+    assert "signal 9" in row["reason"]

@@ -255,6 +255,21 @@ def test_it_waits_for_no_shim_and_no_directory(
     assert not pane.run.exists() or not (pane.run / "hook.fifo").is_file()
 
 
+def test_p74_a_hook_that_cannot_leave_its_word_is_counted_and_later_ones_are_heard(
+    daemon: Daemon, library: Path
+) -> None:
+    environment = environment_of(daemon)
+    hooks = daemon.pane.run / "hooks"
+    shutil.rmtree(hooks)
+    assert result(hook(library, environment, "stop")) == SILENT
+    told = daemon.expect("refused")
+    assert (told["hooks"], "hook file" in told["why"]) == (1, True)
+
+    eventually_sync(hooks.is_dir, DEADLINE, "the shim makes it again")
+    assert result(hook(library, environment, "stop")) == SILENT
+    assert daemon.expect("hook")["kind"] == "stop"
+
+
 def test_f_hb_8_it_does_not_wait_for_a_shim_that_is_stopped(open_pane: Callable[..., Pane], library: Path) -> None:
     """P73: a hook never blocks a tool."""
     pane = open_pane()

@@ -26,6 +26,13 @@ KINDS: tuple[AlertKind, ...] = (
         None,
     ),
     AlertKind(
+        "stale loops",
+        "an open loop of the agent's is older than `[loops] stale_days`; told once, whatever becomes stale beside it",
+        "none is, for they were closed",
+        None,
+        needs_person=False,
+    ),
+    AlertKind(
         "state",
         "state.json could not be relied on, and was rebuilt; the original is kept beside it",
         "an hour later it is sound",

@@ -150,6 +150,24 @@ async def test_f_hb_2_what_claims_no_time_counts_from_its_writing(tmp_path: Path
     assert watch.seen[-1].age is None
 
 
+async def test_f_hb_2_g51_one_that_cannot_be_read_is_flagged_once_until_a_good_one_comes(tmp_path: Path) -> None:
+    with capture_logs() as told:
+        async with watching(tmp_path) as watch:
+            watch.home()
+            await watch.follow(running())
+            place = watch.home() / "heartbeat.json"
+            for number, content in enumerate(("{", "{{", json.dumps({"timestamp": ago(0)}), "{"), start=1):
+                new = place.with_suffix(".new")
+                new.write_text(content)
+                os.rename(new, place)
+                await eventually(lambda number=number: len(watch.seen) == number, what="it is seen")
+
+    odd = "heartbeat that cannot be read"
+    assert [event.source for event in watch.seen] == [odd, odd, "heartbeat", odd], "each is a sign of life"
+    flagged = [(entry["agent"], entry["file"]) for entry in told if entry["event"] == "heartbeat_odd"]
+    assert flagged == [("a", str(place))] * 2
+
+
 async def test_f_hb_3_a_time_in_the_future_is_told_as_such(tmp_path: Path) -> None:
     async with watching(tmp_path) as watch:
         watch.home()
@@ -424,16 +442,19 @@ async def test_f_hb_10_without_a_watch_the_files_are_looked_at_all_the_same(
         yield set()
 
     monkeypatch.setattr(evidence, "awatch", no_watch)
-    async with watching(tmp_path) as watch:
-        monkeypatch.setattr(watch.changes, "watch", lambda directory: False)
-        watch.home()
-        place = tmp_path / "beat.json"
-        await watch.follow(running(heartbeat_file=str(place)))
-        watch.beat(timestamp=ago(0))
-        await eventually(lambda: watch.seen)
-        watch.seen.clear()
-        watch.beat(place, timestamp=ago(0))
-        await eventually(lambda: watch.seen)
+    with capture_logs() as told:
+        async with watching(tmp_path) as watch:
+            monkeypatch.setattr(watch.changes, "watch", lambda directory: False)
+            watch.home()
+            place = tmp_path / "beat.json"
+            await watch.follow(running(heartbeat_file=str(place)))
+            watch.beat(timestamp=ago(0))
+            await eventually(lambda: watch.seen)
+            watch.seen.clear()
+            watch.beat(place, timestamp=ago(0))
+            await eventually(lambda: watch.seen)
+
+    assert [entry["event"] for entry in told if entry["log_level"] == "warning"] == ["directories_not_watched"]
 
 
 async def test_a_new_run_of_one_agent_has_nobody_elses_files_looked_at_nor_a_watch_made_anew(
