@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 from anyio import to_thread
@@ -38,8 +37,12 @@ from phoenixd.memory.drafting import Drafting
 from phoenixd.memory.drafts import Draft, Write, drafted, unless_changed
 from phoenixd.memory.session_records import RecordFiles, SessionRecords, first_session, new_session
 from phoenixd.memory.sharing import SharedMemory
+from phoenixd.memory.workspace_locks import WorkspaceLocks
 
 log = structlog.get_logger("phoenixd.handoffs")
+
+T = TypeVar("T")
+Of = tuple[Handoff, Agent, SessionLedger | None]
 
 MOST_NAMED = 20
 """Files that one line of the log names."""
@@ -82,8 +85,8 @@ class Handover:
     """What workers did of a project's plans."""
     made: Callable[[Sequence[Ended]], tuple[Made, ...]] = lambda ended: ()
     """The files that they left for what they completed; may raise OSError."""
-    lock: Lock = field(default_factory=Lock)
-    """Held while a session's record is read and written again."""
+    locks: WorkspaceLocks = field(default_factory=WorkspaceLocks)
+    """Held while a project's papers are read and written again."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -95,7 +98,7 @@ class Handover:
         note, tokens = await self._draft(*found, ledger, write) if write is not None else ("", 0)
         if not self._is_wanted(action):
             return PapersFailed(action.agent, action.handoff, "it was given up meanwhile", final=True, tokens=tokens)
-        told = replace(await to_thread.run_sync(self._update, *found, ledger), tokens=tokens)
+        told = replace(await to_thread.run_sync(self._alone, self._update, *found, ledger), tokens=tokens)
         return replace(told, note=note) if isinstance(told, PapersUpdated) else told
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
@@ -104,7 +107,7 @@ class Handover:
         if found is None:
             return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
-        return await to_thread.run_sync(self._write, *found, ledger)
+        return await to_thread.run_sync(self._alone, self._write, *found, ledger)
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten:
         """What came too late for the package, in a file beside it in both directories; none where nothing did."""
@@ -145,7 +148,7 @@ class Handover:
     @property
     def session_records(self) -> SessionRecords:
         """How the records of sessions are written."""
-        return SessionRecords(self.files, self.find, self.wall, self.lock)
+        return SessionRecords(self.files, self.find, self.wall, self.locks)
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
@@ -178,6 +181,11 @@ class Handover:
             # The deterministic update meets the same, and says so.
             return f"handoff.{old.spec.handoff.writer} was not asked: {said(failure)}", tokens
         return self.clean(handoff.seat, draft.why), tokens
+
+    def _alone(self, work: Callable[[Handoff, Agent, SessionLedger | None], T], *of: *Of) -> T:
+        """While nothing else writes papers of this workspace."""
+        with self.locks.of(of[1].spec.cwd):
+            return work(*of)
 
     def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
@@ -236,9 +244,8 @@ class Handover:
                 places.package: content,
                 places.prompt: opening.encode(),
             }
-            with self.lock:
-                records = self.session_records.of(handoff, old, previous, session, "handoff_pending", "running")
-                self.files.put_files(workspace, {**papers, **records})
+            records = self.session_records.of(handoff, old, previous, session, "handoff_pending", "running")
+            self.files.put_files(workspace, {**papers, **records})
         except (PhoenixdError, OSError) as failure:
             return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {said(failure)}")
         assert made.hash is not None
