@@ -22,10 +22,11 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.models import ContradictedReport, HandoffPackage
+from phoenixd.documents.project.models import ContradictedReport, FailedApproach, HandoffPackage
 from phoenixd.documents.project.outcomes import Ended, untold
 from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from phoenixd.documents.project.publishing import Made
+from phoenixd.documents.project.scratchpad import failed_approaches
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.redact import CleanOf
@@ -46,6 +47,7 @@ Of = tuple[Handoff, Agent, SessionLedger | None]
 
 MOST_NAMED = 20
 """Files that one line of the log names."""
+PACKAGE_LIMIT = 4 << 20
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
 
@@ -234,6 +236,9 @@ class Handover:
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
                 contradicted=self._contradicted(handoff, old), shared=others,
+                scratchpad=failed_approaches(
+                    self.ended(tree.project, workspace), self._known_failures(previous, workspace), tree, sources.clean
+                ),
             )  # fmt: skip
             self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
@@ -258,6 +263,15 @@ class Handover:
         if self.shared is None or not old.spec.handoff.shared_memory:
             return ()
         return self.shared.bring(old.spec.cwd, tree, self.files.put_files, self.files.remove_files)
+
+    def _known_failures(self, session: str, workspace: str) -> tuple[FailedApproach, ...]:
+        """Those that the predecessor was told of itself, or that this package had before it is written again."""
+        path = layout.session_paths(session).package
+        try:
+            found = package.read(self.files.read_file(workspace, path, PACKAGE_LIMIT), path)
+        except (PhoenixdError, OSError):
+            return ()
+        return found.scratchpad if session in (found.new_session_id, found.previous_session_id) else ()
 
     def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
         def cleaned(text: str) -> str:
@@ -287,7 +301,7 @@ class Handover:
         """The package that was written; why it cannot be read or rested on."""
         path = layout.session_paths(handoff.session).package
         try:
-            found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
+            found = package.read(self.files.read_file(workspace, path, PACKAGE_LIMIT), path)
         except (PhoenixdError, OSError) as failure:
             return f"{path}: {said(failure)}"
         if found.hash != handoff.package:
