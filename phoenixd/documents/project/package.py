@@ -52,8 +52,8 @@ def build(
 
     generation: the successor's. word: drawn once for this package, and told nowhere else. failures: updates that were
     not made; a package with any is degraded (X30). contradicted: reports whose claims the facts contradict. shared:
-    paths of what other projects shared (E81). scratchpad: what was tried in vain (E90). Raises BadProject for ids and names
-    that are none.
+    paths of what other projects shared (E81). scratchpad: what was tried in vain (E90). Raises BadProject for ids and
+    names that are none.
     """
     previous_id, new_id = layout.canonical_id(previous), layout.canonical_id(new)
     if previous_id == new_id:
