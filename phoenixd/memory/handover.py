@@ -8,8 +8,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from threading import Lock
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 import structlog
 from anyio import to_thread
@@ -30,10 +29,11 @@ from phoenixd.core.seat.names import generation_name
 from phoenixd.core.seat.state import Seat
 from phoenixd.documents.project import ack, beginning, init_prompt, layout, package, writing
 from phoenixd.documents.project.jobs import JOBS, Job
-from phoenixd.documents.project.models import ContradictedReport, HandoffPackage
+from phoenixd.documents.project.models import ContradictedReport, FailedApproach, HandoffPackage
 from phoenixd.documents.project.outcomes import Ended, untold
 from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from phoenixd.documents.project.publishing import Made
+from phoenixd.documents.project.scratchpad import failed_approaches
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, state_after
 from phoenixd.documents.redact import CleanOf
@@ -45,11 +45,16 @@ from phoenixd.memory.drafting import Drafting
 from phoenixd.memory.drafts import Draft, Write, drafted, unless_changed
 from phoenixd.memory.session_records import RecordFiles, SessionRecords, first_session, new_session
 from phoenixd.memory.sharing import SharedMemory
+from phoenixd.memory.workspace_locks import WorkspaceLocks
 
 log = structlog.get_logger("phoenixd.handoffs")
 
+T = TypeVar("T")
+Of = tuple[Handoff, Agent, SessionLedger | None]
+
 MOST_NAMED = 20
 """Files that one line of the log names."""
+PACKAGE_LIMIT = 4 << 20
 FIRST_PHASE = "phase-01-work"
 """The phase of a project that had no files before its first handoff."""
 
@@ -95,8 +100,8 @@ class Handover:
     """What workers did of a project's plans."""
     made: Callable[[Sequence[Ended]], tuple[Made, ...]] = lambda ended: ()
     """The files that they left for what they completed; may raise OSError."""
-    lock: Lock = field(default_factory=Lock)
-    """Held while a session's record is read and written again."""
+    locks: WorkspaceLocks = field(default_factory=WorkspaceLocks)
+    """Held while a project's papers are read and written again."""
 
     async def update(self, action: UpdatePapers) -> PapersUpdated | PapersFailed:
         """The three jobs, one after the other, each under the project's lock (X29)."""
@@ -108,7 +113,7 @@ class Handover:
         note, tokens = await self._draft(*found, ledger, write) if write is not None else ("", 0)
         if not self._is_wanted(action):
             return PapersFailed(action.agent, action.handoff, "it was given up meanwhile", final=True, tokens=tokens)
-        told = replace(await to_thread.run_sync(self._update, *found, ledger), tokens=tokens)
+        told = replace(await to_thread.run_sync(self._alone, self._update, *found, ledger), tokens=tokens)
         return replace(told, note=note) if isinstance(told, PapersUpdated) else told
 
     async def write(self, action: WritePackage) -> PackageWritten | PackageFailed:
@@ -118,7 +123,7 @@ class Handover:
             return PackageFailed(action.agent, action.handoff, "the handoff is not known any more", final=True)
         ledger = await self.heard_out(found[1])
         await self.brief(found[1])
-        return await to_thread.run_sync(self._write, *found, ledger)
+        return await to_thread.run_sync(self._alone, self._write, *found, ledger)
 
     async def addendum(self, action: WriteAddendum) -> AddendumWritten:
         """What came too late for the package, in a file beside it in both directories; none where nothing did."""
@@ -168,7 +173,7 @@ class Handover:
     @property
     def session_records(self) -> SessionRecords:
         """How the records of sessions are written."""
-        return SessionRecords(self.files, self.find, self.wall, self.lock)
+        return SessionRecords(self.files, self.find, self.wall, self.locks)
 
     def _of(self, name: str, handoff: str) -> tuple[Handoff, Agent] | None:
         seat = self.seat_of(name)
@@ -201,6 +206,11 @@ class Handover:
             # The deterministic update meets the same, and says so.
             return f"handoff.{old.spec.handoff.writer} was not asked: {said(failure)}", tokens
         return self.clean(handoff.seat, draft.why), tokens
+
+    def _alone(self, work: Callable[[Handoff, Agent, SessionLedger | None], T], *of: *Of) -> T:
+        """While nothing else writes papers of this workspace."""
+        with self.locks.of(of[1].spec.cwd):
+            return work(*of)
 
     def _update(self, handoff: Handoff, old: Agent, ledger: SessionLedger | None) -> PapersUpdated | PapersFailed:
         workspace, what = old.spec.cwd, "reading the project"
@@ -249,6 +259,9 @@ class Handover:
                 summary=writing.summary(tree, state, sources), word=handoff.word or self.word(),
                 failures=tuple(self.clean(handoff.seat, one) for one in handoff.degraded), running=jobs,
                 contradicted=self._contradicted(handoff, old), shared=others,
+                scratchpad=failed_approaches(
+                    self.ended(tree.project, workspace), self._known_failures(previous, workspace), tree, sources.clean
+                ),
             )  # fmt: skip
             self.addenda.keep_listing(handoff, workspace)
             places = layout.session_paths(session)
@@ -259,9 +272,8 @@ class Handover:
                 places.package: content,
                 places.prompt: opening.encode(),
             }
-            with self.lock:
-                records = self.session_records.of(handoff, old, previous, session, "handoff_pending", "running")
-                self.files.put_files(workspace, {**papers, **records})
+            records = self.session_records.of(handoff, old, previous, session, "handoff_pending", "running")
+            self.files.put_files(workspace, {**papers, **records})
         except (PhoenixdError, OSError) as failure:
             return PackageFailed(handoff.seat, handoff.id, f"the package was not written: {said(failure)}")
         assert made.hash is not None
@@ -274,6 +286,15 @@ class Handover:
         if self.shared is None or not old.spec.handoff.shared_memory:
             return ()
         return self.shared.bring(old.spec.cwd, tree, self.files.put_files, self.files.remove_files)
+
+    def _known_failures(self, session: str, workspace: str) -> tuple[FailedApproach, ...]:
+        """Those that the predecessor was told of itself, or that this package had before it is written again."""
+        path = layout.session_paths(session).package
+        try:
+            found = package.read(self.files.read_file(workspace, path, PACKAGE_LIMIT), path)
+        except (PhoenixdError, OSError):
+            return ()
+        return found.scratchpad if session in (found.new_session_id, found.previous_session_id) else ()
 
     def _contradicted(self, handoff: Handoff, old: Agent) -> tuple[ContradictedReport, ...]:
         def cleaned(text: str) -> str:
@@ -303,7 +324,7 @@ class Handover:
         """The package that was written; why it cannot be read or rested on."""
         path = layout.session_paths(handoff.session).package
         try:
-            found = package.read(self.files.read_file(workspace, path, 4 << 20), path)
+            found = package.read(self.files.read_file(workspace, path, PACKAGE_LIMIT), path)
         except (PhoenixdError, OSError) as failure:
             return f"{path}: {said(failure)}"
         if found.hash != handoff.package:

@@ -107,7 +107,7 @@ class HeldSessions:
 
     def _write(self, agent: Agent, session: Session, usage: ContextUsage) -> bool:
         """Whether the record says it now: that of a session that holds no seat, or hands one over, is not ours."""
-        with self._records.lock:
+        with self._records.locks.of(agent.spec.cwd):
             seat = self._seat_of(agent.spec.seat or agent.name)
             if seat is None or seat.holder != agent.name or (seat.handoff is not None and not seat.handoff.is_over):
                 return False

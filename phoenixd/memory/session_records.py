@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from threading import Lock
 from typing import Protocol
 
 from phoenixd.core.agent import Agent
@@ -19,6 +18,7 @@ from phoenixd.documents.project.models import ContextUsage, SessionRecord, Sessi
 from phoenixd.documents.project.reading import read_document, render_document
 from phoenixd.documents.times import timestamp
 from phoenixd.errors import PhoenixdError
+from phoenixd.memory.workspace_locks import WorkspaceLocks
 
 
 class RecordFiles(Protocol):
@@ -37,12 +37,12 @@ class RecordFiles(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class SessionRecords:
-    """Writes them. Blocking, for threads; safe to repeat. lock: held while a record is read and written again."""
+    """Writes them. Blocking, for threads; safe to repeat. locks: held while a record is read and written again."""
 
     files: RecordFiles
     find: Callable[[str], Agent | None]
     wall: Callable[[], float]
-    lock: Lock = field(default_factory=Lock)
+    locks: WorkspaceLocks = field(default_factory=WorkspaceLocks)
 
     def keep(self, seat: Seat, agent: Agent, session: Session, usage: ContextUsage) -> None:
         """Write the record of the session that holds a seat, with what its context holds; earlier ones are closed."""
@@ -62,7 +62,7 @@ class SessionRecords:
 
     def tell(self, handoff: Handoff, agent: Agent) -> None:
         """Write what became of the handoff into both records, and remove those that are not kept any more."""
-        with self.lock:
+        with self.locks.of(agent.spec.cwd):
             self._tell(handoff, agent)
 
     def _tell(self, handoff: Handoff, agent: Agent) -> None:

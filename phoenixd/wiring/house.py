@@ -31,6 +31,7 @@ from phoenixd.memory.addenda import Addenda
 from phoenixd.memory.changes import DOCUMENT as EDITED
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.held_sessions import HeldSessions
+from phoenixd.memory.kept_plans import KeptPlans
 from phoenixd.memory.listings import ListingFiles
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.report.before import BeforeTasks
@@ -55,12 +56,15 @@ def build_house(ground: Ground, world: World, keeper: EpochKeeper, owner: str) -
     handover = _handover(ground, jobs, papers, shared)
     supervisor = ground.supervisor
     sessions = HeldSessions(supervisor.find, supervisor.everybody, handover.seat_of, handover.session_records)
+    plans = KeptPlans(
+        ProjectFiles(), lambda: supervisor.fleet, handover.locks, handover.made, papers.clean_of_all, wall
+    )
     reader = ClinicReader(
         *jobs.means,
         jobs.places.of("clinic", ground.directories.runtime / "readers"),
         ground.configuration.settings.redaction.marks,
     )
-    return House(variables, transcripts, papers, starter, Screens(wall), handover, sessions, shared, reader)
+    return House(variables, transcripts, papers, starter, Screens(wall), handover, sessions, plans, shared, reader)
 
 
 class _Jobs:

@@ -8,7 +8,7 @@ from phoenixd.drivers.files import project as projects
 from phoenixd.drivers.processes import heap
 from phoenixd.jobs import cleared
 from phoenixd.log_file import LogFile
-from phoenixd.memory import breakers, held_sessions, phase_limits
+from phoenixd.memory import breakers, held_sessions, kept_plans, phase_limits
 from phoenixd.memory.phase_limits import PhaseLimits
 from phoenixd.runtime.log_watch import LogWatch
 from phoenixd.runtime.rounds import Look
@@ -36,6 +36,8 @@ def periodic_looks(ground: Ground, world: World, house: House, lines: LogFile | 
         Look("the length of plans", phase_limits.INTERVAL, plans.look),
         # How full a context is changes with each request: too often to be written each time (E18).
         Look("the records of orchestrators' sessions", held_sessions.INTERVAL, house.sessions.look),
+        # An end of a task is written at once; this is for a disk that took it not.
+        Look("plans that workers ended tasks of", kept_plans.INTERVAL, house.plans.look),
         # The allocator gives back by itself only what lies above all that is used.
         Look("pages that nothing uses", heap.INTERVAL, _give_back),
         # What is left of a worker after its task, and of a generation after its handoff, is of use for a while.

@@ -78,6 +78,7 @@ async def compose(
         hands.key_watch.hear(changed)
         hands.turn_watch.hear(changed)
         house.sessions.hear(changed)
+        house.plans.hear()
         for name, row in openings(entries, changed):
             hands.sights.opens(name, row)
             # What has no hooks is looked at where its state changes.

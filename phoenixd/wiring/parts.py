@@ -22,6 +22,7 @@ from phoenixd.drivers.writers.reader import ClinicReader
 from phoenixd.harness.screens import Screens
 from phoenixd.memory.handover import Handover
 from phoenixd.memory.held_sessions import HeldSessions
+from phoenixd.memory.kept_plans import KeptPlans
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.sharing import SharedMemory
 from phoenixd.ports import Outside
@@ -80,6 +81,7 @@ class House:
     screens: Screens
     handover: Handover
     sessions: HeldSessions
+    plans: KeptPlans
     shared: SharedMemory
     reader: ClinicReader
 

@@ -125,10 +125,35 @@ def test_e1_e9_five_handoffs_in_a_row_keep_the_tasks_in_order_and_publish_what_t
     assert newest["artifacts"] == [one["path"] for one in listed]
 
 
-def done_by_hand(stage: Stage, number: int) -> None:
-    """The worker of the plan's task of that number has done it."""
+def test_e10_e55_e58_e67_a_worker_that_is_done_changes_plan_state_and_artifacts_without_any_handoff(
+    stage: Stage,
+) -> None:
+    work = begun(stage)
+    phase = work / ".claude/projects/shop/phase-01-work"
+    program = "import os; open(os.path.join(os.environ['PHOENIX_OUT'], 'till.txt'), 'w').write('till')"
+    argv = json.dumps([sys.executable, "-c", program, "{prompt}"])
+    keys = 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n'
+    stage.declare("hand", f'[agent.hand]\nargv = {argv}\ncwd = "{work}"\n{keys}')
+    stage.ask("apply")
+    before = (phase / "plan.md").read_bytes()
+
+    done_by_hand(stage, 2, "t1")
+
+    state, manifest = phase.parent / "orchestrator-state.json", phase / "artifacts/manifest.json"
+    until(stage, "the state is written", state.exists)
+    told = json.loads(state.read_text())
+    assert (phase / "plan.md").read_bytes() == before.replace(b"pending", b"completed")
+    assert told["completedTasks"] == ["Task 1: Lay the ground", "Task 2: Build the shop"]
+    assert (told["pendingTasks"], told["phases"]["phase-01-work"]["status"]) == ([], "completed")
+    (entry,) = json.loads(manifest.read_text())["files"]
+    assert (entry["task"], (work / entry["path"]).read_text()) == ("2", "till")
+    assert status(stage)["handoff"] is None
+
+
+def done_by_hand(stage: Stage, number: int, name: str = "") -> None:
+    """The worker of the plan's task of that number has done it. name: phoenixd's id of it, by itself that number's."""
     stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--task", str(number), f"Lay row {number}")
-    asked = ("task", "status", f"t{number}", "--json")
+    asked = ("task", "status", name or f"t{number}", "--json")
     until(stage, "it is done", lambda: json.loads(stage.ctl(*asked).stdout)["task"]["state"] == "done")
 
 

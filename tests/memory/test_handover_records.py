@@ -13,9 +13,11 @@ from phoenixd.core.actions import CheckPackage, RecordSessions, WritePackage
 from phoenixd.core.events.handoffs import PackageChecked, PackageFailed, PackageWritten
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.project import layout
+from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.package import NO_DOUBTS, Doubts
+from phoenixd.documents.project.update import TaskOutcome
 from tests.memory.test_handover import Scene
-from tests.start.places import Room
+from tests.start.places import NOW, Room
 
 PHASE = ".claude/projects/shop/phase-01-work"
 
@@ -143,3 +145,44 @@ async def test_f_ho_7_where_the_project_is_gone_no_package_of_nothing_is_written
     assert isinstance(told, PackageFailed)
     assert told.final
     assert "is gone from" in told.why
+
+
+def failed(task: str, why: str, attempts: int = 2) -> Ended:
+    return Ended(NOW, TaskOutcome("phase-01-work", task, "blocked", why), "t7", attempts)
+
+
+def scratchpad(scene: Scene) -> list[dict[str, Any]]:
+    path = scene.room.work / layout.session_paths(scene.changes["session"]).package
+    found: list[dict[str, Any]] = json.loads(path.read_text())["scratchpad"]
+    return found
+
+
+async def test_e90_what_workers_failed_at_stands_in_the_package_and_in_the_prompt_and_is_carried_on(
+    scene: Scene,
+) -> None:
+    scene.ended = (failed("2", "t7: the key hunter2 was refused"), failed("9", "a task that no plan has"))
+    told = await packaged(scene)
+
+    wanted = [
+        {"approach": "Task 2: Build the till", "attempts": 2, "failureReason": "t7: the key [redacted] was refused"}
+    ]
+    assert scratchpad(scene) == wanted
+    assert "- Task 2: Build the till, 2 times: t7: the key [redacted] was refused" in told.opening
+    scene.changes |= {"word": told.word}
+    assert (await packaged(scene)).package == told.package, "written again it is the same"
+
+    # The next handoff, of whose tasks phoenixd knows no more: what the holder was told itself goes on.
+    scene.ended = ()
+    scene.changes = {"id": "h2", "previous_session": told.session}
+    scene.step = Step.SNAPSHOT
+    later = await scene.handover.write(WritePackage("a", "h2"))
+    assert isinstance(later, PackageWritten)
+    scene.changes |= {"session": later.session}
+    assert scratchpad(scene) == wanted
+
+
+async def test_e90_what_was_completed_since_is_no_failure_any_more(scene: Scene) -> None:
+    scene.ended = (failed("1", "the first try"), failed("2", "the second"))
+    await packaged(scene)
+
+    assert [one["approach"] for one in scratchpad(scene)] == ["Task 2: Build the till"]

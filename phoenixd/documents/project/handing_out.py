@@ -40,7 +40,7 @@ def handed_out(
 ) -> HandedOut | NotHandedOut:
     """The task of the current phase that a word names by its id.
 
-    done: tasks of the plans that workers have done, which the plans tell after the next handoff; coming: those that the
+    done: tasks of the plans that workers have done, which the plans do not tell yet; coming: those that the
     new one waits for anyway. workspace: where the project is, for remedies. Raises BadProject where state or plan
     cannot be used.
     """

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from phoenixd.documents.plain_text import clip, one_line
 from phoenixd.documents.project import layout
-from phoenixd.documents.project.models import HandoffPackage
+from phoenixd.documents.project.models import FailedApproach, HandoffPackage
 
 LIMIT = 12_000
 """Characters. What is left out stands in the package, whose path is told."""
@@ -57,8 +57,7 @@ def _lines(package: HandoffPackage, package_path: str, how_to_ack: str, most: in
         false = [f"{one.of}: {claim}" for one in package.contradicted for claim in one.claims]
         lines += ["", "Claims in reports that the facts contradict; do not rest on them:", *_list(false, most)]
     if package.scratchpad:
-        avoid = [one.avoid_approach or one.approach for one in package.scratchpad]
-        lines += ["", "Tried without success:", *_list(avoid, most)]
+        lines += ["", "Tried without success:", *_list([_in_vain(one) for one in package.scratchpad], most)]
     phases = layout.in_order(list(package.plan_files))
     reference = [package.plan_files[phase] for phase in phases if phase != current]
     if reference:
@@ -98,3 +97,11 @@ def _list(items: Sequence[str], most: int, *, last: bool = False, limit: int = L
     rest = len(items) - len(shown)
     more = [f"- and {rest} {'earlier' if last else 'more'}, all in the package"] if rest else []
     return [*more, *lines] if last else [*lines, *more]
+
+
+def _in_vain(one: FailedApproach) -> str:
+    """What to avoid, where somebody wrote that down; else what was tried, how often, and why that failed."""
+    if one.avoid_approach:
+        return one.avoid_approach
+    tries = f", {one.attempts} times" if one.attempts is not None and one.attempts > 1 else ""
+    return f"{one.approach}{tries}: {one.failure_reason}" if one.failure_reason else f"{one.approach}{tries}"

@@ -17,11 +17,15 @@ REASON_LIMIT = 300
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """A task of a plan that a worker has ended, and when (wall). id: that of the task, as phoenixd counts."""
+    """A task of a plan that a worker has ended, and when (wall). id: that of the task, as phoenixd counts.
+
+    attempts: how often it was tried.
+    """
 
     at: float
     outcome: TaskOutcome
     id: str = ""
+    attempts: int = 1
 
 
 def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
@@ -62,6 +66,6 @@ def _moved(outcome: TaskOutcome, plans: Mapping[str, Plan]) -> TaskOutcome:
 def _ended(task: Task) -> Ended:
     judged = task.outcome.judged if task.outcome is not None else None
     if task.state == "done" and (judged is None or not judged.contradicted):
-        return Ended(task.since_wall, TaskOutcome(task.phase, task.plan, "completed"), task.id)
+        return Ended(task.since_wall, TaskOutcome(task.phase, task.plan, "completed"), task.id, task.runs)
     why = f"the report of {task.id} claims what did not happen" if task.state == "done" else f"{task.id}: {task.why}"
-    return Ended(task.since_wall, TaskOutcome(task.phase, task.plan, "blocked", why[:REASON_LIMIT]), task.id)
+    return Ended(task.since_wall, TaskOutcome(task.phase, task.plan, "blocked", why[:REASON_LIMIT]), task.id, task.runs)

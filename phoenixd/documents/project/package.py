@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import (
     ContradictedReport,
+    FailedApproach,
     HandoffPackage,
     OrchestratorState,
     ProjectState,
@@ -45,12 +46,14 @@ def build(
     tree: Tree, state: OrchestratorState, *, previous: str, new: str, created_at: str, generation: int, summary: str,
     word: str, failures: Sequence[str] = (), running: Sequence[str] = (),
     contradicted: Sequence[ContradictedReport] = (), shared: Sequence[str] = (),
+    scratchpad: Sequence[FailedApproach] = (),
 ) -> HandoffPackage:  # fmt: skip
     """The package of a project as it stands, with its hash (E30 to E42).
 
     generation: the successor's. word: drawn once for this package, and told nowhere else. failures: updates that were
-    not made; a package with any is degraded (X30). contradicted: reports whose claims the facts
-    contradict. shared: paths of what other projects shared (E81). Raises BadProject for ids and names that are none.
+    not made; a package with any is degraded (X30). contradicted: reports whose claims the facts contradict. shared:
+    paths of what other projects shared (E81). scratchpad: what was tried in vain (E90). Raises BadProject for ids and
+    names that are none.
     """
     previous_id, new_id = layout.canonical_id(previous), layout.canonical_id(new)
     if previous_id == new_id:
@@ -81,6 +84,7 @@ def build(
         failures=tuple(failures),
         running=tuple(running),
         contradicted=tuple(contradicted),
+        scratchpad=tuple(scratchpad),
         word=word,
     )
     return package.model_copy(update={"hash": digest(package)})

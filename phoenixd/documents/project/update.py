@@ -99,6 +99,30 @@ def planner(tree: Tree, sources: Sources) -> Changes:
     return changes
 
 
+def planner_of_tasks(tree: Tree, sources: Sources) -> Changes:
+    """The plans of the tasks that workers ended, and the state that follows: nothing else, for the orchestrator is at
+    work with the rest (E10, E67).
+
+    Raises BadProject where a plan cannot be changed safely.
+    """
+    writes: dict[str, bytes] = {}
+    for phase in dict.fromkeys(one.phase for one in sources.outcomes):
+        plan = tree.plan(phase)
+        if plan is None:
+            if phase in tree.phases:
+                raise BadProject(f"{tree.paths.plan(phase)} is not there", "phoenixctl phase init")
+            continue
+        plan.require_sound()
+        told = with_statuses(plan, _by_workers(phase, plan, sources))
+        if told.content != plan.content:
+            writes[plan.name] = told.content
+    if not sources.outcomes:
+        return Changes()
+    changes = Changes(writes)
+    state = state_after(tree.after(changes), tree.state(), sources)
+    return changes.then(Changes({tree.paths.state: render_document(state)}))
+
+
 def artifact_publisher(tree: Tree, sources: Sources) -> Changes:
     """What workers left, in the artifacts of their phases (E9), and artifacts/manifest.json of every phase: each file
     with size, sha256 and the task that it came of (E28)."""
@@ -174,10 +198,13 @@ def _statuses(phase: str, plan: Plan, sources: Sources) -> Mapping[str, tuple[Ta
             found[task.id] = ("completed", "")
         elif task.status == "in_progress" and (phase, task.id) not in sources.running:
             found[task.id] = ("pending", INTERRUPTED)
-    for outcome in sources.outcomes:
-        if outcome.phase == phase and any(task.id == outcome.task for task in plan.tasks):
-            found[outcome.task] = (outcome.status, sources.clean(outcome.reason))
-    return found
+    return {**found, **_by_workers(phase, plan, sources)}
+
+
+def _by_workers(phase: str, plan: Plan, sources: Sources) -> dict[str, tuple[TaskStatus, str]]:
+    known = {task.id for task in plan.tasks}
+    mine = (one for one in sources.outcomes if one.phase == phase and one.task in known)
+    return {one.task: (one.status, sources.clean(one.reason)) for one in mine}
 
 
 def _done_in_session(ledger: SessionLedger | None) -> set[str]:

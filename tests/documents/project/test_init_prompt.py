@@ -122,3 +122,6 @@ def test_e90_what_failed_before_is_told() -> None:
     one = seed().model_copy(update={"scratchpad": (FailedApproach(approach="a", avoid_approach="do not use sed"),)})
 
     assert "- do not use sed" in prompt(one)
+    failed = FailedApproach(approach="Task 5: Build", attempts=2, failure_reason="t7: the API key is missing")
+    told = prompt(one.model_copy(update={"scratchpad": (failed, FailedApproach(approach="by hand"))}))
+    assert "- Task 5: Build, 2 times: t7: the API key is missing\n- by hand\n" in told
