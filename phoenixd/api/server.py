@@ -8,6 +8,7 @@ import errno
 import os
 import socket
 import stat
+import tempfile
 from collections.abc import Awaitable, Callable, Iterator
 from pathlib import Path
 from typing import Any, cast
@@ -120,7 +121,7 @@ class ControlServer(Server):
             if _identity(path) == ours:
                 continue
             try:
-                path.unlink(missing_ok=True)
+                _clear(path)
                 fresh = bind_again()
             except (OSError, PhoenixdError) as error:
                 if str(error) != failure:
@@ -182,6 +183,17 @@ async def serve(
     finally:
         if keeping is not None:
             keeping.cancel()
+
+
+def _clear(path: Path) -> None:
+    """Take away what stands in the socket's place. A directory is moved aside, with all that is in it; raises OSError."""
+    try:
+        path.unlink(missing_ok=True)
+    except IsADirectoryError:
+        # A name of its own for each: another hand may have taken any name that could be guessed.
+        aside = tempfile.mkdtemp(prefix=f"{path.name}.aside-", dir=path.parent)
+        path.rename(aside)
+        log.warning("directory_moved_aside", path=str(path), to=aside, reason="it stood in the socket's place")
 
 
 def _identity(path: Path) -> tuple[int, int]:

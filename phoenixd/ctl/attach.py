@@ -17,6 +17,9 @@ from phoenixd.ctl.refusal import refuse
 
 CLEARS_NOTHING = ("dumb", "unknown")
 """Terminals that are known, and that tmux refuses only once it has begun."""
+WIDEST = 10_000
+"""Columns or lines. No screen has as many, tmux itself makes no wider window, and its server would draw on such a
+terminal for minutes, while the terminals of all agents wait."""
 ENDING = 2.0
 """Seconds that a server may take to end after it has sent its clients away."""
 
@@ -57,6 +60,9 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
         )
     if not sys.stdin.isatty():
         return refuse(exits.CONFLICT, "standard input is no terminal", f"phoenixctl logs {name} -f")
+    if (why := _oversized()) is not None:
+        again = f"stty cols 80 rows 24 && phoenixctl attach {name}{' --read-only' if read_only else ''}"
+        return refuse(exits.CONFLICT, f"tmux cannot draw on this terminal: {why}", again)
     if (why := _unsuitable(server)) is not None:
         again = f"TERM=xterm-256color phoenixctl attach {name}{' --read-only' if read_only else ''}"
         return refuse(exits.CONFLICT, f"tmux cannot draw on this terminal: {why}", again)
@@ -70,6 +76,15 @@ def leaving() -> str:
     """The keys that leave an agent's terminal. TMUX is empty where somebody nests: the outer tmux takes one prefix."""
     is_nested = os.environ.get("TMUX") == ""
     return "Ctrl-b Ctrl-b d (one prefix is the outer tmux's)" if is_nested else "prefix d (Ctrl-b d)"
+
+
+def _oversized() -> str | None:
+    """What this terminal says of its size where that cannot be; None where it can."""
+    try:
+        columns, lines = os.get_terminal_size(sys.stdin.fileno())
+    except OSError:
+        return None
+    return f"it says that it has {columns} columns and {lines} lines" if max(columns, lines) > WIDEST else None
 
 
 def _unsuitable(server: str) -> str | None:

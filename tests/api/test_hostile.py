@@ -241,7 +241,7 @@ async def test_an_agent_that_asks_without_end_is_put_off_and_an_operator_is_not(
     assert (await live.ask("GET", "/healthz")).status == 200
 
 
-@pytest.mark.parametrize("put", ["nothing", "a file", "another's socket"])
+@pytest.mark.parametrize("put", ["nothing", "a file", "another's socket", "a directory", "a link to a directory"])
 async def test_a_socket_that_somebody_took_away_is_made_again(daemon: FakeDaemon, runtime: Path, put: str) -> None:
     path, servers = runtime / "api.sock", list[ControlServer]()
     api = Api(daemon, Doorkeeper(daemon.agent_of_token))
@@ -263,7 +263,13 @@ async def test_a_socket_that_somebody_took_away_is_made_again(daemon: FakeDaemon
         elif put == "another's socket":
             impostor.bind(os.fspath(path))
             impostor.listen()
+        elif put == "a directory":
+            path.mkdir()
+            (path / "kept").touch()
+        elif put == "a link to a directory":
+            path.symlink_to(runtime)
         await eventually(lambda: before not in servers[0].servers, what="it listens anew")
+    assert [file.name for file in runtime.rglob("kept")] == (["kept"] if put == "a directory" else [])
     assert (await Live(daemon, path, servers[0], api).ask("GET", "/healthz")).status == 200
     servers[0].end()
     await task

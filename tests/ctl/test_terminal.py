@@ -259,6 +259,17 @@ def test_attach_says_which_terminal_tmux_cannot_use(tmux: Path, home: Path, name
     assert remedy == "do: TERM=xterm-256color phoenixctl attach docs --read-only"
 
 
+@pytest.mark.parametrize("size", [(24, 65535), (65535, 80)])
+def test_attach_refuses_a_terminal_of_a_size_that_tmux_would_draw_on_for_minutes(
+    tmux: Path, home: Path, size: tuple[int, int]
+) -> None:
+    env = environment(home, TERM="xterm-256color", PHOENIX_SOCKET=os.fspath(tmux.with_name("api.sock")))
+    with on_a_terminal(phoenixctl("attach", "docs", "--read-only"), env, size) as (_, master):
+        said = read_until(master, b"--read-only", timeout=60).decode()
+    assert f"it says that it has {size[1]} columns and {size[0]} lines" in " ".join(said.split())
+    assert "do: stty cols 80 rows 24 && phoenixctl attach docs --read-only" in " ".join(said.split())
+
+
 async def test_attach_takes_no_session_for_an_agents_by_its_name(alone: Ctl, tmux: Path) -> None:
     subprocess.run(["tmux", "-S", tmux, "new-session", "-d", "-s", "phx-shop", "sleep 1000"], check=True)
 
