@@ -163,10 +163,10 @@ class _Seat(HandoffStory):
         began = self.at
         asked = self.case["question"]["about_message"]
         for message in self.case["says"]:
+            was = self.step
             if since is not None and self.step is Step.AWAIT_ACK:
                 self.wait(max(0.0, _wall(message["at"]) - since - (self.at - began)))
             before, seen = self.seat.generation, len(self.decisions)
-            was = self.step
             self.refused = self.says(message)
             if message["n"] == asked:
                 break
@@ -177,7 +177,7 @@ class _Seat(HandoffStory):
             for word, is_so in (
                 (RETIRED, is_taken),
                 (REWRITTEN, any(isinstance(one, WritePackage) for one in acts)),
-                (BACK, self.step in (Step.ROLLBACK, Step.ROLLED_BACK) and was is Step.AWAIT_ACK),
+                (BACK, was is Step.AWAIT_ACK and self.step in (Step.ROLLBACK, Step.ROLLED_BACK)),
                 (TOLD, is_taken and self.is_told(seen)),
             )
             if is_so
@@ -194,7 +194,7 @@ class _Seat(HandoffStory):
     # --- messages ---
 
     def says(self, message: Message) -> Refusal | None:
-        """An ack command is an order; what stands at the end of an answer is heard by a hook; all else is no message."""
+        """An ack command is an order; the end of an answer is heard by a hook; all else is no message."""
         channel, body, who = message["channel"], message["body"], self.sender(message["from"])
         if channel.startswith("ack command"):
             return self.commands(who, body)

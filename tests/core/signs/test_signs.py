@@ -15,7 +15,7 @@ PAGE = (HERE / "README.md").read_text()
 
 
 @pytest.mark.parametrize("case", [*cases(OPEN), *cases(HELD)], ids=lambda case: case["id"])
-def test_an_agent_is_at_what_its_signs_say_as_its_author_said_or_as_a_ruling_has_it(case: Case) -> None:
+def test_an_agent_is_at_what_its_author_said_or_as_a_ruling_has_it(case: Case) -> None:
     found = answer(case)
 
     assert is_right(case, found) == (case["id"] not in MISSED), f"{found}; {case['reason']}"
