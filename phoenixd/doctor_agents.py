@@ -41,7 +41,7 @@ def version_finding(name: str, program: str, said: str, tested: tuple[str, ...])
         "warning",
         told,
         f"phoenixd was tested with {pinned}; another one may ask, draw or write otherwise",
-        f"install {tested[0]}, or watch its first start: phoenixctl attach {name}",
+        f"install {tested[-1]}, or watch its first start: phoenixctl attach {name}",
     )
 
 

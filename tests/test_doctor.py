@@ -131,6 +131,12 @@ def test_another_version_than_the_tested_one_is_told(said: str, tested: tuple[st
     assert (finding.remedy != "") == (level != "ok")
 
 
+def test_who_has_a_release_newer_than_the_tested_ones_is_not_told_to_install_the_oldest() -> None:
+    finding = version_finding("a", "claude", "2.1.332 (Claude Code)", ("2.1.197", "2.1.330"))
+
+    assert finding.remedy == "install 2.1.330, or watch its first start: phoenixctl attach a"
+
+
 @pytest.mark.parametrize(("size", "small"), [(None, False), ((120, 40), False), ((2, 1), True), ((59, 40), True)])
 def test_f_tmux_9_a_terminal_that_cannot_be_read_is_told(size: tuple[int, int] | None, small: bool) -> None:
     assert (size_finding("a", size) is not None) == small
