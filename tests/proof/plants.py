@@ -268,7 +268,12 @@ PLANTS = (
                 "    turn_open = not (state.activity.turn_open or owed)\n",
             ),
         ),
-        ("tests/core/test_session.py", "tests/core/test_restart.py", "tests/core/test_productive.py"),
+        (
+            "tests/core/test_session.py",
+            "tests/core/test_failed_turns.py",
+            "tests/core/test_restart.py",
+            "tests/core/test_productive.py",
+        ),
     ),
     Plant(
         "the breaker loses when there was progress",
