@@ -257,7 +257,7 @@ PLANTS = (
     Plant(
         "100 and 101 are exits like any other",
         (("phoenixd/core/restart.py", "RECYCLE_CODES = (100, 101)", "RECYCLE_CODES = ()"),),
-        ("tests/core/test_restart.py",),
+        ("tests/core/test_recycling.py",),
     ),
     Plant(
         "a turn that was open at the death counts as closed, and the other way round",
@@ -268,7 +268,13 @@ PLANTS = (
                 "    turn_open = not (state.activity.turn_open or owed)\n",
             ),
         ),
-        ("tests/core/test_session.py", "tests/core/test_restart.py", "tests/core/test_productive.py"),
+        (
+            "tests/core/test_session.py",
+            "tests/core/test_failed_turns.py",
+            "tests/core/test_restart.py",
+            "tests/core/test_resume.py",
+            "tests/core/test_productive.py",
+        ),
     ),
     Plant(
         "the breaker loses when there was progress",
