@@ -40,6 +40,9 @@ class Screens:
     def failed_turn(self, agent: Agent, facts: SessionFacts) -> TurnFailed | None:
         return failed_turn(agent, facts, harness_of(agent.spec), self._wall())
 
+    def left(self, agent: Agent, screen: str) -> bool:
+        return agent.run is not None and harness_of(agent.spec).takes_leave(screen, agent.run.session_id)
+
     def input_line(self, agent: Agent, screen: str) -> str | None:
         return harness_of(agent.spec).input_line(screen)
 

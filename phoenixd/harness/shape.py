@@ -194,6 +194,10 @@ class Harness(Protocol):
         """Dialogs, by what `screen_says` calls them, to which Escape says no and ends nothing else."""
         return ()
 
+    def takes_leave(self, screen: str, session_id: str) -> bool:
+        """Whether the screen shows the farewell to a person who left this session, and which no signal brings about."""
+        return False
+
     def input_line(self, screen: str) -> str | None:
         """What stands in the input line, unsent; None where no input line is to be seen."""
         ...

@@ -97,6 +97,10 @@ class Screens(Protocol):
         """The hook that the harness lacks: how the turn of this run ended that its transcript says the API refused."""
         ...
 
+    def left(self, agent: Agent, screen: str) -> bool:
+        """Whether the harness took leave there of a person who left this run's session."""
+        ...
+
     def input_line(self, agent: Agent, screen: str) -> str | None:
         """What stands in the harness's input line, unsent; None where no input line is to be seen."""
         ...

@@ -20,6 +20,7 @@ from phoenixd.drivers.processes.strays import StraySweeper
 from phoenixd.ports import Outside
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
+from phoenixd.runtime.farewells import Farewells
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.key_watch import KeyWatch
 from phoenixd.runtime.marker_watch import MarkerWatch
@@ -66,11 +67,14 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
 
     untold = UntoldFailures(find, tell, house.transcripts, house.screens)
 
+    farewells = Farewells(find, tell, world.terminal, house.screens)
+
     def looked_into(ended: AgentExited) -> bool:
-        if not untold.may_be(ended):
-            return False
-        tasks.start_soon(untold.tell, ended)
-        return True
+        for part in (untold, farewells):
+            if part.may_be(ended):
+                tasks.start_soon(part.tell, ended)
+                return True
+        return False
 
     def hook_heard(name: str, kind: str, payload: dict[str, Any]) -> None:
         messenger.heard(name, kind, payload)

@@ -305,6 +305,48 @@ def test_an_end_by_nobodys_fault_counts_against_nobody_and_not_for_ever() -> Non
     assert works.states() == {"t1": "failed"}
 
 
+def test_c28_a_task_whose_worker_met_an_overload_is_tried_soon_and_then_less_and_less_often() -> None:
+    """As an agent that stays: after half a minute first, and doubled up to an hour (`limits.overload_wait`)."""
+    works = Works()
+    works.ask(tries=1)
+    pauses, began = [], works.at
+    for _ in range(8):
+        works.begins("t1")
+        name, number = works.worker("t1").name, works.worker("t1").incarnation
+        works.tell(hook_of(name, number, "stop-failure", error="overloaded", text="529"))
+        works.finishes("t1", 1, Outcome("failed", "the service is overloaded"))
+        task = works.task("t1")
+        assert (task.state, task.counted) == ("waiting", 0), task.why
+        assert task.due is not None
+        pauses.append(task.due - works.at)
+        works.wait(pauses[-1] + 1)
+
+    least = [30.0, 60.0, 120.0, 240.0, 480.0, 960.0, 1920.0, 3600.0]
+    assert all(low <= pause <= 1.5 * low for low, pause in zip(least, pauses, strict=True)), pauses
+    assert works.at - began > 2 * 3600, "an outage of two hours fails no task"
+    works.finishes("t1", 1, Outcome("failed", "the service is overloaded"))
+    assert works.states() == {"t1": "failed"}
+
+
+def test_a_task_whose_worker_did_much_before_each_overload_waits_longer_each_time_as_well() -> None:
+    """Each run begins anew, so what was done in it is no reason to be quick."""
+    works = Works(boss(limits=LimitRules(overload_wait=20.0, wait_max=70.0)))
+    works.ask(tries=1)
+    pauses = []
+    for _ in range(3):
+        works.begins("t1")
+        name, number = works.worker("t1").name, works.worker("t1").incarnation
+        works.tell(hook_of(name, number, "tool-start", tool="Bash", tool_use_id="x"))
+        works.tell(hook_of(name, number, "tool-end", tool="Bash", tool_use_id="x"))
+        works.tell(hook_of(name, number, "stop-failure", error="overloaded", text="529"))
+        works.finishes("t1", 1, Outcome("failed"))
+        task = works.task("t1")
+        assert task.due is not None
+        pauses.append(task.due - works.at)
+        works.wait(pauses[-1] + 1)
+    assert all(low <= pause <= 1.5 * low for low, pause in zip((20.0, 40.0, 70.0), pauses, strict=True)), pauses
+
+
 def test_a_reboot_loses_no_task() -> None:
     works = Works()
     works.ask(tries=1)

@@ -5,6 +5,7 @@ Whether a failure is one at all is decided where the daemon decides it: by what 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any, Literal
@@ -19,6 +20,7 @@ from phoenixd.core.events.evidence import AnswerCut, FailureStatusSeen, ScreenSe
 from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.hooks import HookEvent, PromptSubmitted, SessionStarted, TurnEnded, TurnFailed
 from phoenixd.core.spec import Kind
+from phoenixd.core.traits import traits_of
 from phoenixd.core.treatment.triage import Diagnosis
 from phoenixd.documents.limits import reset_in_words
 from phoenixd.documents.session_facts import SessionFacts
@@ -128,6 +130,16 @@ def _end(told: Told, ended: dict[str, Any]) -> None:
         AgentExited(
             "a", run.incarnation, run.run_id, BY_RULE.get(ended_as, ended.get("code")), ended.get("signal"),
             ended_as, oom=oom, full_disks=("cwd",) if is_full else (),
-            lived=float(lived) if lived is not None else None,
+            lived=float(lived) if lived is not None else None, left=_is_left(told),
         )
     )  # fmt: skip
+
+
+def _is_left(told: Told) -> bool:
+    """Whether its terminal shows that a person left it, which the daemon asks where nothing else can tell."""
+    shown, hooks = told.record.place / "screen.txt", told.record.place / "hooks.jsonl"
+    if not traits_of(told.record.harness).leaves_in_silence or not shown.exists() or not hooks.exists():
+        return False
+    first = json.loads(next(iter(hooks.read_text().splitlines()), "{}"))
+    session = str(first.get("body", first).get("session_id", ""))
+    return HARNESSES[told.record.harness].takes_leave(shown.read_text(), session)

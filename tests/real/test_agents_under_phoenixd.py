@@ -34,8 +34,7 @@ def test_p34_p53_it_works_is_killed_and_back_at_work_and_stays_down_after_exit(s
     cli = stage.cli
     assert isinstance(cli, CodexCli | GeminiCli)
     stage.scenario.add(cli.shell("cat $PHOENIX_STATE_DIR/heartbeat.json > made.json"), Step(fault="hang"))
-    # The Gemini CLI says nothing that tells a person's leaving from an early end.
-    stage.up(keys='restart = { early_exit = "0s" }' if cli.harness == "gemini" else "")
+    stage.up()
     first = stage.asked(r"docs/plan\.md")
     stage.asked("output|Output", after=first.number)
     worked = stage.until("it works", lambda row: row["activity"] == "working" and row["hooks"] == "ok")

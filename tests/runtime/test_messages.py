@@ -87,6 +87,9 @@ class Reader:
     def input_line(self, agent: Agent, screen: str) -> str | None:
         return HARNESSES[agent.spec.harness].input_line(screen)
 
+    def left(self, agent: Agent, screen: str) -> bool:
+        return False
+
     def holds(self, agent: Agent, screen: str, text: str) -> bool:
         return HARNESSES[agent.spec.harness].holds(screen, text)
 

@@ -155,6 +155,9 @@ class SimulatedLauncher:
     def input_line(self, agent: Agent, screen: str) -> str | None:
         return None
 
+    def left(self, agent: Agent, screen: str) -> bool:
+        return False
+
     def holds(self, agent: Agent, screen: str, text: str) -> bool:
         return False
 

@@ -109,6 +109,8 @@ class AgentExited:
     """Seconds that it lived, by the shim's clock, which nobody can set; an older shim does not say."""
     failed: TurnFailed | None = None
     """What had ended its newest turn, where only the end of its transcript tells it, and the run was over by then."""
+    left: bool = False
+    """Whether a person left the session, as its terminal shows where no hook tells it."""
 
 
 @dataclass(frozen=True, slots=True)

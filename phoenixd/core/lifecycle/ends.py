@@ -104,7 +104,8 @@ def _exited(agent: Agent, event: AgentExited, now: Moment) -> Decision:
     oom = event.oom if signal == SIGKILL and not isinstance(agent.state, Stopping) else ""
     note = event.note if cause == "other" else ""
     end = LastExit(
-        event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed), left=run.left,
+        event.incarnation, code, signal, cause, _lived(run, event, now), at_wall, len(event.killed),
+        left=run.left or event.left,
         oom=oom, note=note, full_disks=event.full_disks,
     )  # fmt: skip
     return ended(agent, end, now, event.failed)

@@ -42,15 +42,27 @@ def signal(event: Hook) -> ParkingKind | None:
     return kind if kind is None or event.reset_wall is None else ParkingKind.LIMIT
 
 
+def growing(rules: LimitRules, kind: ParkingKind, setbacks: int) -> float:
+    """Seconds that are waited where no time was named: more after each of those that came before it in a row."""
+    first = rules.wait if kind is ParkingKind.LIMIT else rules.overload_wait
+    return min(max(first, rules.wait_max), first * 2.0 ** min(setbacks, 30))
+
+
+def apart(pause: float, chance: float) -> float:
+    """The pause of one of those that met it together.
+
+    Full jitter would come too early for a limit: half of it is enough to part them.
+    """
+    return pause * (1 + chance / 2)
+
+
 def wait(rules: LimitRules, kind: ParkingKind, reset_wall: float | None, setbacks: int, now: Moment) -> Wait:
     """How long to wait: until the time that was named, or by configuration where that is missing or absurd.
 
     setbacks: how many came before it in a row.
     """
-    first = rules.wait if kind is ParkingKind.LIMIT else rules.overload_wait
-    pause = min(max(first, rules.wait_max), first * 2.0 ** min(setbacks, 30))
-    # Full jitter would come too early for a limit: half of it is enough to part agents that met it together.
-    fallback = now.wall + pause * (1 + now.chance / 2)
+    pause = growing(rules, kind, setbacks)
+    fallback = now.wall + apart(pause, now.chance)
     readings: Readings = (("reset", reset_wall), ("in a row", setbacks + 1), ("account wait", round(pause, 1)))
     if reset_wall is None:
         what = "no reset time was named" if kind is ParkingKind.LIMIT else "an overload or outage"

@@ -146,7 +146,10 @@ def _judged(found: Step, task: Task, outcome: Outcome, now: Moment) -> Step:
         # What could not be read again is as it was read before it was asked.
         outcome = task.outcome
     stopped = agent is not None and _was_stopped(agent)
-    judged = verdict.judge(task, end, outcome, stopped=stopped, wall=now.wall)
+    limits = agent.spec.limits if agent is not None else verdict.RESIDENTS
+    judged = verdict.judge(
+        task, end, outcome, stopped=stopped, wall=now.wall, limits=limits, chance=now.chance
+    )  # fmt: skip
     spared = task.spared + judged.spared
     known = replace(task, outcome=outcome, spared=spared, ordered=0)
     if judged.asks and agent is not None and found.fleet.halted is None and _can_be_asked(agent):

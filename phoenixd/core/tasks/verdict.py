@@ -7,7 +7,10 @@ from typing import Literal
 
 from phoenixd.core import restart
 from phoenixd.core.agent.run import LastExit
+from phoenixd.core.limits import waits
+from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import in_words
+from phoenixd.core.rules import LimitRules
 from phoenixd.core.tasks.state import Outcome, Sealed, Task
 
 ENDINGS = {"failed": "failed", "interrupted": "was broken off", "cut": "was cut before its answer was whole"}
@@ -16,11 +19,15 @@ UNSEALED: dict[Sealed, str] = {
     "front lost": "the beginning of its answer is missing",
 }
 """Answers that are not taken for whole, though the process ended well."""
-MOST_SPARED = 5
-"""Runs of one task that may end through no fault of its own before that counts as well."""
+MOST_SPARED, MOST_LIMITED = 5, 8
+"""Runs of one task that may end through no fault of its own before that counts as well; and such as ended by a limit,
+or a service that failed. The pauses after these grow, so that eight outlast an outage of two hours."""
 PAUSE, PAUSE_MAX = 10.0, 600.0
-LIMIT_PAUSE = 15 * 60.0
-"""Seconds before the next run: after a failure, doubled each time; after a service that failed, which names no time."""
+"""Seconds before the next run after a failure, doubled each time."""
+
+
+RESIDENTS = LimitRules()
+"""How long a service that failed is waited out where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +44,19 @@ class Verdict:
     asks: bool = False
 
 
-def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool = False, wall: float) -> Verdict:
+def judge(
+    task: Task,
+    end: LastExit | None,
+    outcome: Outcome,
+    *,
+    stopped: bool = False,
+    wall: float,
+    limits: LimitRules = RESIDENTS,
+    chance: float = 0.5,
+) -> Verdict:
     """Judge the newest run of a task. end: how the run ended; None where none began. stopped: by somebody's order.
 
-    wall: now.
+    wall: now. limits: of its worker. chance: from 0 to 1, by which those are parted that failed together.
     """
     if task.sealing and (task.cut is None or task.cut.kind == "timeout"):
         return _asked(task, end, outcome)
@@ -58,17 +74,17 @@ def judge(task: Task, end: LastExit | None, outcome: Outcome, *, stopped: bool =
     how = _in_words(end, outcome)
     if end.code in (restart.NOT_EXECUTABLE, restart.NOT_FOUND) and not end.lived >= PAUSE:
         return Verdict("failed", f"the command cannot run: {how}")
-    is_spared = (restart.is_blameless(end) or end.limited) and task.spared < MOST_SPARED
-    if is_spared:
-        return Verdict("failed", f"{how}, which does not count", _pause_of(end, wall), spared=True)
-    return _once_more(task, how)
-
-
-def _pause_of(end: LastExit, wall: float) -> float:
-    """Seconds until a run that was spared is tried again: before a limit is over, it would only meet that again."""
-    if not end.limited:
-        return PAUSE
-    return LIMIT_PAUSE if end.until_wall is None else max(PAUSE, end.until_wall - wall)
+    most = MOST_LIMITED if end.limited else MOST_SPARED if restart.is_blameless(end) else 0
+    if task.spared >= most:
+        return _once_more(task, how)
+    pause = PAUSE
+    if end.limited and end.until_wall is not None:
+        # Before the limit is over, the next run would only meet it again.
+        pause = max(PAUSE, end.until_wall - wall)
+    elif end.limited:
+        # Its worker begins anew, so what a run had done before it failed makes the next pause no shorter.
+        pause = max(PAUSE, waits.apart(waits.growing(limits, ParkingKind.OVERLOAD, task.spared), chance))
+    return Verdict("failed", f"{how}, which does not count", pause, spared=True)
 
 
 def _finished(task: Task, outcome: Outcome) -> Verdict:

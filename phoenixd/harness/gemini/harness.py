@@ -5,7 +5,8 @@ Measured with 0.61.0. The traps that this module owns:
   below the user's own, which holds ours alone and does nothing in sessions that phoenixd did not start;
 - a prompt that begins with a dash is read as a flag, unless it stands behind an equals sign;
 - what a hook says to a session that begins by /clear is dropped; what one says before a prompt is not;
-- terminated or hung up it exits 0, exactly as when a person leaves: its exit code says nothing about why it ended;
+- terminated or hung up it exits 0, exactly as when a person leaves, and its hook of the session's end gives the same
+  reason. Its screen tells them apart: to a person it says goodbye, and how to resume the session;
 - PreCompress fires at every turn, even where nothing is compressed: it is not asked for;
 - an API error ends the turn without a hook, and a daily limit opens a dialog instead;
 - without a terminal it exits with the status of HTTP modulo 256 only where its output is JSON: 429 as 173, 401 as 145,
@@ -160,6 +161,9 @@ class Gemini(Harness):
 
     def screen_says(self, screen: str) -> str:
         return gemini_screens.screen_says(screen)
+
+    def takes_leave(self, screen: str, session_id: str) -> bool:
+        return gemini_screens.takes_leave(screen, session_id)
 
     def input_line(self, screen: str) -> str | None:
         return gemini_screens.input_line(screen)

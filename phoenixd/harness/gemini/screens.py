@@ -24,6 +24,9 @@ _RULE = re.compile(r"─{20,}")
 _INPUT = re.compile(r" ([>*]) (.*)")
 _WORKING = re.compile(r".*\(esc to cancel, ")
 _QUEUE, _HELD = re.compile(r" *Queued \(press"), re.compile(r" *")
+_BOX_ENDS = re.compile(r"╰─+╯")
+_FAREWELL = "Toresumethissession:gemini--resume"
+"""Its words without what a pane of any width puts between them."""
 _PLACEHOLDER = "Type your message or @path/to/file"
 
 
@@ -61,6 +64,19 @@ def holds(text: str, prompt: str) -> bool:
     lines = [line.rstrip() for line in text.splitlines()]
     at = _input_at(lines)
     return at is not None and is_held(prompt, lines, at[0], _QUEUE, _HELD)
+
+
+def takes_leave(text: str, session_id: str) -> bool:
+    """Whether the CLI says goodbye: its last box ends with the id of the session, which a narrow pane parts."""
+    lines = [line.rstrip() for line in text.splitlines()]
+    ends = [number for number, line in enumerate(lines) if _BOX_ENDS.fullmatch(line)]
+    if not ends or _input_at(lines) is not None:
+        return False
+    first = ends[-1]
+    while first > 0 and lines[first - 1].startswith("│"):
+        first -= 1
+    said = re.sub(r"[\s│]", "", "".join(lines[first : ends[-1]]))
+    return said.endswith(f"{_FAREWELL}{session_id}")
 
 
 def _input_at(lines: Sequence[str]) -> tuple[int, int] | None:

@@ -17,6 +17,8 @@ SESSION = "9af666a3-67e7-428d-b17a-50be7c761d09"
 PLACES = LaunchPlaces("/s/brief.md", "/s/settings.json", "/l/phoenix-hook")
 HEADER = b'{"sessionId":"9af666a3-67e7-428d-b17a-50be7c761d09","kind":"main"}\n'
 USER = b'{"id":"1","type":"user","content":[{"text":"go"}]}\n'
+ENDED = Path(__file__).with_name("ended")
+"""What the terminal of a run of 0.61.0 shows that is over."""
 SCREENS = sorted((Path(__file__).parents[1] / "screens" / "gemini-0.61.0").glob("*.txt"))
 
 
@@ -147,3 +149,23 @@ def test_a_command_is_typed_with_a_blank_behind_it_and_a_path_is_no_command() ->
 @pytest.mark.parametrize("text", ["", " \n", "!rm -rf /", "  !ls"])
 def test_what_would_run_in_a_shell_is_not_typed(text: str) -> None:
     assert gemini.typed_prompt(text).problem
+
+
+@pytest.mark.parametrize("shown", sorted(ENDED.glob("*.txt")), ids=lambda path: path.stem)
+def test_the_farewell_tells_a_person_who_left_from_a_signal(shown: Path) -> None:
+    """Both end it with 0, and with the same reason by its hook."""
+    text = shown.read_text()
+    assert HARNESSES["gemini"].takes_leave(text, SESSION) is shown.stem.startswith("left")
+    assert not HARNESSES["gemini"].takes_leave(text, SESSION.replace("9", "8"))
+
+
+@pytest.mark.parametrize("shown", SCREENS, ids=lambda path: path.stem)
+def test_no_screen_of_a_living_session_is_a_farewell(shown: Path) -> None:
+    assert not HARNESSES["gemini"].takes_leave(shown.read_text(), SESSION)
+
+
+def test_a_farewell_that_an_agent_prints_while_its_input_line_stands_is_none() -> None:
+    printed = (ENDED / "left-by-keys.txt").read_text()
+    at_rest = next(path for path in SCREENS if path.stem == "idle--after-turn").read_text()
+    assert not HARNESSES["gemini"].takes_leave(printed + at_rest, SESSION)
+    assert not HARNESSES["claude"].takes_leave(printed, SESSION)
