@@ -34,7 +34,7 @@ from phoenixd.drivers.processes.heap import give_back, share_one_arena
 from phoenixd.drivers.processes.precedence import take_precedence, take_turns
 from phoenixd.drivers.systemd import ServiceManager
 from phoenixd.errors import AlreadyRunning, ConfigurationError, PhoenixdError
-from phoenixd.jobs.kept import newest_task
+from phoenixd.jobs.kept import forgotten, newest_task
 from phoenixd.leaving import leave_what_hangs
 from phoenixd.runtime.ending import LAST_COMMITS, finish
 from phoenixd.runtime.last_life import last_life, newest_rows, remember_end
@@ -194,7 +194,8 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     tasks.start_soon(reloads.run)
     tasks.start_soon(_obey_signals, daemon, reloads)
     newest = await to_thread.run_sync(newest_task, ground.directories)
-    await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest, before)
+    kept = await to_thread.run_sync(forgotten, ground.directories, ground.clock.now().wall) if faced.behind else ()
+    await recover(supervisor, daemon.outside, hands.hearing, specs, faced, newest, before, kept)
     tasks.start_soon(daemon.keeper.settle, supervisor.everybody, lambda: supervisor.fleet.retired)
     _tell_of_the_journal(supervisor, ground.journal)
     # Also of agents to which nothing happened: what was resolved, or became stale, while nobody watched.

@@ -28,7 +28,10 @@ def begin_epoch(before: Fleet, found: Step, event: EpochBegun, now: Moment) -> S
     begun = _begun(event, newest, now)
     # What stands in the directory of a task is its alone, also where the journal has forgotten that there was one.
     number = max(before.tasks.next, event.tasks + 1)
-    return Step(replace(before, epoch=newest, tasks=replace(before.tasks, next=number)), (begun,))
+    tasks = replace(before.tasks.remembering(event.kept), next=number)
+    back = len(tasks.ended) - len(before.tasks.ended)
+    told = Decision(None, reason=f"{back} tasks are known by their directories again", weight="story")
+    return Step(replace(before, epoch=newest, tasks=tasks), (begun, told) if back > 0 else (begun,))
 
 
 def _begun(event: EpochBegun, newest: int, now: Moment) -> Decision:

@@ -8,7 +8,7 @@ from phoenixd.core import background, cut, doubt, productive, prompts, screen
 from phoenixd.core.actions import Action, Alert, LookAtScreen, Spawn
 from phoenixd.core.agent import Agent
 from phoenixd.core.agent.activity import Activity, PromptKind
-from phoenixd.core.agent.run import Mode, Run, Session
+from phoenixd.core.agent.run import EARLIER_KEPT, MOST_EARLIER, EarlierSession, Mode, Run, Session
 from phoenixd.core.agent.state import BackingOff, Live, Running, Starting, Stopping
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Seen, one_reason
@@ -103,6 +103,8 @@ def hear_hook(agent: Agent, event: Hook, seen: Seen, now: Moment) -> Decision:
     known = agent.session if is_beside else _hear_session(agent.session, event, run, agent.spec, now)
     dead_ends = 0 if known is not None and known.achieved == "turn" else agent.dead_ends
     heard = replace(agent, hooks_seen=True, session=known, dead_ends=dead_ends)
+    if run.session_id != state.run.session_id and state.run.session_seen:
+        heard = replace(heard, earlier=_with_earlier(agent, state.run, now))
     if not agent.hooks_seen:
         notes = (*notes, "its hooks arrive")
     if isinstance(state, Stopping):
@@ -255,6 +257,15 @@ def _hear_run(run: Run, event: Hook, spec: AgentSpec, known_as: View | None) -> 
     if run.session_seen or isinstance(event, SessionEnded):
         return run, notes
     return replace(run, session_seen=True), notes
+
+
+def _with_earlier(agent: Agent, run: Run, now: Moment) -> tuple[EarlierSession, ...]:
+    """With the session that this run has left: its id before its first hook was none that a CLI knew."""
+    session = agent.session
+    began = session.created_wall if session is not None and session.session_id == run.session_id else run.began_wall
+    left = EarlierSession(run.session_id, run.incarnation, began, now.wall)
+    kept = [one for one in agent.earlier if now.wall - one.until_wall < EARLIER_KEPT]
+    return (*kept, left)[-MOST_EARLIER:]
 
 
 def _is_left(event: SessionEnded, spec: AgentSpec) -> bool:

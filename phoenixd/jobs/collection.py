@@ -27,13 +27,12 @@ from phoenixd.documents.seal import Seal
 from phoenixd.documents.session_facts import SessionFacts
 from phoenixd.documents.task_report import Judged, Left, manifest, report
 from phoenixd.errors import PhoenixdError
-from phoenixd.jobs.kept import MANIFEST, OUTPUTS, require_own
+from phoenixd.jobs.kept import MANIFEST, OUTPUTS, REPORT, require_own
 
 ANSWER_CHARS = 400_000
 MOST_PARTS = 8
 """Parts that one answer is put together from at most, where its seal says that it has several."""
 WORDS_LIMIT = 300
-REPORT = "report.md"
 
 
 class Gather(Protocol):

@@ -6,12 +6,15 @@ import json
 import os
 import re
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
+from typing import Any, Literal
 
 import structlog
 
-from phoenixd.core.tasks.state import Task
+from phoenixd.core.tasks.state import MOST_ENDED, WHY_LIMIT, Outcome, Task
 from phoenixd.directories import Directories
+from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.tree import Copy
@@ -21,6 +24,12 @@ from phoenixd.errors import PhoenixdError, UnsafeFile
 
 MANIFEST, OUTPUTS = "manifest.json", "outputs"
 MANIFEST_LIMIT = 8 << 20
+REPORT = "report.md"
+REPORT_LIMIT = 8 << 20
+NAME_LIMIT = 100
+LARGEST = 2**40
+_VERDICT = re.compile(r"# Task [^\n]*\n\n- verdict: (done|failed|canceled): ([^\n]*)\n")
+"""How a report begins. What was asked and answered stands below, quoted."""
 _TASK = re.compile(r"t([1-9][0-9]{0,8})")
 
 log = structlog.get_logger()
@@ -40,6 +49,83 @@ def newest_task(directories: Directories) -> int:
         # The daemon starts all the same; no worker can be given a directory, and nothing there is written over.
         log.warning("tasks_not_listed", path=os.fspath(place), reason=str(error))
     return newest
+
+
+def forgotten(directories: Directories, now: float) -> tuple[Task, ...]:
+    """What stands on the disk of the newest tasks, the oldest first, for a journal that may know none; blocking.
+
+    A task whose worker was never begun has no directory, and nothing tells of it. now: wall seconds.
+    """
+    place = directories.task("t1").parent
+    try:
+        with os.scandir(place) as entries:
+            found = sorted(int(named[1]) for one in entries if (named := _TASK.fullmatch(one.name)) is not None)
+    except OSError as error:
+        log.warning("tasks_not_listed", path=os.fspath(place), reason=str(error))
+        return ()
+    return tuple(_forgotten(directories, f"t{number}", now) for number in found[-MOST_ENDED:])
+
+
+def _forgotten(directories: Directories, task_id: str, now: float) -> Task:
+    place = directories.task(task_id)
+    said, document = _verdict(place / REPORT), _document(place / MANIFEST)
+    asked, written = known_wall(_number(document.get("asked_at"))) or now, _written(place / MANIFEST, now)
+    run, files = int(_number(document.get("run"))), document.get("files")
+    agent, project, plan = (
+        one_line(str(document.get(key) or ""), NAME_LIMIT) for key in ("agent", "project", "plan_task")
+    )
+    known = Task(
+        task_id, agent or "unknown", project=project, plan=plan, asked_wall=asked, since_wall=written, runs=run,
+        tries=max(1, run), told="nobody",
+    )  # fmt: skip
+    if said is None:
+        why = "the journal was lost, and nothing on the disk tells what became of it"
+        return replace(known, state="unknown", why=f"{why}: {os.fspath(place)}")
+    state, why = said
+    left = Outcome(report=os.fspath(place / REPORT), outputs=len(files) if isinstance(files, list) else 0)
+    more = "; whether another run was to follow was lost with the journal" if state == "failed" else ""
+    return replace(known, state=state, why=f"{why} (by its report{more})", outcome=left)
+
+
+def _verdict(path: Path) -> tuple[Literal["done", "failed", "canceled"], str] | None:
+    """What the report says of the newest run of its task; None where it cannot be read."""
+    try:
+        text = read_plain(path, REPORT_LIMIT).decode("utf-8", "replace")
+    except (FileNotFoundError, UnsafeFile):
+        return None
+    found = _VERDICT.match(text)
+    if found is None:
+        return None
+    state: Literal["done", "failed", "canceled"]
+    match found[1]:
+        case "done":
+            state = "done"
+        case "failed":
+            state = "failed"
+        case _:
+            state = "canceled"
+    return state, one_line(found[2], WHY_LIMIT)
+
+
+def _document(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(read_plain(path, MANIFEST_LIMIT))
+    except (FileNotFoundError, UnsafeFile, ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _number(value: object) -> float:
+    """A number that may be a time or a count; 0 for anything else."""
+    is_number = isinstance(value, int | float) and not isinstance(value, bool)
+    return float(value) if is_number and 0 <= value < LARGEST else 0.0  # type: ignore[operator, arg-type]
+
+
+def _written(path: Path, now: float) -> float:
+    try:
+        return min(os.lstat(path).st_mtime, now)
+    except OSError:
+        return now
 
 
 def made_by(directories: Directories, ended: Iterable[Ended]) -> tuple[Made, ...]:

@@ -21,7 +21,7 @@ from phoenixd.documents.journal_names import action_name, event_name
 from phoenixd.documents.redact import CleanOf
 from phoenixd.runtime.cleaning import MAX_FIELD
 
-NOT_TOLD = frozenset({"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion"}) | MEANINGS
+NOT_TOLD = MEANINGS | {"agent", "incarnation", "survey", "cwd", "opened", "record", "link", "opinion", "kept"}
 """Fields that stand elsewhere, or that only the next decision needs."""
 OF_HANDOFFS = frozenset({"word", "facts", "opening"})
 """Fields of events about handoffs that only a successor may know, from its package."""

@@ -75,18 +75,20 @@ async def recover(
     faced: Faced | None = None,
     newest_task: int = 0,
     before: LastLife | None = None,
+    kept: tuple[Task, ...] = (),
 ) -> None:
     """Tell the supervisor what became of every saved run, then what the configuration declares.
 
     A run is adopted under its living shim, ended by that shim's word, or reported missing: then its remains are fenced,
     and its exit record tells how it ended. On another boot all runs are void. Agents that were stopped on purpose are
     left alone (P54, P86, F-SY-1, F-SY-5). faced: what was found of the world before. newest_task: the highest
-    number of a task that has a directory. before: the daemon that watched before this one.
+    number of a task that has a directory. before: the daemon that watched before this one. kept: what stands
+    on the disk of tasks, which an old journal may not know.
     """
     if faced is not None:
         # Also waited for because all that follows compares with what an old journal was brought up to.
         until, how = (before.until, before.ended) if before is not None else (None, "")
-        await supervisor.ask(EpochBegun(faced.newest, newest_task, until, how))
+        await supervisor.ask(EpochBegun(faced.newest, newest_task, until, how, kept if faced.behind else ()))
     boot = outside.processes.boot()
     is_gone = await why_all_is_gone(supervisor, outside, boot)
     is_behind = faced is not None and faced.behind

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Session
+from phoenixd.core.agent.run import EarlierSession, Session
 from phoenixd.documents.log_lines import LogLine, Newest
 from phoenixd.ports.journal import KeptLife
 from phoenixd.service.sources import AgentLog
@@ -68,7 +68,7 @@ class NamedLog:
         Of a session in which nothing can be as new as what was found before, nothing is read.
         """
         newest = [line for line in lines if line.agent == agent.name]
-        sessions = _sessions_since(await self.lives(name), since)
+        sessions = _sessions_since(await self.lives(name), agent.earlier, since)
         current = agent.session
         found = Newest(most, now, 1)
         found.add(newest)
@@ -99,14 +99,25 @@ class _Known(NamedTuple):
     until: float
 
 
-def _sessions_since(lives: Sequence[KeptLife], since: float) -> dict[str, _Known]:
-    """The sessions that have had a run since `since`, by name, the one that began last at the end."""
+def _sessions_since(lives: Sequence[KeptLife], earlier: Sequence[EarlierSession], since: float) -> dict[str, _Known]:
+    """The sessions that have had a run since `since`, by name, the one that began last at the end.
+
+    earlier: those that runs left for others, of which `lives` has the newest one of each run.
+    """
     known: dict[str, _Known] = {}
+
+    def put(session_id: str, began: float, until: float) -> None:
+        before = known.get(session_id, _Known(began, session_id, until))
+        known[session_id] = _Known(min(before.began, began), session_id, max(before.until, until))
+
+    left: dict[int, float] = {}
+    for one in earlier:
+        put(one.session_id, one.began_wall, one.until_wall)
+        left[one.incarnation] = max(left.get(one.incarnation, 0.0), one.until_wall)
     for life in lives:
         if life.session_id is not None and life.started is not None:
-            until = math.inf if life.ended is None else life.ended
-            before = known.get(life.session_id, _Known(life.started, life.session_id, until))
-            known[life.session_id] = _Known(min(before.began, life.started), before.id, max(before.until, until))
+            began = max(life.started, left.get(life.incarnation, 0.0))
+            put(life.session_id, began, math.inf if life.ended is None else life.ended)
     found = sorted(one for one in known.values() if one.until >= since)
     return {one.id: one for one in found[-MOST_SESSIONS:]}
 

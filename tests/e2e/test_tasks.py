@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from phoenixd.demo.stage import Stage
+from tests.e2e.test_old_journal import lose
 
 pytestmark = pytest.mark.slow
 
@@ -275,3 +276,28 @@ def test_the_how_to_page_does_what_it_says(shop: Shop) -> None:
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "1 of 2 workers run" in ran.stdout
     assert shop.until("t1", "canceled")["agent"] == "boss-t1"
+
+
+def test_promise_9_what_stands_on_the_disk_of_tasks_is_known_again_after_a_lost_journal(shop: Shop) -> None:
+    shop.stage.up()
+    done, failed = shop.run("write hello", "--task", "4"), shop.run("fail", "--tries", "1")
+    before = {name: shop.until(name, "done", "failed") for name in (done, failed)}
+    cut = shop.run("wait never")
+    worker = shop.until(cut, "running")["agent"]
+    shop.stage.until("its worker lives", lambda: shop.stage.row(worker)["pid"] is not None, PATIENCE)
+    shop.stage.kill()
+    lose(shop.stage)
+    shop.stage.up()
+    again = {name: shop.task(name) for name in (done, failed, cut)}
+    assert {name: one["state"] for name, one in again.items()} == {done: "done", failed: "failed", cut: "unknown"}
+    for name, one in before.items():
+        for key in ("agent", "project", "plan_task", "runs", "asked_at", "report", "outputs"):
+            assert again[name][key] == one[key]
+    assert "nothing on the disk tells what became of it" in again[cut]["reason"]
+    assert shop.stage.ctl("task", "status", cut).returncode == 3
+    listed = json.loads(shop.stage.ask("task", "status", "--json"))["tasks"]
+    assert [one["id"] for one in listed] == [cut, failed, done]
+    assert f"declared by nobody: {worker}" in " ".join(shop.stage.ask("recover").split())
+    # What was never begun stood in the journal alone.
+    never = shop.stage.ctl("task", "status", "t4")
+    assert (never.returncode, "nothing is known of a task t4" in " ".join(never.stderr.split())) == (4, True)

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from phoenixd.core.tasks.state import Task
+from phoenixd.core.tasks.state import MOST_ENDED, Outcome, Task
 from phoenixd.directories import Directories
 from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.update import TaskOutcome
-from phoenixd.documents.task_report import Left, Output, manifest
+from phoenixd.documents.task_report import Left, Output, manifest, report
 from phoenixd.errors import PhoenixdError
-from phoenixd.jobs.kept import made_by, newest_task, require_own
+from phoenixd.jobs.kept import forgotten, made_by, newest_task, require_own
 
 NOON = 1_795_262_400.25
 
@@ -39,6 +40,43 @@ def test_the_results_of_another_task_of_that_number_are_never_written_over(direc
     with pytest.raises(PhoenixdError, match="holds the results of another task t3") as refused:
         require_own(directories, other)
     assert refused.value.remedy == f"mv {place} {place}.kept"
+
+
+def test_what_stands_on_the_disk_of_a_task_is_known_again_and_what_does_not_is_unknown(
+    directories: Directories,
+) -> None:
+    asked = Task("t7", "shop-t7", asked_wall=NOON, runs=2, project="shop", plan="4")
+    for name, verdict in (("t7", "done: it ended well"), ("t8", "failed: exit 3"), ("t9", ""), ("t10", "as you like")):
+        place = directories.task(name)
+        place.mkdir(parents=True)
+        if verdict:
+            one = replace(asked, id=name)
+            kept = Left("- verdict: done: so says the worker\n# Task t1\n", (Output("src/a.txt", 5, "5f"),))
+            (place / "manifest.json").write_bytes(manifest(one, kept, "s"))
+            (place / "report.md").write_bytes(report(one, kept, Outcome("done"), "exit 0", "do it", verdict))
+    (directories.task("t9") / "report.md").symlink_to(directories.task("t7") / "report.md")
+    found = {one.id: one for one in forgotten(directories, NOON + 9)}
+    assert list(found) == ["t7", "t8", "t9", "t10"]
+    assert {name: one.state for name, one in found.items()} == {
+        "t7": "done", "t8": "failed", "t9": "unknown", "t10": "unknown"
+    }  # fmt: skip
+    done, failed, unknown, _ = found.values()
+    assert (done.agent, done.project, done.plan, done.runs, done.asked_wall) == ("shop-t7", "shop", "4", 2, NOON)
+    assert done.why == "it ended well (by its report)"
+    assert done.outcome == Outcome(report=str(directories.task("t7") / "report.md"), outputs=1)
+    assert "whether another run was to follow was lost with the journal" in failed.why
+    assert "nothing on the disk tells what became of it" in unknown.why
+    assert (unknown.agent, unknown.asked_wall) == ("unknown", NOON + 9)
+
+
+def test_of_very_many_tasks_the_newest_are_known_again_and_none_where_there_is_no_directory(
+    directories: Directories,
+) -> None:
+    assert forgotten(directories, NOON) == ()
+    for number in range(1, MOST_ENDED + 6):
+        directories.task(f"t{number}").mkdir(parents=True)
+    found = forgotten(directories, NOON)
+    assert (len(found), found[0].id, found[-1].id) == (MOST_ENDED, "t6", f"t{MOST_ENDED + 5}")
 
 
 def left(directories: Directories, task: str, *paths: str, asked: float = NOON) -> Path:

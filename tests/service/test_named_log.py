@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.run import Session
+from phoenixd.core.agent.run import EarlierSession, Session
 from phoenixd.drivers.transcripts.log import EVERY, Looks, TranscriptLog
 from phoenixd.harness.claude import transcript as claude_transcript
 from phoenixd.ports.journal import KeptLife
@@ -98,6 +98,23 @@ async def test_log_since_shows_all_sessions_of_the_stretch_each_behind_a_line_th
     assert [line.at for line in lines if line.kind == "session"] == [NOW - 3 * HOUR, NOW - HOUR]
     assert [text for kind, text in await told.since(NOW - 5 * HOUR) if kind == "prompt"] == [
         "in the old one", "before noon", "a [redacted] at noon", "now",
+    ]  # fmt: skip
+
+
+async def test_log_since_shows_a_session_that_its_run_left_by_clear(tmp_path: Path) -> None:
+    """The journal has the newest session of each run, and so the one before /clear was missed."""
+    written(tmp_path)
+    told = Told(tmp_path, life(1, "new", NOW - 9 * HOUR, None))
+    old = EarlierSession("old", 1, NOW - 9 * HOUR, NOW - 3 * HOUR)
+    mid = EarlierSession("mid", 1, NOW - 3 * HOUR, NOW - HOUR)
+    told.agent = replace(told.agent, earlier=(old, mid))
+    assert await told.since(NOW - 2 * HOUR) == [
+        ("session", "session mid begins"), ("prompt", "a [redacted] at noon"), ("session", "session new begins"),
+        ("prompt", "now"),
+    ]  # fmt: skip
+    whole = await told.since(NOW - 10 * HOUR)
+    assert [text for kind, text in whole if kind == "session"] == [
+        "session old begins", "session mid begins", "session new begins"
     ]  # fmt: skip
 
 

@@ -142,7 +142,7 @@ async def list_tasks(ask: Ask) -> Reply:
 
 async def show_task(ask: Ask) -> Reply:
     task = _task(ask)
-    code = exits.CONDITION if task.state in ("failed", "canceled") else exits.OK
+    code = exits.CONDITION if task.state in ("failed", "canceled", "unknown") else exits.OK
     body = {"task": representation.task(task, ask.service.now()), "message": task.why}
     return Reply(body, lambda here: pages.task(task, here), code)
 
@@ -165,7 +165,11 @@ def _outcome(ask: Ask, task: Task, message: str, status: int = 200) -> Reply:
 def _task(ask: Ask) -> Task:
     """The task of the path; to an orchestrator, one of another project is not there."""
     task_id = str(ask.arguments["id"])
-    found = ask.service.fleet().tasks.find(task_id)
+    tasks = ask.service.fleet().tasks
+    found = tasks.find(task_id)
+    if found is None and ask.caller.agent is None and _ID.fullmatch(task_id) and 0 < int(task_id[1:]) < tasks.next:
+        told = "it is older than those that are remembered, or its journal was lost, or there never was one"
+        raise Problem("not_found", f"nothing is known of a task {task_id}: {told}", SEE)
     if found is None or not _may_see(ask, found):
         raise Problem("not_found", f"there is no task {task_id}", SEE)
     return found

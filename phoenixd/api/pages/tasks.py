@@ -9,7 +9,7 @@ from phoenixd.api.times import ago
 from phoenixd.core.tasks.state import BUSY, Task
 from phoenixd.documents.task_report import claims_of
 
-SIGNS = {"waiting": ".", "running": "*", "collecting": "*", "done": ".", "failed": "!", "canceled": "."}
+SIGNS = {"waiting": ".", "running": "*", "collecting": "*", "done": ".", "failed": "!", "canceled": ".", "unknown": "?"}
 ID_COLUMNS, STATE_COLUMNS = 5, 10
 """At least, of an id: after a lost journal its number has five digits."""
 

@@ -24,7 +24,7 @@ TASKS: dict[str, Schema] = {
     "Task": an_object(
         {
             "id": STRING,
-            "state": words("waiting", "running", "collecting", "done", "failed", "canceled"),
+            "state": words("waiting", "running", "collecting", "done", "failed", "canceled", "unknown"),
             "reason": STRING,
             "agent": AGENT_NAME,
             "asked_by": or_null(STRING),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from phoenixd.core.agent.activity import Activity, LostJobs
-from phoenixd.core.agent.run import Cut, Disproved, Incident, LastExit, Run, Session
+from phoenixd.core.agent.run import Cut, Disproved, EarlierSession, Incident, LastExit, Run, Session
 from phoenixd.core.agent.standing import InboxItem, StandingAlert
 from phoenixd.core.agent.state import Desired, Live, Outage, Parked, Running, State
 from phoenixd.core.armed_answer import Armed
@@ -36,6 +36,8 @@ class Agent:
     reason: str
     incarnation: int = 0
     session: Session | None = None
+    earlier: tuple[EarlierSession, ...] = ()
+    """Sessions that its runs left for others, the oldest first."""
     crashes: tuple[Instant, ...] = ()
     short_runs: int = 0
     """Runs in a row that lived under the productive limit."""

@@ -122,6 +122,25 @@ class Session:
     """It was seen from its start, and nothing was said in it yet: its CLI has kept nothing of it."""
 
 
+@dataclass(frozen=True, slots=True)
+class EarlierSession:
+    """A session that a run left for another one, as after `/clear`: the journal has the newest one of each run.
+
+    Wall times.
+    """
+
+    session_id: str
+    incarnation: int
+    began_wall: float
+    until_wall: float
+
+
+MOST_EARLIER = 20
+"""Sessions that are remembered so, the newest."""
+EARLIER_KEPT = 30 * 86400.0
+"""Seconds for which they are: as long as the journal has the runs."""
+
+
 OOM_WORDS = {
     "": "",
     "agent": ", out of memory: it reached its own limit",

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from phoenixd.core.behind.world import World
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.spec import AgentSpec, FleetLimits
-from phoenixd.core.tasks.state import JobRules
+from phoenixd.core.tasks.state import JobRules, Task
 from phoenixd.core.treatment.authority import Caps
 
 
@@ -37,13 +37,14 @@ class EpochBegun:
 
     tasks: the highest number of a task that has a directory. unwatched: since when (wall) nobody watched: when the
     daemon before ended, or was heard last; None where there was none. ended: what told that daemon to end; empty where
-    it was killed, or died.
+    it was killed, or died. kept: where the journal is lost or old, what stands on the disk of tasks, the oldest first.
     """
 
     newest: int
     tasks: int = 0
     unwatched: float | None = None
     ended: str = ""
+    kept: tuple[Task, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -85,7 +85,7 @@ def _refusal(tasks: Tasks, event: TaskRequested) -> Refusal | None:
         earlier = tasks.find(name)
         if earlier is None:
             return Refusal("not_found", f"there is no task {name} to wait for", SEE)
-        if earlier.state in ("failed", "canceled"):
+        if earlier.state in ("failed", "canceled", "unknown"):
             said = f"{name} is {earlier.state}, and nothing can follow it"
             return Refusal("conflict", said, f"{SEE} {name}")
     for one in tasks.open:

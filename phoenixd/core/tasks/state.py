@@ -9,7 +9,8 @@ from phoenixd.core.moment import Instant
 from phoenixd.core.rules import MINUTE
 from phoenixd.core.spec import AgentSpec
 
-TaskState = Literal["waiting", "running", "collecting", "done", "failed", "canceled"]
+TaskState = Literal["waiting", "running", "collecting", "done", "failed", "canceled", "unknown"]
+"""unknown: its directory is there, and nothing tells what became of it, for the journal was lost."""
 Stop = Literal["done", "failed", "interrupted", "cut", "open", "missing", "none"]
 """How a worker's last answer ended, by its transcript. cut: it is not whole. open: nothing says that the turn is over.
 missing: its CLI keeps a transcript, and none was found. none: nothing is known of how it keeps one."""
@@ -20,7 +21,7 @@ Told = Literal["", "typing", "told", "nobody"]
 """Whether the agent that asked was told of the end; nobody: no agent asked, there is none of its name any more, or
 too many other ends waited to be told."""
 
-ENDED: frozenset[TaskState] = frozenset({"done", "failed", "canceled"})
+ENDED: frozenset[TaskState] = frozenset({"done", "failed", "canceled", "unknown"})
 BUSY: frozenset[TaskState] = frozenset({"running", "collecting"})
 
 MOST_OPEN = 100
@@ -194,6 +195,12 @@ class Tasks:
             of_plans = _with_older(of_plans, older)
         return replace(self, open=left, ended=ended[-MOST_ENDED:], untold=of_plans)
 
+    def remembering(self, kept: tuple[Task, ...]) -> Tasks:
+        """With those that stand on the disk and are known no more; older ones than all that are known come first."""
+        known = {one.id for one in (*self.open, *self.ended, *self.untold)}
+        back = tuple(one for one in kept if one.id not in known)
+        return replace(self, ended=(*back, *self.ended)[-MOST_ENDED:]) if back else self
+
     def told_of(self, project: str, workspace: str, until_wall: float) -> Tasks:
         """The plans of this project were told of all that had ended until then."""
         untold = tuple(one for one in self.untold if not is_of(one, project, workspace) or one.since_wall >= until_wall)
@@ -202,7 +209,7 @@ class Tasks:
 
 def _with_older(untold: tuple[Task, ...], task: Task) -> tuple[Task, ...]:
     """With a task that is remembered no longer, as far as its plan is to be told of it: hundreds are saved as one."""
-    if not (task.project and task.plan and task.phase) or task.state == "canceled":
+    if not (task.project and task.plan and task.phase) or task.state in ("canceled", "unknown"):
         return untold
     judged = task.outcome.judged if task.outcome is not None else None
     outcome = Outcome(judged=JudgedReport("", contradicted=judged.contradicted)) if judged is not None else None

@@ -38,7 +38,7 @@ def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
     known = sorted((*tasks.untold, *tasks.ended, *tasks.open), key=lambda one: int(one.id[1:]))
     for task in known:
         is_of_plan = bool(task.plan and task.phase) and is_of(task, project, workspace)
-        if is_of_plan and task.state != "canceled":
+        if is_of_plan and task.state not in ("canceled", "unknown"):
             found[task.phase, task.plan] = task if task.has_ended else None
     ended = [_ended(task) for task in found.values() if task is not None]
     return tuple(sorted(ended, key=lambda one: one.at))
