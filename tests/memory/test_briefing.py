@@ -256,6 +256,35 @@ async def test_f_st_5_f_st_9_what_others_do_while_the_writer_thinks_survives(des
     assert state["numbers"]["n"] == "2"
 
 
+async def test_p66_a_sign_of_life_while_the_writer_thinks_is_kept_and_so_is_what_it_knows_nothing_of(
+    desk: Desk,
+) -> None:
+    agent = desk.agent()
+    place(desk.room, open_loops=[{**LOOP, "ticket": 7}], owner="ops")
+    await desk.room.papers.publish(agent, [])
+    before = desk.room.document()
+
+    async def meanwhile() -> None:
+        desk.room.clock.wall = NOW + 300
+        (desk.room.state / "heartbeat.json").write_text(json.dumps({"timestamp": NOW + 299}))
+        await desk.room.papers.publish(agent, [entry("hook_seen", kind="tool-end")])
+
+    class Slow(Scripted):
+        async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+            await meanwhile()
+            return await super().write(agent, material, complaint)
+
+    desk.writer = Slow([says(open_loops=[{"id": "auth-flow", "text": "x"}])])
+    desk.restarted()
+    await desk.room.papers.briefing.generate(agent)
+
+    after = desk.room.document()
+    assert (before["last_active"], after["last_active"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:04:59Z")
+    assert {name: after[name] for name in ("agent", "status", "owner", "open_loops")} == {
+        name: before[name] for name in ("agent", "status", "owner", "open_loops")
+    }
+
+
 async def test_an_operators_number_stands_until_the_session_says_another_later(desk: Desk) -> None:
     agent = desk.plain()
     place(desk.room, numbers={"pytest: tests_passed": "50"})
