@@ -390,6 +390,28 @@ class TestSchedule:
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] >= NOW + 5 * DAY
 
+    async def test_p40_when_the_next_run_is_due_is_known_to_all_faces(self, desk: Desk) -> None:
+        agent = desk.agent()
+        desk.writer.answers = [says()]
+        await desk.room.papers.briefing.generate(agent)
+        await desk.room.papers.publish(agent, [])
+        assert desk.room.papers.loops("b").brief is None
+        plans = desk.room.papers.briefing._plans
+        await until(lambda: "a" in plans, desk.room.papers)
+
+        face = desk.room.papers.loops("a").brief
+
+        assert face is not None
+        assert face.next == plans["a"].at
+        assert NOW < plans["a"].at <= NOW + DAY, "the daily run"
+        second = replace(agent, spec=replace(agent.spec, name="a-g2", seat="a", generation=2))
+        desk.room.papers.briefing.hear(second)
+        await until(lambda: "a-g2" in plans, desk.room.papers)
+        plans["a-g2"] = replace(plans["a-g2"], at=NOW + 7)
+        face = desk.room.papers.loops("a").brief
+        assert face is not None
+        assert face.next == NOW + 7, "of a seat that of its holder"
+
     async def test_p20_a_changed_task_is_a_run_and_not_sooner_than_the_spacing(self, desk: Desk) -> None:
         """X22: what is a significant change is defined."""
         agent = desk.agent(daily=False, spacing=600.0)
