@@ -165,7 +165,7 @@ class Briefing:
         self.replan(agent)
 
     def next_of(self, name: str) -> Due | None:
-        """The next run of an agent, or of whoever holds the seat of this name; None where nothing is planned (P40)."""
+        """The next run of an agent, or of the holder of a seat, by this name; None where nothing is planned (P40)."""
         return self._plans.get(self._holders.get(name, name))
 
     async def status(self, agent: Agent) -> BriefStatus:
