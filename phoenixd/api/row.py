@@ -104,10 +104,14 @@ class Resonance(Shown):
 
 
 class Brief(Shown):
-    """How old the brief is, who wrote it, and how much that writer told when that was last measured."""
+    """How old the brief is, who wrote it, and how much that writer told when that was last measured.
+
+    next_at: when its next run is due, as far as that is known.
+    """
 
     written_at: Time
     age: float
+    next_at: Time | None
     writer: str | None
     recall: float | None
     page_recall: float | None
@@ -308,6 +312,7 @@ def _brief(face: BriefFace) -> Json:
     return {
         "written_at": rfc3339(face.written),
         "age": round(face.age, 3),
+        "next_at": rfc3339(face.next),
         "writer": face.writer,
         "recall": measured.recall if measured is not None else None,
         "page_recall": measured.page_recall if measured is not None else None,

@@ -46,11 +46,15 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class BriefFace:
-    """What a list of agents says of a brief. written: wall seconds; age: seconds. writer: None before the first run."""
+    """What a list of agents says of a brief. written: wall seconds; age: seconds. writer: None before the first run.
+
+    next: when it is read anew (wall), as far as that is known.
+    """
 
     written: float
     age: float
     writer: str | None = None
+    next: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

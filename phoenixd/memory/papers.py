@@ -266,7 +266,10 @@ class Papers:
         return await self.publication.record_incident(agent, action, screen)
 
     def loops(self, agent: str) -> LoopCounts:
-        return self.publication.loops(agent)
+        found, due = self.publication.loops(agent), self.briefing.next_of(agent)
+        if found.brief is None or due is None:
+            return found
+        return replace(found, brief=replace(found.brief, next=due.at))
 
     def loops_read(self, agent: str, holder: str) -> LoopsRead:
         """As of when these are, and when a turn is read that ended since. holder: the agent, or who holds its seat."""

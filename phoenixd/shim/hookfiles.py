@@ -108,7 +108,7 @@ class HookFiles:
         os.close(lost)
 
     def _make_directory_again(self) -> None:
-        """So that the next hook finds it, whoever took it away."""
+        """The agent, or a cleaner, took it away: the next hook finds it."""
         try:
             _make_directory(self._place.fd)
         except OSError as error:

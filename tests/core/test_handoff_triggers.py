@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from phoenixd.core.actions import Spawn
+from phoenixd.core.agent.state import BackingOff, Quarantined, Starting
 from phoenixd.core.events.evidence import UsageSeen
 from phoenixd.core.events.orders import (
     RollbackRequested,
@@ -162,6 +163,31 @@ def test_f_ho_21_recycles_one_after_the_other_are_no_handoffs() -> None:
     assert story.step is Step.DONE
     story.respawned()
     assert story.of(Spawn)[-1].agent == "o-g2"
+
+
+def test_f_ho_21_who_asks_to_be_recycled_again_and_again_is_stopped_with_one_alert() -> None:
+    """Long before the hundredth time, where none of the runs achieves anything."""
+    story = HandoffStory(orchestrator(project="shop"))
+    story.work = "the same"
+    story.works()
+    story.pass_over(700)
+    story.exits("o", 100)
+    story.started_of("o-g2")
+    story.ack()
+    tries = 0
+    while not isinstance(story.fleet.agents["o-g2"].state, Quarantined):
+        tries += 1
+        assert tries < 100
+        story.pass_over(20)
+        story.exits("o-g2", 100)
+        if isinstance(story.fleet.agents["o-g2"].state, BackingOff):
+            story.wait(60)
+        if isinstance(story.fleet.agents["o-g2"].state, Starting):
+            story.started_of("o-g2")
+
+    assert story.alerts().count("quarantined") == 1
+    story.wait(24 * 3600)
+    assert isinstance(story.fleet.agents["o-g2"].state, Quarantined)
 
 
 def test_e20_no_task_begins_once_a_handoff_was_triggered() -> None:

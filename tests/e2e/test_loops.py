@@ -211,6 +211,20 @@ def test_p28_p29_p85_loops_of_more_than_fourteen_days_are_flagged_without_any_co
     assert stage.ask("events", "a").count("alert raised: stale loops") == 1
 
 
+def test_p40_p85_status_tells_how_old_the_brief_is_and_when_it_is_read_next(stage: Stage) -> None:
+    stage.declare("a", f"[agent.a]\n{SLEEP}autostart = false\n")
+    plant(stage, "a", ["auth-flow"])
+    stage.up()
+
+    stage.until("its next run is planned", lambda: bool((stage.row("a").get("brief") or {}).get("next_at")))
+    told = stage.row("a")["brief"]
+    assert told["age"] >= 0
+    now = datetime.now(UTC)
+    assert now < datetime.fromisoformat(told["next_at"]) <= now + timedelta(days=1, minutes=1)
+    shown = " ".join(stage.ctl("status", "a").stdout.split())
+    assert re.search(r" brief written \S+ ago; its next run is due in \d+[hms]", shown), shown
+
+
 def test_f_st_5_an_operators_edit_of_a_living_agents_state_is_merged_by_id(stage: Stage) -> None:
     stage.declare("a", f"[agent.a]\n{SLEEP}")
     directory = plant(stage, "a", ["one", "two"])

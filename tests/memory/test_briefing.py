@@ -269,6 +269,35 @@ async def test_f_st_5_f_st_9_what_others_do_while_the_writer_thinks_survives(des
     assert state["numbers"]["n"] == "2"
 
 
+async def test_p66_a_sign_of_life_while_the_writer_thinks_is_kept_and_so_is_what_it_knows_nothing_of(
+    desk: Desk,
+) -> None:
+    agent = desk.agent()
+    place(desk.room, open_loops=[{**LOOP, "ticket": 7}], owner="ops")
+    await desk.room.papers.publish(agent, [])
+    before = desk.room.document()
+
+    async def meanwhile() -> None:
+        desk.room.clock.wall = NOW + 300
+        (desk.room.state / "heartbeat.json").write_text(json.dumps({"timestamp": NOW + 299}))
+        await desk.room.papers.publish(agent, [entry("hook_seen", kind="tool-end")])
+
+    class Slow(Scripted):
+        async def write(self, agent: Agent, material: BriefMaterial, complaint: str | None = None) -> WriterAnswer:
+            await meanwhile()
+            return await super().write(agent, material, complaint)
+
+    desk.writer = Slow([says(open_loops=[{"id": "auth-flow", "text": "x"}])])
+    desk.restarted()
+    await desk.room.papers.briefing.generate(agent)
+
+    after = desk.room.document()
+    assert (before["last_active"], after["last_active"]) == ("2026-11-21T10:00:00Z", "2026-11-21T10:04:59Z")
+    assert {name: after[name] for name in ("agent", "status", "owner", "open_loops")} == {
+        name: before[name] for name in ("agent", "status", "owner", "open_loops")
+    }
+
+
 async def test_an_operators_number_stands_until_the_session_says_another_later(desk: Desk) -> None:
     agent = desk.plain()
     place(desk.room, numbers={"pytest: tests_passed": "50"})
@@ -373,6 +402,28 @@ class TestSchedule:
         await until(lambda: len(desk.writer.asked) == 2 and papers.briefing._one.statistics().locked is False, papers)
 
         assert desk.room.document("brief.json")["ledger"]["last_run"] >= NOW + 5 * DAY
+
+    async def test_p40_when_the_next_run_is_due_is_known_to_all_faces(self, desk: Desk) -> None:
+        agent = desk.agent()
+        desk.writer.answers = [says()]
+        await desk.room.papers.briefing.generate(agent)
+        await desk.room.papers.publish(agent, [])
+        assert desk.room.papers.loops("b").brief is None
+        plans = desk.room.papers.briefing._plans
+        await until(lambda: "a" in plans, desk.room.papers)
+
+        face = desk.room.papers.loops("a").brief
+
+        assert face is not None
+        assert face.next == plans["a"].at
+        assert NOW < plans["a"].at <= NOW + DAY, "the daily run"
+        second = replace(agent, spec=replace(agent.spec, name="a-g2", seat="a", generation=2))
+        desk.room.papers.briefing.hear(second)
+        await until(lambda: "a-g2" in plans, desk.room.papers)
+        plans["a-g2"] = replace(plans["a-g2"], at=NOW + 7)
+        face = desk.room.papers.loops("a").brief
+        assert face is not None
+        assert face.next == NOW + 7, "of a seat that of its holder"
 
     async def test_p20_a_changed_task_is_a_run_and_not_sooner_than_the_spacing(self, desk: Desk) -> None:
         """X22: what is a significant change is defined."""

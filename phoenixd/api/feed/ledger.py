@@ -169,10 +169,10 @@ def subject_of(body: Json) -> Subject:
 def _lasting(body: Json) -> Json:
     """A body without what grows old by itself."""
     told = {key: value for key, value in body.items() if key not in AGES}
-    for key, age in (("brief", "age"), ("attached", "at")):
+    for key, ages in (("brief", ("age", "next_at")), ("attached", ("at",))):
         part = told.get(key)
         if isinstance(part, dict):
-            told[key] = {name: value for name, value in part.items() if name != age}
+            told[key] = {name: value for name, value in part.items() if name not in ages}
     return told
 
 

@@ -9,7 +9,7 @@ from phoenixd.api.pages.context import context
 from phoenixd.api.pages.layout import Page, clean, clip, columns, name_column, pad, page, with_command, wrap
 from phoenixd.api.pages.next_commands import next_commands
 from phoenixd.api.times import ago
-from phoenixd.api.values import LoopCounts, Planned, Rechecked
+from phoenixd.api.values import BriefFace, LoopCounts, Planned, Rechecked
 from phoenixd.clis import EXAMPLE
 from phoenixd.core.agent import Agent
 from phoenixd.core.breaker import Open, reason_of
@@ -75,6 +75,7 @@ def agent(row: Row, here: Page, loops: LoopCounts | None = None, marker: str = "
         "alerts": here.reaching(
             "; ".join(f"{one.kind} for {ago(here.now - one.raised_wall)}: {one.text}" for one in row.untold)
         ),
+        "brief": _brief(loops.brief, here) if loops is not None and loops.brief is not None else "",
         "open loops": here.reaching(_loops(loops, row.name)) if loops is not None and loops.open else "",
     }
     lines = [f"{here.sign(SIGNS[row.group])} {summary(row)}"]
@@ -129,6 +130,14 @@ def _loops(loops: LoopCounts, name: str) -> str:
     stale = f", {loops.stale} stale" if loops.stale else ""
     stale += f", {loops.unconfirmed} unconfirmed" if loops.unconfirmed else ""
     return f"{loops.open}{stale} (phoenixctl loops {name})"
+
+
+def _brief(face: BriefFace, here: Page) -> str:
+    by = f" by the {face.writer} writer" if face.writer is not None else ""
+    if face.next is None:
+        return f"written {ago(face.age)} ago{by}"
+    due = f"in {ago(face.next - here.now)}" if face.next > here.now else "now"
+    return f"written {ago(face.age)} ago{by}; its next run is due {due}"
 
 
 def summary(row: Row) -> str:

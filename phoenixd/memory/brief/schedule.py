@@ -78,6 +78,8 @@ class Briefing:
         self._left_over: dict[str, frozenset[str]] = {}
         """Such loops that a run has read since, and left open."""
         self._not_before: dict[str, float] = {}
+        self._holders: dict[str, str] = {}
+        """Who was heard of last, by seat."""
         self._plans: dict[str, Due] = {}
         """Each agent's next run, as it was when something of the agent changed last."""
         self._unplanned: set[str] = set()
@@ -153,6 +155,10 @@ class Briefing:
         with bulkhead(agent.name, "its brief before a handoff"), anyio.move_on_after(SETTLE_LIMIT):
             await self._runs.write(agent, Due(self._now(), Cause.HANDOFF, "its seat is handed over"))
         self.replan(agent)
+
+    def next_of(self, name: str) -> Due | None:
+        """The next run of an agent, or of the holder of a seat, by this name; None where nothing is planned (P40)."""
+        return self._plans.get(self._holders.get(name, name))
 
     async def run(self) -> None:
         """Write what is due, for ever."""
@@ -268,6 +274,8 @@ class Briefing:
     def _note(self, agent: Agent) -> None:
         before = self._agents.get(agent.name)
         self._agents[agent.name] = agent
+        if agent.spec.seat:
+            self._holders[agent.spec.seat] = agent.name
         if before is None or before.session is None or agent.session is None or not agent.spec.brief.on_change:
             return
         if before.session.session_id != agent.session.session_id:
