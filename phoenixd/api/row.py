@@ -59,12 +59,14 @@ class Said(Shown):
 
 
 class Context(Shown):
-    """How full the context is. source: who says how large the window is; at: when the newest request was answered."""
+    """How full the context is. source: who says how large the window is; updated_at, at: when the newest request was
+    answered."""
 
     tokens: Count
     limit: Count | None
     percent: float | None
     source: str | None
+    updated_at: Time | None
     at: Time | None
 
 
@@ -303,6 +305,7 @@ def _context(gauge: Gauge | None) -> Json | None:
         "limit": gauge.limit,
         "percent": gauge.percent,
         "source": gauge.source,
+        "updated_at": rfc3339(gauge.at_wall),
         "at": rfc3339(gauge.at_wall),
     }
 

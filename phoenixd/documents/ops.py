@@ -26,6 +26,7 @@ NAMES = {
 WARNINGS = frozenset({"not_delivered", "run_missing", "rebooted", "tree_lingers", "hook permission-denied"})
 ERRORS = frozenset({"start_failed", "agent_vanished", "shim_lost", "hook stop-failure"})
 CLEAN_CODES = (0, 130)
+HANDOFF = "handoff_ended"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +62,8 @@ class Occurrence:
             return "error"
         if self.event == "agent_exited" and self.detail.get("code") not in CLEAN_CODES and self.state != "stopped":
             return "error"
+        if self.event == HANDOFF and self.detail.get("outcome") != "done":
+            return "warn"
         return "warn" if self.key in WARNINGS else "ok"
 
 

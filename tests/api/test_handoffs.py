@@ -357,10 +357,32 @@ async def test_e29_who_is_meant_is_found_by_the_project_alone_and_a_slip_is_told
     told = await live.ask("POST", "/v1/handoff", {"project": "shop"})
     assert "whose handoff is meant" not in told.text
     assert "boss" in told.text
-    assert (await live.ask("POST", "/v1/handoff", {"project": "shed"})).status == 400
+    assert (await live.ask("POST", "/v1/handoff", {})).status == 400
     slip = await live.ask("POST", "/v1/handoff/rollback", {"agent": "bos"})
     assert (slip.status, slip.json["remedy"]) == (404, "phoenixctl status boss")
     assert "did you mean boss" in slip.text
+
+
+@pytest.mark.parametrize("given", [{"project": "shed"}, {"project": "shed", "agent": "boss"}])
+async def test_e32_a_project_that_nobody_leads_is_refused_by_name(
+    live: Live, boss: FakeDaemon, given: dict[str, object]
+) -> None:
+    before = boss.fleet().seats["boss"].handoff
+    told = await live.ask("POST", "/v1/handoff", given)
+
+    assert (told.status, told.exit) == (404, 4), told.text
+    assert "'shed'" in told.json["detail"]
+    assert boss.fleet().seats["boss"].handoff is before
+
+
+async def test_e32_a_session_that_leads_another_project_is_refused(live: Live, boss: FakeDaemon) -> None:
+    session = boss.state.agents["boss"].session
+    assert session is not None
+    named = {"session_id": session.session_id, "project": "shed"}
+    told = await live.ask("POST", "/v1/handoff", named)
+
+    assert (told.status, told.exit) == (404, 4), told.text
+    assert "it leads shop" in told.json["detail"]
 
 
 @pytest.mark.parametrize("verb", ["", "/rollback", "/ack"])

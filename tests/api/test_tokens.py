@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from phoenixd.core.events.evidence import UsageSeen
@@ -105,12 +107,13 @@ async def test_e3_status_shows_tokens_share_source_and_age_for_every_kind(live: 
     fill(metered, "docs", 179_995)
 
     docs, shop = (await live.ask("GET", "/v1/agents")).json["agents"]
-    assert set(docs["context"]) == {"tokens", "limit", "percent", "source", "at"}
+    assert set(docs["context"]) == {"tokens", "limit", "percent", "source", "updated_at", "at"}
+    assert docs["context"]["updated_at"] == docs["context"]["at"] == "2023-11-14T22:13:20.000Z"
     assert (docs["context"]["tokens"], docs["context"]["limit"]) == (179_995, 200_000)
     assert (docs["context"]["percent"], docs["context"]["source"]) == (89.9, "status line")
     assert shop["context"] is None
     told = (await live.ask("GET", "/v1/agents/docs?width=200", text=True)).text
-    assert "179,995 of 200,000 tokens, 89.9 % (status line), " in told
+    assert re.search(r"179,995 of 200,000 tokens, 89\.9 % \(status line\), [0-9]+d[0-9]+h ago", told), told
     assert "context 89.9 %" in (await live.ask("GET", "/v1/agents?all=1", text=True)).text
     assert "179,995 of 200,000" in (await live.ask("GET", "/v1/agents/docs/explain?width=200", text=True)).text
     assert "context" not in (await live.ask("GET", "/v1/agents/shop", text=True)).text

@@ -64,6 +64,22 @@ class TestSignature:
         assert type(result).__module__.startswith("pydantic_ai")
         assert (len(model.requests), watched.cases, watched.slept) == (1, [], [])
 
+    @pytest.mark.parametrize(
+        ("turns", "most", "is_told"), [(2, 20, False), (9, 20, True), (9, 100, False), (2, 3, True)]
+    )
+    async def test_c12_a_summary_of_the_history_stands_in_the_trauma_where_it_is_long(
+        self, turns: int, most: int, is_told: bool
+    ) -> None:
+        model, watched = Script([http(529), says("fine")]), Watched()
+        history = long_history(turns)
+
+        await recoverable_run(model.agent(), "hello", message_history=history, config=watched.config(long_history=most))
+
+        trauma = watched.cases[0].triage[0].trauma
+        assert trauma is not None
+        assert bool(trauma.history_summary) is is_told
+        assert watched.config().long_history == 20, "unless the caller says otherwise"
+
     async def test_deps_and_history_reach_the_run(self) -> None:
         model = Script([calls("who"), says("done")])
         agent = model.agent(deps_type=str)

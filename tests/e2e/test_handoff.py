@@ -96,6 +96,28 @@ def test_e5_a_seat_passes_to_a_fresh_session_that_has_proved_what_it_knows(stage
     assert stage.ctl("handoff", "rollback", "boss").returncode == 6
 
 
+def test_e25_e92_ops_jsonl_has_the_update_before_the_package_and_how_long_each_step_took(stage: Stage) -> None:
+    begun(stage)
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    lines = stage.state / "agents/boss/ops.jsonl"
+
+    def told() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in lines.read_text().splitlines()]
+
+    until(stage, "its end stands there", lambda: "handoff_ended" in [one["event"] for one in told()])
+    events = [one["event"] for one in told()]
+    assert events.index("papers_updated") < events.index("package_written") < events.index("handoff_ended")
+    assert events.count("handoff_ended") == 1
+    over = told()[events.index("handoff_ended")]
+    took = {key: value for key, value in over["meta"].items() if key.endswith("_seconds")}
+    assert (over["status"], over["meta"]["outcome"]) == ("ok", "done")
+    assert took == {f"{one['step']}_seconds": one["seconds"] for one in status(stage)["handoff"]["times"]}
+    assert list(took) == [
+        f"{one}_seconds" for one in ("freeze", "drain", "update", "snapshot", "spawn", "await_ack", "fence", "shutdown")
+    ]
+
+
 TITLES = [f"Task {number}: Lay row {number}" for number in range(1, 6)]
 
 
@@ -188,6 +210,11 @@ def test_f_ho_9_a_successor_that_never_confirms_is_tried_twice_and_the_predecess
     row = stage.row("boss")
     assert (row["state"], row["pid"]) == ("running", old["pid"])
     assert any(one["kind"] == "handoff" for one in row["alerts"])
+    lines = (stage.state / "agents/boss/ops.jsonl").read_text
+    until(stage, "it is on record", lambda: "handoff_ended" in lines())
+    (over,) = [one for one in map(json.loads, lines().splitlines()) if one["event"] == "handoff_ended"]
+    assert (over["status"], over["meta"]["outcome"]) == ("warn", "rolled_back")
+    assert "did not acknowledge" in over["meta"]["why_back"]
 
 
 def test_promise_3_a_stop_in_mid_handoff_leaves_nothing_running(stage: Stage) -> None:

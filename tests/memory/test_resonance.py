@@ -84,6 +84,40 @@ async def test_r25_r26_r30_r45_r46_anchor_seed_and_ledger_stand_before_the_codes
     assert {stat.S_IMODE(path.stat().st_mode) for path in memory(room).iterdir()} == {0o600}
 
 
+async def test_r26_sessions_are_numbered_by_agent_and_by_day_in_utc_also_by_the_next_daemon(room: Room) -> None:
+    """A session that gets new codes in mid-way stays the same one."""
+    told = []
+    midnight = NOW - NOW % 86400 + 86400
+    for wall in (NOW, NOW + 60, midnight - 1, midnight, midnight + 60):
+        room.clock.wall = wall
+        room.restarted()
+        agent = bearing(room)
+        assert agent.session is not None
+        assert agent.run is not None
+        native = f"native-{wall}"
+        fresh = replace(agent, session=replace(agent.session, session_id=native))
+        await plant(room, fresh)
+        await plant(room, fresh)
+        told.append((anchor(room)["session_id"], anchor(room)["native_session_id"] == native))
+
+    assert told == [
+        ("2026-11-21-001", True), ("2026-11-21-002", True), ("2026-11-21-003", True), ("2026-11-22-001", True),
+        ("2026-11-22-002", True),
+    ]  # fmt: skip
+
+
+async def test_r42_r48_a_restoration_that_came_to_nothing_ends_in_ops_jsonl_with_its_seventh_step(room: Room) -> None:
+    agent = bearing(room, await plant(room, bearing(room)))
+    facts = [MarkerNoted(1, "restoration", step=step) for step in (1, 2, 3, 4, 5, 7)]
+
+    await room.papers.publish(agent, [replace(entry("tick"), facts=(fact,)) for fact in facts])
+
+    rows = [json.loads(line) for line in room.text("ops.jsonl").splitlines()]
+    named = [row["event"] for row in rows if row["event"].startswith(("marker", "restore"))]
+    assert named == ["marker_lost", *(f"restore_{step}" for step in (1, 2, 3, 4, 5, 7))]
+    assert all(row["ts"].endswith("Z") for row in rows)
+
+
 async def test_r54_a_code_is_never_given_twice_also_by_the_next_daemon(room: Room) -> None:
     first = await plant(room, bearing(room))
     drawn = iter([*first.planting.hexes(), "aaaa1b"])

@@ -172,6 +172,23 @@ def test_r9_r32_each_request_of_a_stateless_model_starts_with_the_seed_and_one_c
         assert sum("[CONTEXT SEED]" in one["content"] for one in request) == 1
 
 
+@pytest.mark.parametrize("mode", MODES)
+def test_r11_each_stateless_message_is_tagged_with_a_check_that_holds_no_code(mode: Mode) -> None:
+    model = Model()
+    pace = pacemaker(model, mode=mode, transport="stateless")
+
+    for part in range(5):
+        pace.turn(f"Part {part}.")
+
+    assert len(model.requests) == 5
+    for part, request in enumerate(model.requests):
+        said, _, tag = request[-1]["content"].rpartition("\n")
+        assert said.endswith(f"Part {part}.")
+        assert tag.startswith("[Resonance check: ")
+        assert tag.endswith("]")
+        assert not codes_in(tag)
+
+
 def test_r12_a_stateless_answer_without_its_code_is_a_truncation_with_no_question_before_it() -> None:
     model = Model()
     pace = pacemaker(model, transport="stateless", interval=1)

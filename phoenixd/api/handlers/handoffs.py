@@ -18,6 +18,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff import checks, verdict
 from phoenixd.core.handoff.checks import Check
 from phoenixd.core.handoff.state import Handoff
+from phoenixd.core.nearest import did_you_mean
 from phoenixd.core.rules import HandoffRules
 from phoenixd.core.seat import finding
 from phoenixd.core.seat.names import generation_name
@@ -103,6 +104,11 @@ def _seat(ask: Ask, find: Callable[[Fleet, str], Seat | None], named_so: str) ->
             raise Problem("not_found", f"the session {str(session_id)[:64]!r} is none of {name}", "phoenixctl status")
         name = of_session.name
     name = name if name is not None else own or _leader(fleet, ask.arguments.get("project"))
+    if name is None and (project := ask.arguments.get("project")) is not None:
+        led = [one.project for one in fleet.seats.values()]
+        if project not in led:
+            what = f"no orchestrator leads a project {str(project)[:64]!r}{did_you_mean(str(project), led)}"
+            raise Problem("not_found", what, "phoenixctl status")
     if name is None:
         raise Problem("invalid", "nothing says whose handoff is meant", named_so)
     seat = find(fleet, name)

@@ -9,8 +9,8 @@ import pytest
 
 from phoenixd.documents.resonance.anchor import KEPT, Anchor, Verification, parse_anchor, render_anchor, session_id
 from phoenixd.documents.resonance.footer import Footer, newest, parse
-from phoenixd.documents.resonance.session_seed import SessionSeed, parse_seed, render_seed
-from phoenixd.planting import Marker
+from phoenixd.documents.resonance.session_seed import SessionSeed, parse_seed, render_seed, seed_text, short_seed
+from phoenixd.planting import Marker, Planting
 
 MARKER = "the hand on the neck, the shape of the breath — 7f3a9c"
 ANCHOR = {
@@ -77,6 +77,27 @@ def test_r10_the_newest_three_messages_are_kept_and_bounded() -> None:
 
     assert seed.recent_exchange[:2] == ("two", "three")
     assert len(seed.recent_exchange[2]) == 2000
+
+
+def test_r10_the_text_of_a_seed_has_role_tasks_constraints_exchange_and_marker_in_this_order() -> None:
+    seed = SessionSeed("The Architect", ("Design it", "Review it"), ("Markers are hybrid",))
+    planting = Planting(Marker("salt on the threshold", "7f3a9c"), mode="classic")
+
+    lines = seed_text(seed.heard("zero", "one", "two", "three"), planting).splitlines()
+
+    marker = next(line for line in lines if "salt on the threshold — 7f3a9c" in line)
+    assert lines[: lines.index(marker)] == [
+        "[CONTEXT SEED]", "Role: The Architect", "Active task: Design it", "Active task: Review it",
+        "Constraint: Markers are hybrid", "Recent exchange:", "- one", "- two", "- three",
+    ]  # fmt: skip
+    assert marker.startswith("Resonance marker: ")
+
+
+def test_r10_a_seed_of_giants_is_bounded_and_keeps_what_was_said_last() -> None:
+    giant = SessionSeed("p" * 9000, tuple("t" * 9000 for _ in range(50)), tuple("d" * 9000 for _ in range(50)))
+
+    assert len(short_seed(giant.heard("a" * 9000, "b" * 9000, "c" * 9000), 5000)) <= 5000
+    assert "- last" in short_seed(SessionSeed("p").heard("x" * 9000, "y" * 9000, "last"), 300)
 
 
 def test_r20_the_seeds_footer_is_read_and_written_as_it_was() -> None:
