@@ -186,7 +186,7 @@ async def serve(
 
 
 def _clear(path: Path) -> None:
-    """Take away what stands in the socket's place. A directory is moved aside, with all that is in it; raises OSError."""
+    """Take away what stands in the socket's place, but move a directory aside with all of it; raises OSError."""
     try:
         path.unlink(missing_ok=True)
     except IsADirectoryError:

@@ -9,8 +9,11 @@ import subprocess
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from phoenixd.demo.stage import Stage
 from phoenixd.log_file import LARGEST
+from tests.hung_disk import hung_mount
 
 PAGE = (Path(__file__).parents[2] / "docs/how-to/get-told.md").read_text(encoding="utf-8")
 
@@ -108,3 +111,37 @@ def test_p84_a_program_that_is_configured_anew_is_told_once_what_stands(stage: S
     raised, over = told(alerts)
     assert (raised["agent"], raised["kind"], raised["state"]) == ("broken", "quarantined", "raised")
     assert (over["id"], over["state"]) == (raised["id"], "over")
+
+
+@pytest.mark.parametrize(
+    ("table", "why"),
+    [
+        ('command = ["{0}/tell"]', "it took longer than 1 s"),
+        ('webhook = {{ file = "{0}/hook" }}', "{0}/hook gave no answer in 1 s"),
+        (
+            'webhook = "http://127.0.0.1:9/"\nwebhook_authorization = {{ file = "{0}/key" }}',
+            "{0}/key gave no answer in 1 s",
+        ),
+    ],
+    ids=["program", "address", "authorization"],
+)
+def test_p84_a_way_on_a_mount_that_does_not_answer_is_told_of_and_holds_up_no_daemon(
+    stage: Stage, table: str, why: str
+) -> None:
+    """All of the daemon waited for that mount, for ever."""
+    place = stage.root / "config" / "phoenixd"
+    place.mkdir(parents=True)
+    with hung_mount(stage.root / "dead") as dead:
+        (place / "phoenixd.toml").write_text(f'[alerts]\n{table.format(dead)}\ntimeout = "1s"\ntries = 1\n')
+        stage.declare("broken", '[agent.broken]\nargv = ["/nonexistent/program"]\ncwd = "/"\n')
+        stage.declare("works", '[agent.works]\nargv = ["sleep", "100000"]\ncwd = "/"\n')
+        stage.up()
+
+        def told() -> list[str]:
+            alerts = json.loads(stage.ask("inbox", "--json"))["alerts"]
+            return [one["text"] for one in alerts if one["kind"] == "alerts not told"]
+
+        stage.until("it is told", lambda: bool(told()))
+        assert why.format(dead) in told()[0]
+        stage.ask("restart", "works")
+        stage.until_running("works", 2)

@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import os
 import secrets
+import sys
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 import anyio
@@ -21,6 +22,23 @@ SERVICE_VARIABLES = ("NOTIFY_SOCKET", "WATCHDOG_", "LISTEN_", "INVOCATION_ID", "
 """What systemd told the daemon alone: a command that kept it could speak in the daemon's name."""
 RUN_ID = "PHOENIX_RUN_ID"
 """By this variable all that a run started is found again, whatever it detached from."""
+
+END_LIMIT = 5.0
+"""Seconds for which a program that was killed is waited for: one that waits for a dead disk may take longer."""
+BEGIN = """
+import os, signal, sys
+told = int(sys.argv[1])
+os.set_inheritable(told, False)
+for number in (signal.SIGPIPE, signal.SIGXFSZ):
+    signal.signal(number, signal.SIG_DFL)
+try:
+    os.execvp(sys.argv[2], sys.argv[2:])
+except OSError as error:
+    os.write(told, str(error.errno).encode())
+os._exit(127)
+"""
+"""Becomes the program, or tells why it cannot. A process that starts another waits until that one's program is opened:
+on a mount that does not answer the whole daemon would wait. The interpreter's own disk answers."""
 
 log = structlog.get_logger("phoenixd.notify")
 
@@ -72,26 +90,40 @@ class CommandRoute(Outbox):
         """Run the command once; returns what went wrong."""
         run_id = secrets.token_hex(16)
         try:
-            process = await asyncio.create_subprocess_exec(
-                *self._argv,
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.DEVNULL,
-                stderr=asyncio.subprocess.DEVNULL,
-                start_new_session=True,
-                cwd="/",
-                env={**self._environ, RUN_ID: run_id},
-            )
+            failed, tells = os.pipe()
         except OSError as error:
             return f"it did not start: {error.strerror}"
-        try:
-            with anyio.move_on_after(self._timeout):
-                await process.communicate(message.body)
-                return f"exit {process.returncode}" if process.returncode else None
-            return f"it took longer than {self._timeout:g} s"
-        finally:
-            if process.returncode is None:
-                with anyio.CancelScope(shield=True):
-                    await self._end(process, run_id)
+        with os.fdopen(failed, "rb") as failure:
+            try:
+                process = await self._begin(run_id, tells)
+            except OSError as error:
+                return f"it did not start: {error.strerror}"
+            finally:
+                os.close(tells)
+            try:
+                with anyio.move_on_after(self._timeout):
+                    await process.communicate(message.body)
+                    if number := failure.read(16):
+                        return f"it did not start: {os.strerror(int(number))}"
+                    return f"exit {process.returncode}" if process.returncode else None
+                return f"it took longer than {self._timeout:g} s"
+            finally:
+                if process.returncode is None:
+                    with anyio.CancelScope(shield=True):
+                        await self._end(process, run_id)
+
+    async def _begin(self, run_id: str, tells: int) -> asyncio.subprocess.Process:
+        """Begin the program; it writes into `tells` the number of the error for which it cannot. Raises OSError."""
+        return await asyncio.create_subprocess_exec(
+            *(sys.executable, "-I", "-S", "-c", BEGIN, str(tells), *self._argv),
+            stdin=asyncio.subprocess.PIPE,
+            stdout=asyncio.subprocess.DEVNULL,
+            stderr=asyncio.subprocess.DEVNULL,
+            start_new_session=True,
+            pass_fds=(tells,),
+            cwd="/",
+            env={**self._environ, RUN_ID: run_id},
+        )
 
     async def _end(self, process: asyncio.subprocess.Process, run_id: str) -> None:
         try:
@@ -101,7 +133,8 @@ class CommandRoute(Outbox):
         if process.returncode is None:
             with contextlib.suppress(ProcessLookupError):
                 process.kill()
-        await process.wait()
+        with anyio.move_on_after(END_LIMIT):
+            await process.wait()
 
 
 def without_secrets(environ: Mapping[str, str]) -> dict[str, str]:

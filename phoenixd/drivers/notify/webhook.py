@@ -14,8 +14,10 @@ from urllib.parse import urlsplit
 import structlog
 
 from phoenixd import __version__
+from phoenixd.bounded_reads import BoundedReads
 from phoenixd.drivers.notify.notifier import Judged, Message, mark, unjudged
 from phoenixd.drivers.notify.outbox import Outbox
+from phoenixd.errors import NoAnswer
 
 WAITING = 100
 FIRST_PAUSE, LONGEST_PAUSE = 1.0, 60.0
@@ -33,8 +35,16 @@ class Endpoint:
     authorization: Path | None = None
     """A file with the value of the header Authorization."""
 
+    @property
+    def files(self) -> str:
+        """The files that hold them, by name; empty where none does."""
+        return " and ".join(str(one) for one in (self.url, self.authorization) if isinstance(one, Path))
+
     def read(self) -> tuple[str, str | None]:
-        """Address and header; both are read for each message, so that a rotated secret is taken up. Raises OSError."""
+        """Address and header; both are read for each message, so that a rotated secret is taken up. Raises OSError.
+
+        Blocking: for threads.
+        """
         url = self.url if isinstance(self.url, str) else _first_line(self.url)
         return url, _first_line(self.authorization) if self.authorization is not None else None
 
@@ -62,6 +72,7 @@ class WebhookRoute(Outbox):
         self._tries = tries
         self._sleep = sleep
         self._judged = judged
+        self._reads = BoundedReads()
 
     async def run(self) -> None:
         """Send for ever."""
@@ -81,9 +92,12 @@ class WebhookRoute(Outbox):
                 await self._sleep(pause)
                 pause = min(2 * pause, LONGEST_PAUSE)
             try:
+                address = await self._address()
                 async with asyncio.timeout(self._timeout):
-                    await _post(*self._endpoint.read(), message)
+                    await _post(*address, message)
                 return None
+            except NoAnswer as silent:
+                problem = silent.message
             except Refused as refusal:
                 return str(refusal)
             except TimeoutError:
@@ -91,6 +105,11 @@ class WebhookRoute(Outbox):
             except (OSError, ssl.SSLError, ValueError, asyncio.IncompleteReadError, asyncio.LimitOverrunError) as error:
                 problem = f"{type(error).__name__}: {getattr(error, 'strerror', None) or 'it cannot be reached'}"
         return f"given up after {self._tries} tries; the last one: {problem}"
+
+    async def _address(self) -> tuple[str, str | None]:
+        """Address and header; raises OSError, and NoAnswer where a file is on a mount that does not answer."""
+        files = self._endpoint.files
+        return await self._reads.of(files, self._endpoint.read, self._timeout) if files else self._endpoint.read()
 
 
 async def _post(url: str, authorization: str | None, message: Message) -> None:
