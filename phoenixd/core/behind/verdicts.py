@@ -347,9 +347,9 @@ def _breaker(known: Breaker, kept: KeptBreaker | None, now: Moment) -> Breaker:
 
 
 def _marked(agent: Agent, run: Run, trace: Trace) -> Agent:
-    """The agent, whose living session bears a marker of which the journal does not know the codes.
+    """The agent, where its living session bears a marker whose codes the journal does not know.
 
-    Which of them were asked for is not known, and those of another session are none of its own: new ones are planted.
+    Which codes were asked for is not known, and those of another session are none of its own: new ones are planted.
     """
     known = agent.resonance
     if not agent.spec.has_resonance or not trace.anchored or trace.anchored != run.session_id:
