@@ -9,6 +9,7 @@ import subprocess
 import sys
 import termios
 from collections.abc import Sequence
+from functools import partial
 from types import FrameType
 
 RESET = (
@@ -19,17 +20,19 @@ RESET = (
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
 """What a program that fills the screen takes back at its end, where something else did not keep it from that."""
+PR_SET_PDEATHSIG = 1
 
 
 def lend(argv: Sequence[str]) -> int:
     """Run a program on the terminal that is our standard input; its exit status, as a shell would tell it.
 
-    A tmux client leaves the terminal's settings to its server, and where that is killed nobody gives them back. Raises
-    FileNotFoundError.
+    A tmux client leaves the terminal's settings to its server, and where that is killed nobody gives them back. Where
+    this process is killed, the program is told to end: beside a shell that follows it would take half of what is typed.
+    Raises FileNotFoundError.
     """
     terminal = sys.stdin.fileno()
     before = termios.tcgetattr(terminal)
-    program = subprocess.Popen(argv)
+    program = subprocess.Popen(argv, preexec_fn=partial(_end_with, os.getpid()))
     descriptor = os.pidfd_open(program.pid)
 
     def pass_on(number: int, frame: FrameType | None) -> None:
@@ -47,6 +50,14 @@ def lend(argv: Sequence[str]) -> int:
     if _settings(terminal) != before:
         _give_back(terminal, before)
     return status
+
+
+def _end_with(lender: int) -> None:
+    """Have the kernel tell this process to end when its lender does, however that ends."""
+    import ctypes  # Nobody else of phoenixctl needs it.
+
+    if ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0) != 0 or os.getppid() != lender:
+        os._exit(1)
 
 
 def _tell(descriptor: int, number: int) -> None:

@@ -146,6 +146,21 @@ def test_attach_that_is_ended_by_a_signal_ends_its_client_and_not_the_agent(
     assert absence.pane_of(os.fspath(tmux), "docs") is not None
 
 
+def test_promise_12_attach_that_is_killed_leaves_no_client_that_takes_what_is_typed_for_the_shell(
+    tmux: Path, home: Path, short_tmp: Path
+) -> None:
+    """Each second line that was meant for the shell went to the agent, and an Enter there can answer a dialog."""
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    attach = f"echo $$ > {short_tmp}/pid; exec {shlex.quote(sys.executable)} -m phoenixd.ctl attach docs"
+    with on_a_terminal(["sh", "-c", f"set -m; sh -c {shlex.quote(attach)}; echo code=$?; cat"], env) as (_, master):
+        before = settings_of(master)
+        read_until(master, b"agent here", 60)
+        os.kill(int((short_tmp / "pid").read_text()), signal.SIGKILL)
+        eventually_sync(lambda: _clients(["tmux", "-S", os.fspath(tmux)]) == [], what="nobody is attached")
+        eventually_sync(lambda: settings_of(master) == before, what="the shell has its terminal back")
+    assert absence.pane_of(os.fspath(tmux), "docs") is not None
+
+
 def test_attach_whose_client_is_stopped_stops_as_well_and_goes_on_with_it(
     tmux: Path, home: Path, short_tmp: Path
 ) -> None:
