@@ -151,7 +151,7 @@ async def test_p84_a_command_that_hangs_holds_up_no_other_also_where_none_waited
 
 async def test_p84_the_end_of_an_alert_never_overtakes_its_beginning_where_several_commands_run(tmp_path: Path) -> None:
     waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
-    slow = f"case $body in *'\"id\": 7, \"state\": \"raised\"'*) {waits};; esac"
+    slow = f'case $body in *\'"id": 7, "state": "raised"\'*) {waits};; esac'
     script = f"body=$(cat); {slow}; printf '%s\\n' \"$body\" >> {tmp_path}/out"
     async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=90)) as notifier:
         notifier.tell(an_alert(1))
