@@ -146,7 +146,7 @@ def test_attach_that_is_ended_by_a_signal_ends_its_client_and_not_the_agent(
     assert absence.pane_of(os.fspath(tmux), "docs") is not None
 
 
-def test_attach_that_is_killed_leaves_no_client_on_the_terminal_and_the_terminal_as_it_was(
+def test_promise_12_attach_that_is_killed_leaves_no_client_on_the_terminal_and_the_terminal_as_it_was(
     tmux: Path, home: Path
 ) -> None:
     """kill -9 left the client there: shell and agent read the same keys, and the shell echoed nothing."""

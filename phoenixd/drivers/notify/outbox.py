@@ -19,6 +19,8 @@ class Outbox:
         self.name = name
         self._size = size
         self._waiting: deque[Message] = deque()
+        self._under_way: set[int] = set()
+        """The numbers of the alerts that are being told."""
         self._arrived = anyio.Event()
         self.fails = False
         """Whether the newest message of it was not told, for good."""
@@ -32,10 +34,23 @@ class Outbox:
         self._arrived.set()
 
     async def take(self) -> Message:
-        """The message that waits for longest; waits for one, as others may at the same time."""
-        while not self._waiting:
+        """The message that waits for longest; waits for one, as others may at the same time.
+
+        The end of an alert waits until its beginning is `done`: else it could be told first.
+        """
+        while (message := self._next()) is None:
             # One event for all who wait: an event of each one's own would wake the last of them alone.
             if self._arrived.is_set():
                 self._arrived = anyio.Event()
             await self._arrived.wait()
-        return self._waiting.popleft()
+        self._waiting.remove(message)
+        self._under_way.add(message.id)
+        return message
+
+    def done(self, message: Message) -> None:
+        """A message that was taken is told, or never will be."""
+        self._under_way.discard(message.id)
+        self._arrived.set()
+
+    def _next(self) -> Message | None:
+        return next((one for one in self._waiting if one.id not in self._under_way), None)

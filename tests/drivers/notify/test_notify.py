@@ -149,6 +149,23 @@ async def test_p84_a_command_that_hangs_holds_up_no_other_also_where_none_waited
     assert {one["id"] for one in told} == {1, 2, 3, 4, 5}
 
 
+async def test_p84_the_end_of_an_alert_never_overtakes_its_beginning_where_several_commands_run(tmp_path: Path) -> None:
+    waits = f"while [ ! -e {tmp_path}/go ] && {A_WHILE}; do sleep 0.01; done"
+    slow = f'case $body in *\'"id": 7, "state": "raised"\'*) {waits};; esac'
+    script = f"body=$(cat); {slow}; printf '%s\\n' \"$body\" >> {tmp_path}/out"
+    async with serving(CommandRoute(["sh", "-c", script], end_tree, timeout=90)) as notifier:
+        notifier.tell(an_alert(1))
+        await lines_of(tmp_path / "out", 1)
+        notifier.tell(an_alert(7))
+        notifier.tell(Reassure("builder", "permission", "for you", 7, 1_800_000_000.0, "answered"))
+        for number in (8, 9):
+            notifier.tell(an_alert(number))
+        assert {one["id"] for one in await lines_of(tmp_path / "out", 3)} == {1, 8, 9}
+        (tmp_path / "go").touch()
+        told = await lines_of(tmp_path / "out", 5)
+    assert [(one["id"], one["state"]) for one in told[3:]] == [(7, "raised"), (7, "over")]
+
+
 async def lines_begun(path: Path, count: int) -> None:
     await eventually(lambda: path.exists() and path.read_bytes().count(b"\n") == count)
 
