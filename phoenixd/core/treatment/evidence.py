@@ -17,13 +17,14 @@ SAID_LIMIT = 2000
 class Evidence:
     """The facts. Empty, None and False: not so, or not known.
 
-    code, signal, cause, lived, oom: of the run's end. disk_full: the kernel says so, of these disks. asked: somebody
-    asked for that end. session_seen: its session began. worked: its main thread did something. ended_well: its newest
-    turn came to a good end, and nothing failed after that. failure, word, named, status: of its newest turn, where
-    that failed, by type; word is the harness's own one, and named what its words name beside the class. reset: a time
-    was named at which the limit is over. cut: its newest answer was, and went_on: its CLI asked for the rest. call: the
-    tool that was open. screen: what its pane shows, by the harness's reading. fill: the share of the window that is
-    taken. told: what the program's own exit code says. said: words for people, without secrets.
+    code, signal, cause, lived, oom: of the run's end. disk_full: the kernel says so, of these disks. session_seen: its
+    session began. worked: its main thread did something. failure, word, named, status: of its newest turn, where that
+    failed, by type; word is the harness's own one, and named what its words name beside the class. reset: a time was
+    named at which the limit is over. cut: its newest answer was, and went_on: its CLI asked for the rest. call: the
+    tool that was open. fill: the share of the window that is taken. told: what its exit code says, by the operator's
+    word or the program's own. said: words for people, without secrets.
+
+    An end that somebody asked for opens no Case, and nor does a dialog alone: the inbox asks a person.
     """
 
     occasion: Occasion = "end"
@@ -36,12 +37,10 @@ class Evidence:
     oom: Literal["", "agent", "host"] = ""
     disk_full: bool = False
     disks: str = ""
-    asked: bool = False
     mode: Literal["", "fresh", "resume"] = ""
     session_seen: bool = False
     worked: bool = False
     turn_open: bool = False
-    ended_well: bool = False
     failure: Failure | Literal[""] = ""
     word: str = ""
     named: Named = ""
@@ -50,7 +49,6 @@ class Evidence:
     cut: CutHow | Literal[""] = ""
     went_on: bool = False
     call: str = ""
-    screen: str = ""
     fill: float | None = None
     obstacle: Obstacle | Literal[""] = ""
     told: Told | Literal[""] = ""

@@ -32,8 +32,6 @@ NO_SUCH_MODEL = frozenset({"model_not_found"})
 """What a harness calls a model that does not exist, compared whole."""
 ANSWERED_ELSEWHERE = frozenset({"Task", "Agent", "AskUserQuestion", "ExitPlanMode", "google_web_search", "ask_user"})
 """Tools that a subagent, a network or a person answers; beside them those of servers (mcp) and the web."""
-SET_UP = frozenset({"trust", "api-key", "hooks", "bypass-warning", "settings", "renderer"})
-"""Dialogs of a start that a person has to settle once."""
 
 When = Callable[[Evidence], bool]
 
@@ -51,15 +49,11 @@ class Rule:
     when: When
 
 
-def _is_unexplained_end(e: Evidence) -> bool:
-    return not e.is_alive and not e.asked
-
-
 def _is_early_death_after_resume(e: Evidence) -> bool:
     if e.cause in BLAMELESS or e.cause == "not started":
         # What somebody else ended has refused nothing, and nor has what was never executed.
         return False
-    ended = _is_unexplained_end(e) and e.mode == "resume" and not e.worked and not e.disk_full
+    ended = not e.is_alive and e.mode == "resume" and not e.worked and not e.disk_full
     # Of a command no hook has to tell that its session began.
     is_silent = not e.session_seen and traits_of(e.harness).has_hooks
     return ended and (is_silent or (e.lived is not None and e.lived <= AT_ONCE))
@@ -76,14 +70,14 @@ def _is_status(e: Evidence, *statuses: int) -> bool:
 
 def _is_ended_by(e: Evidence, signals: frozenset[int]) -> bool:
     by_code = e.signal is None and e.code is not None and e.code - BY_SIGNAL in signals
-    return _is_unexplained_end(e) and (e.signal in signals or by_code)
+    return not e.is_alive and (e.signal in signals or by_code)
 
 
 def _is_limit(e: Evidence) -> bool:
     """A vendor sends an unpaid bill by the status of a limit: its words, or the time at which it is over, tell."""
     is_class = e.failure == "limit" or (e.failure == "overload" and e.status == 429)
     is_reset = e.reset and e.failure in ("limit", "request", "overload")
-    return is_reset or (is_class and e.named != "other") or e.screen == "limit" or e.told == "limit"
+    return is_reset or (is_class and e.named != "other") or e.told == "limit"
 
 
 def _is_outage(e: Evidence) -> bool:
@@ -139,9 +133,8 @@ RULES: tuple[Rule, ...] = (
     Rule("the bill is not paid", LOGIC, "billing", 0.97, ("ask", "abort"), ("failure", "word", "status"),
          lambda e: e.failure == "billing" or e.status == 402),
     # Alike: a service that failed and names a model, as a cloud does. Apart: the status.
-    Rule("there is no such model", LOGIC, "model", 0.95, ("ask", "abort"), ("failure", "word", "status", "screen"),
-         lambda e: e.screen == "model"
-         or (e.failure != "" and e.word in NO_SUCH_MODEL and e.status not in OF_A_SERVICE)),
+    Rule("there is no such model", LOGIC, "model", 0.95, ("ask", "abort"), ("failure", "word", "status"),
+         lambda e: e.failure != "" and e.word in NO_SUCH_MODEL and e.status not in OF_A_SERVICE),
     # Alike: a model, a path of a gateway, an item of the history. All of them need a person.
     Rule("what it asks for is not there", LOGIC, "model", 0.9, ("ask", "abort"), ("failure", "word", "status"),
          lambda e: e.status == 404),
@@ -191,17 +184,13 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.obstacle == "no directory"),
     Rule("its directory cannot be entered", LOGIC, "configuration", 0.95, ("resume",), ("obstacle",),
          lambda e: e.obstacle == "directory closed"),
-    Rule("its session is in use elsewhere", TRANSIENT, "session_in_use", 0.9, ("resume", "ask"), ("obstacle", "screen"),
-         lambda e: e.obstacle == "session in use" or e.screen == "in-use"),
+    Rule("its session is in use elsewhere", TRANSIENT, "session_in_use", 0.9, ("resume", "ask"), ("obstacle",),
+         lambda e: e.obstacle == "session in use"),
     # Alike: a flag that the CLI does not know, or a kill. It claims no cause, and the next run is a fresh one.
     Rule("the session could not be resumed", None, "resume_refused", 0.9, ("fresh", "ask"),
-         ("obstacle", "cause", "mode", "session_seen", "screen", "lived"),
-         lambda e: e.obstacle == "resume refused" or e.occasion == "refused_resume" or e.screen == "resume-picker"
+         ("obstacle", "cause", "mode", "session_seen", "lived"),
+         lambda e: e.obstacle == "resume refused" or e.occasion == "refused_resume"
          or _is_early_death_after_resume(e)),
-    Rule("a login is asked for on its screen", LOGIC, "login", 0.85, ("ask", "abort"), ("screen",),
-         lambda e: e.screen == "login"),
-    Rule("a dialog of its start waits for a person", LOGIC, "configuration", 0.85, ("ask",), ("screen", "worked"),
-         lambda e: e.screen in SET_UP and not e.worked),
     # What the host did. Alike: an end that was good although the disk is full; what it wrote last may be lost.
     Rule("the disk was full", LOGIC, "disk_full", 0.8, ("ask",), ("disk_full", "disks", "obstacle"),
          lambda e: e.disk_full),
@@ -217,13 +206,11 @@ RULES: tuple[Rule, ...] = (
          lambda e: e.cause == "hung" or e.occasion == "hung"),
     Rule("its time was over", None, "overtime", 0.6, ("fresh",), ("cause", "occasion"),
          lambda e: e.cause == "overtime" or e.occasion == "overtime"),
-    # Alike: an agent that ends itself so, which nothing tells of. Where an operator asked, it is none.
+    # Alike: an agent that ends itself so, which nothing tells of. An end that an operator asked for opens no Case.
     Rule("it was asked to end from outside", TRANSIENT, "terminated", 0.75, ("resume", "fresh", "ask"),
-         ("signal", "code", "asked"), lambda e: _is_ended_by(e, TERMINATED)),
+         ("signal", "code"), lambda e: _is_ended_by(e, TERMINATED)),
     Rule("it was killed, and nothing says by whom", None, "killed", 0.4, ("resume", "fresh", "ask"),
          ("signal", "code", "oom"), lambda e: _is_ended_by(e, KILLED)),
-    Rule("a dialog stands in its turn that no rule knows", None, "dialog", 0.4, ("ask",), ("screen", "turn_open"),
-         lambda e: e.screen == "dialog" and e.turn_open),
     Rule("a turn failed for a reason that no rule knows", None, "failed_turn", 0.3, ("ask",), ("failure", "word"),
          lambda e: e.failure in ("other", "login") or _is_status(e, 400)),
     Rule("it could not be started", None, "failed_start", 0.3, ("resume", "ask"), ("cause", "code"),
