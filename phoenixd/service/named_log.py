@@ -102,7 +102,7 @@ class _Known(NamedTuple):
 def _sessions_since(lives: Sequence[KeptLife], earlier: Sequence[EarlierSession], since: float) -> dict[str, _Known]:
     """The sessions that have had a run since `since`, by name, the one that began last at the end.
 
-    earlier: those that runs left for others, of which `lives` has the newest one of each run.
+    earlier: those that runs left for others; `lives` has the newest session of each run alone.
     """
     known: dict[str, _Known] = {}
 

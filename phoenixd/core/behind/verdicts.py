@@ -347,7 +347,7 @@ def _breaker(known: Breaker, kept: KeptBreaker | None, now: Moment) -> Breaker:
 
 
 def _marked(agent: Agent, run: Run, trace: Trace) -> Agent:
-    """The agent, whose living session bears a marker of which the journal does not know the codes.
+    """The agent, whose living session bears a marker, where the journal does not know the codes of that session.
 
     Which of them were asked for is not known, and those of another session are none of its own: new ones are planted.
     """
