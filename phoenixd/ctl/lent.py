@@ -21,7 +21,6 @@ RESET = (
     b"\x0f\x1b(B\x1b[0m\x1b[?25h"  # character set, colours, a visible cursor
 )
 """What a program that fills the screen takes back at its end, where something else did not keep it from that."""
-PR_SET_PDEATHSIG = 1
 
 
 def lend(argv: Sequence[str]) -> int:
