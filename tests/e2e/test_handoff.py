@@ -292,6 +292,44 @@ def test_f_ho_6_kill_9_of_the_daemon_in_mid_handoff_ends_in_one_holder(stage: St
     assert [one["name"] for one in agents] == ["boss"]
 
 
+def terminals(stage: Stage) -> dict[str, str]:
+    """The terminals of the seat, and the process of each: that of the agent's shim."""
+    tmux = ["tmux", "-S", str(stage.runtime / "tmux.sock"), "list-panes", "-a", "-F", "#{session_name} #{pane_pid}"]
+    found = subprocess.run(tmux, check=True, capture_output=True, text=True).stdout.splitlines()
+    return dict(line.split() for line in found if line.startswith("phx-boss"))
+
+
+def lives(pid: int | str) -> bool:
+    """Whether a process runs: tmux may leave the end of a pane's process unread for a while."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return False
+
+
+def test_e51_process_and_terminal_of_the_predecessor_are_gone_and_neither_a_daemon_nor_a_start_brings_it_back(
+    stage: Stage,
+) -> None:
+    begun(stage)
+    old, before = stage.row("boss")["pid"], terminals(stage)
+    assert list(before) == ["phx-boss"]
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    until(stage, "its process is gone", lambda: not lives(old))
+    until(stage, "its terminal is the successor's", lambda: list(terminals(stage)) == ["phx-boss"])
+    until(stage, "and its shim is gone", lambda: not lives(before["phx-boss"]))
+    new, after = stage.row("boss")["pid"], terminals(stage)
+    assert after != before
+
+    stage.kill()
+    stage.up()
+    until(stage, "the successor is adopted", lambda: stage.row("boss")["state"] == "running")
+    stage.ask("watchdog", "--once")
+    assert stage.ctl("start", "boss").returncode == 0
+    assert stage.ctl("start", "boss-g1").returncode == 4
+    assert (stage.row("boss")["pid"], terminals(stage)) == (new, after)
+
+
 class DiesBeforeRecords(Stage):
     """A stage whose daemon is killed after a handoff's last commit, before it writes the records of both sessions."""
 
