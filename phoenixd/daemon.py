@@ -186,7 +186,8 @@ async def _begin(daemon: Daemon, tasks: TaskGroup) -> None:
     before = await last_life(ground.journal)
     parts = (daemon.keeper, supervisor, hands.performer, daemon.publisher, daemon.evidence, hands.strays)
     looks = (
-        hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch, hands.turn_watch
+        hands.messenger, hands.metering, hands.cut_answers, hands.marker_watch, hands.key_watch, hands.turn_watch,
+        hands.ack_watch,
     )  # fmt: skip
     for part in (*parts, papers, papers.briefing, daemon.rounds, daemon.notifier, *looks):
         tasks.start_soon(part.run)

@@ -311,8 +311,8 @@ class WritePackage:
 
 @dataclass(frozen=True, slots=True)
 class CheckPackage:
-    """See whether the package that a successor's last words quote can be rested on; PackageChecked tells. agent: the
-    seat."""
+    """See whether the package that a successor's last words, or its file, quote can be rested on; PackageChecked tells.
+    agent: the seat."""
 
     agent: str
     handoff: str

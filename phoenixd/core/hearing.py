@@ -69,6 +69,7 @@ from phoenixd.core.events.fleet import (
     TroubleSeen,
 )
 from phoenixd.core.events.handoffs import (
+    AckFileSeen,
     AddendumWritten,
     HandoffAcked,
     PackageChecked,
@@ -125,7 +126,7 @@ from phoenixd.core.events.runs import (
 from phoenixd.core.events.tasks import TaskCancelRequested, TaskCollected, TaskRequested
 from phoenixd.core.events.work import FileLooked, MeasurementLost, WorkMeasured
 from phoenixd.core.fleet import Fleet, Step
-from phoenixd.core.handoff import asking, following, late, letters, records
+from phoenixd.core.handoff import ack_file, asking, following, late, letters, records
 from phoenixd.core.lifecycle import begins, ends, overdue, unwanted
 from phoenixd.core.limits import accounts, outage, parking
 from phoenixd.core.meter import compaction, dead_end
@@ -334,6 +335,7 @@ TABLE: dict[type[Any], Row] = {
     PackageWritten: (asking.hear_work, *SHARED),
     PackageFailed: (asking.hear_work, *SHARED),
     PackageChecked: (asking.hear_check, *SHARED),
+    AckFileSeen: (ack_file.hear, *SHARED),
     AddendumWritten: (late.hear_written, *SHARED),
     # Tasks.
     TaskRequested: (requested.request, *SHARED),

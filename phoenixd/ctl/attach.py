@@ -11,7 +11,7 @@ import sys
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.ctl import absence, calls, lent
+from phoenixd.ctl import absence, calls, lent, standing
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
@@ -29,10 +29,20 @@ def attach(command: Command) -> int:
     return sit_down(command, str(command.given["name"]), read_only=bool(command.given.get("read_only")))
 
 
-def is_within_another(command: Command) -> bool:
-    """Whether this terminal is inside a tmux that is not the agents': attach refuses there."""
+def hindrance(command: Command, name: str) -> tuple[str, str] | None:
+    """Why attach refuses at this terminal, and what is to be done; None where it opens."""
     inside = os.environ.get("TMUX", "").partition(",")[0]
-    return bool(inside) and not any(_same(inside, socket) for socket in absence.tmux_sockets(calls.places(command)))
+    sockets = absence.tmux_sockets(calls.places(command))
+    if inside and any(_same(inside, socket) for socket in sockets):
+        return None
+    server = next((socket for socket in sockets if os.path.exists(socket)), None)
+    here = standing.here(server) if server is not None else None
+    if here is not None:
+        return f"this one is that of {here.agent}", f"Leave it first (prefix d), and type phoenixctl attach {name}"
+    if inside:
+        what = f"Detach first (prefix d), and type phoenixctl attach {name}; or nest on purpose: {nested(name)}"
+        return "this one is inside another tmux", what
+    return None
 
 
 def nested(name: str, *, read_only: bool = False) -> str:
@@ -50,8 +60,21 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     if server is None or pane is None:
         return _no_terminal(command, name, sockets, server)
     inside = os.environ.get("TMUX", "").partition(",")[0]
+    here = standing.here(server)
+    if here is not None and here.pane == pane:
+        return refuse(
+            exits.CONFLICT,
+            f"this terminal is that of {here.agent} already, and would be drawn within itself without end",
+            f"type here what is meant for it; or leave it (prefix d), and type: phoenixctl attach {name}",
+        )
     if inside and _same(inside, server):
         return _become(["tmux", "-N", "-S", server, "switch-client", *(["-r"] if read_only else []), "-t", pane])
+    if here is not None:
+        return refuse(
+            exits.CONFLICT,
+            f"this terminal is that of {here.agent}: {name}'s would be drawn within it, and keys would go through both",
+            f"leave it first (prefix d), and type: phoenixctl attach {name}{' --read-only' if read_only else ''}",
+        )
     if inside:
         return refuse(
             exits.CONFLICT,

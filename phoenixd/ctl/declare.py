@@ -57,10 +57,10 @@ def run(command: Command) -> int:
     answer = calls.ask(command, calls.operation("health"), {}, as_json=True)
     if answer is None and (code := daemon_start.start(command)) != 0:
         return code
-    is_left_out = not detached and attach.is_within_another(command)
+    hindrance = attach.hindrance(command, name) if not detached else None
     if not detached:
         told = (
-            "waiting for its first sign of life" if is_left_out else "its terminal opens here at its first sign of life"
+            "waiting for its first sign of life" if hindrance else "its terminal opens here at its first sign of life"
         )
         print(f"{name}: {told}", file=sys.stderr)
     for operation, arguments in (
@@ -87,10 +87,9 @@ def run(command: Command) -> int:
     if detached:
         return calls.tell(command, answer) if answer is not None else 0
     forget_typed(sys.stdin)
-    if is_left_out:
+    if hindrance is not None:
         code = calls.tell(command, answer) if answer is not None else exits.OK
-        why = "its terminal does not open here: this one is inside another tmux. Detach first (prefix d), and type"
-        print(reaching(f"{why} phoenixctl attach {name}; or nest on purpose: {attach.nested(name)}"), file=sys.stderr)
+        print(reaching(f"its terminal does not open here: {hindrance[0]}. {hindrance[1]}"), file=sys.stderr)
         return code
     return attach.sit_down(command, name)
 

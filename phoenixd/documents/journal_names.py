@@ -41,6 +41,7 @@ from phoenixd.core.events.fleet import (
     TroubleSeen,
 )
 from phoenixd.core.events.handoffs import (
+    AckFileSeen,
     AddendumWritten,
     HandoffAcked,
     PackageChecked,
@@ -144,6 +145,7 @@ EVENT_NAMES: dict[type[Any], str] = {
     PackageWritten: "package_written",
     PackageFailed: "package_failed",
     PackageChecked: "package_checked",
+    AckFileSeen: "ack_file_seen",
     AddendumWritten: "addendum_written",
     TaskRequested: "task_requested",
     TaskCancelRequested: "task_cancel_requested",

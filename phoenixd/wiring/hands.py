@@ -10,14 +10,18 @@ from anyio.abc import TaskGroup
 from phoenixd.core.agent import Agent
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.tasks import concerned
+from phoenixd.documents.project import layout
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
 from phoenixd.drivers.cgroups.oom import OomCounters
 from phoenixd.drivers.evidence.status_lines import StatusLines
+from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.drivers.files.reads import FileReads, FileWrites
+from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.drivers.git.branch import branch_of
 from phoenixd.drivers.processes.strays import StraySweeper
 from phoenixd.ports import Outside
+from phoenixd.runtime.ack_watch import AckWatch
 from phoenixd.runtime.answers import Answerer
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.farewells import Farewells
@@ -107,6 +111,10 @@ async def lend_hands(ground: Ground, world: World, house: House, outside: Outsid
     turn_watch = TurnWatch(
         find, house.transcripts, FileWrites(), performer.refusals, clock, supervisor.everybody
     )  # fmt: skip
+    ack_watch = AckWatch(
+        find, house.handover.seat_of, tell, clock, DirectoryChanges(layout.ACK), ProjectFiles(), supervisor.everybody
+    )
     return Hands(
-        messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, turn_watch, sights
+        messenger, hearing, strays, performer, metering, cut_answers, marker_watch, key_watch, turn_watch, ack_watch,
+        sights,
     )  # fmt: skip

@@ -77,6 +77,7 @@ async def compose(
         publisher.hear(entries, changed)
         hands.key_watch.hear(changed)
         hands.turn_watch.hear(changed)
+        hands.ack_watch.hear(changed)
         house.sessions.hear(changed)
         house.plans.hear()
         for name, row in openings(entries, changed):

@@ -26,6 +26,7 @@ from phoenixd.memory.kept_plans import KeptPlans
 from phoenixd.memory.papers import Papers
 from phoenixd.memory.sharing import SharedMemory
 from phoenixd.ports import Outside
+from phoenixd.runtime.ack_watch import AckWatch
 from phoenixd.runtime.cut_answers import CutAnswers
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.hearing import Hearing
@@ -99,6 +100,7 @@ class Hands:
     marker_watch: MarkerWatch
     key_watch: KeyWatch
     turn_watch: TurnWatch
+    ack_watch: AckWatch
     sights: Sights
 
 

@@ -378,6 +378,62 @@ def test_attach_inside_the_own_tmux_switches_the_client(tmux: Path, home: Path) 
         eventually_sync(lambda: _clients(server) == ["phx-docs"], what="the client is switched over")
 
 
+def typed_in(tmux: Path, home: Path, session: str, agent: str, words: str) -> str:
+    """What the command says that is typed in an agent's pane, and its exit code; the pane stays."""
+    env = environment(home, PHOENIX_RUNTIME_DIR=os.fspath(tmux.parent), TERM="xterm")
+    server, said, go = ["tmux", "-S", os.fspath(tmux)], home / "said", home / "go"
+    assignments = [f"-e{name}={env[name]}" for name in ("PYTHONPATH", "PHOENIX_RUNTIME_DIR", "HOME")]
+    waits = f"while ! test -e {go}; do sleep 0.02; done"
+    script = f"{waits}; {words} >{said}.part 2>&1; echo code=$? >>{said}.part; mv {said}.part {said}; cat; :"
+    subprocess.run([*server, "respawn-pane", "-k", *assignments, "-t", f"={session}:0.0", script], check=True)
+    mark = ["set-option", "-pF", "-t", f"={session}:0.0", tmux_panes.MARK, tmux_panes.mark(agent)]
+    subprocess.run([*server, *mark], check=True)
+    go.touch()
+
+    def is_over() -> bool:
+        return said.exists() or bool(_clients(server))
+
+    eventually_sync(is_over, what="it is refused, or a client is attached")
+    assert _clients(server) == []
+    return said.read_text()
+
+
+ATTACH = f"{sys.executable} -m phoenixd.ctl attach docs"
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ATTACH,
+        f"unset TMUX; {ATTACH}",
+        f"TMUX= {ATTACH} --read-only",
+        f"unset TMUX; script -qec '{ATTACH}' {os.devnull}",
+        # A tmux that somebody began there has neither its terminal nor its processes above it.
+        f"TMUX= PHOENIX_AGENT=docs setsid script -qec '{ATTACH}' {os.devnull}",
+    ],
+)
+def test_attach_in_the_agents_own_pane_refuses_and_draws_nothing_within_itself(
+    tmux: Path, home: Path, words: str
+) -> None:
+    said = typed_in(tmux, home, "phx-docs", "docs", words)
+
+    assert "this terminal is that of docs already, and would be drawn within itself without end" in said
+    assert "leave it (prefix d), and type: phoenixctl attach docs" in " ".join(said.split())
+    assert "code=6" in said
+
+
+@pytest.mark.parametrize("words", [f"unset TMUX; {ATTACH}", f"TMUX= {ATTACH}"])
+def test_attach_in_another_agents_pane_says_whose_it_is_and_what_to_type(tmux: Path, home: Path, words: str) -> None:
+    other = ["new-session", "-d", "-s", "phx-shop", "-x", "80", "-y", "24", "sleep 1000"]
+    subprocess.run(["tmux", "-S", os.fspath(tmux), *other], check=True)
+
+    said = typed_in(tmux, home, "phx-shop", "shop", words)
+
+    assert "this terminal is that of shop: docs's would be drawn within it" in said
+    assert "leave it first (prefix d), and type: phoenixctl attach docs" in " ".join(said.split())
+    assert "code=6" in said
+
+
 def _client_name(server: list[str]) -> str:
     told = subprocess.run([*server, "list-clients", "-F", "#{client_name}"], capture_output=True, text=True, check=True)
     return told.stdout.strip()

@@ -103,6 +103,7 @@ papers_failed
 package_written
 package_failed
 package_checked
+ack_file_seen
 addendum_written
 answer_cut
 task_requested

@@ -1,11 +1,14 @@
 """An orchestrator of the open contract: it reports its turns, and acknowledges what it is handed, as a model would.
 
 Run as a file with the prompt as its only argument. HESITATES in its directory: it says nothing until that file is gone.
-ANSWERS: it acknowledges with its last words, because it may run no command.
+ANSWERS: it acknowledges with its last words, because it may run no command. WRITES: it acknowledges by a file, and runs
+no phoenixctl. LIES beside it: it quotes another word, and its turn goes on until that file is gone. SILENT beside it:
+it reports nothing either.
 """
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
@@ -26,6 +29,9 @@ def acknowledged(package: Path) -> str:
     said = quoted(package)
     if Path("ANSWERS").exists():
         return f"I have read it.\n{said}"
+    if Path("WRITES").exists():
+        writes(json.loads(said.removeprefix("HANDOFF-ACK ")), package.with_name("handoff-ack.json"))
+        return "I have read it."
     done = subprocess.run(
         ["phoenixctl", "handoff", "ack", said.removeprefix("HANDOFF-ACK ")], capture_output=True, text=True, check=False
     )
@@ -33,8 +39,25 @@ def acknowledged(package: Path) -> str:
     return "I have read it."
 
 
+def writes(proof: dict[str, object], file: Path) -> None:
+    """The file that acknowledges, in the place that its first prompt names."""
+    proof["run"] = os.environ["PHOENIX_RUN_ID"]
+    if not Path("LIES").exists():
+        file.write_text(json.dumps(proof))
+        return
+    file.write_text(json.dumps(proof | {"word": "stork"}))
+    while Path("LIES").exists():
+        time.sleep(0.05)
+
+
 def main() -> None:
     prompt = sys.argv[1] if len(sys.argv) > 1 else ""
+    if Path("SILENT").exists():
+        package = PACKAGE.search(prompt)
+        if package is not None:
+            acknowledged(Path(package[1]))
+        sys.stdin.read()
+        return
     report("session-start", source="startup")
     report("prompt-submit", prompt=prompt)
     found = PACKAGE.search(prompt)
@@ -49,7 +72,9 @@ def main() -> None:
     for line in sys.stdin:
         if line.strip():
             report("prompt-submit", prompt=line.strip())
-            asked = found is not None and "HANDOFF-ACK" in line
+            if "handoff-ack.json" in line:
+                Path(f"told-{time.time_ns()}").write_text(line)
+            asked = found is not None and ("HANDOFF-ACK" in line or "handoff-ack.json" in line)
             ends_turn(acknowledged(Path(found[1])) if found and asked else "noted")
 
 

@@ -199,6 +199,32 @@ def test_e47_last_words_that_end_in_an_ack_do_as_well(stage: Stage) -> None:
     assert status(stage)["generation"] == 2
 
 
+def test_e47_a_program_that_reports_nothing_and_runs_no_phoenixctl_acknowledges_by_its_file(stage: Stage) -> None:
+    work = begun(stage)
+    for name in ("WRITES", "SILENT"):
+        (work / name).touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    assert status(stage)["generation"] == 2
+    assert [path.parent.name for path in work.glob(".claude/orchestrators/*/handoff-ack.json")] == [
+        sorted((work / ".claude/orchestrators").iterdir())[-1].name
+    ]
+
+
+def test_e47_a_file_that_proves_nothing_is_told_to_its_writer_and_the_next_one_counts(stage: Stage) -> None:
+    work = begun(stage)
+    for name in ("WRITES", "LIES"):
+        (work / name).touch()
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    why = "its word is not the one that stands in the package"
+    until(stage, "it is refused", lambda: any(why in one["what"] for one in status(stage)["checks"]))
+    (work / "LIES").unlink()
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    (told,) = [path.read_text() for path in work.glob("told-*")]
+    assert f"refused your handoff-ack.json: {why}." in told
+    assert status(stage)["handoff"]["tries"] == 1
+
+
 def test_f_ho_9_a_successor_that_never_confirms_is_tried_twice_and_the_predecessor_goes_on(stage: Stage) -> None:
     work = begun(stage, 'ack = "1s"\n')
     old = stage.row("boss")

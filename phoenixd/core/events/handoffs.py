@@ -81,7 +81,8 @@ class PackageFailed:
 
 @dataclass(frozen=True, slots=True)
 class PackageChecked:
-    """The package that a successor's last words quote was held against the disk; fields as HandoffAcked has them."""
+    """The package that a successor's last words, or its file, quote was held against the disk; fields as HandoffAcked
+    has them."""
 
     agent: str
     handoff: str
@@ -89,6 +90,27 @@ class PackageChecked:
     changed: bool = False
     missing: str = ""
     missing_artifacts: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class AckFileSeen:
+    """A successor's session has a file handoff-ack.json. agent: the seat.
+
+    mark: tells this content of it, as it was written then, from any other. package, word, facts: as HandoffAcked has
+    them. run: the id of the run that it names as its writer's; session, generation: those that it names, or empty.
+    fault: why it is no acknowledgement that can be read.
+    """
+
+    agent: str
+    handoff: str
+    mark: str
+    package: str = ""
+    word: str = field(default="", repr=False)
+    facts: tuple[tuple[str, str], ...] = ()
+    run: str = ""
+    session: str = ""
+    generation: str = ""
+    fault: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +130,7 @@ class AddendumWritten:
 
 
 HandoffWork = (
-    HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed | PackageChecked | AddendumWritten
-)
+    HandoffAcked | PapersUpdated | PapersFailed | PackageWritten | PackageFailed | PackageChecked | AckFileSeen
+    | AddendumWritten
+)  # fmt: skip
 """What came of work on a project's files, whose agent is the seat; and a successor's word, about itself."""

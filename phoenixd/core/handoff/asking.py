@@ -26,7 +26,7 @@ from phoenixd.core.events.orders import (
 )
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.fleet import Fleet, Step, answer, put
-from phoenixd.core.handoff import freezing, letters, machine, move, orders, verdict, work
+from phoenixd.core.handoff import ack_file, freezing, letters, machine, move, orders, verdict, work
 from phoenixd.core.handoff import state as states
 from phoenixd.core.handoff.following import begin, name_taken, orders_of_others, taken
 from phoenixd.core.handoff.move import WORK_LIMIT, Move
@@ -170,7 +170,7 @@ def hear_last_words(before: Fleet, found: Step, event: TurnEnded, now: Moment) -
 
 
 def hear_check(before: Fleet, found: Step, event: PackageChecked, now: Moment) -> Step:
-    """The disk was asked of a package that last words acknowledge: they are judged as `handoff ack` is (F-HO-10)."""
+    """The disk was asked of a package that last words or a file acknowledge: they are judged as `handoff ack` is."""
     seat = before.seats.get(event.agent)
     handoff = seat.handoff if seat is not None else None
     if handoff is None or handoff.id != event.handoff or handoff.step is not states.Step.AWAIT_ACK:
@@ -183,11 +183,16 @@ def hear_check(before: Fleet, found: Step, event: PackageChecked, now: Moment) -
         successor, claim.package, claim.word, claim.facts, successor, event.changed, event.missing,
         event.missing_artifacts,
     )  # fmt: skip
-    told = replace(acknowledge(found.fleet, found, said, now), refusal=None)
-    after = told.fleet.seats[handoff.seat].handoff
-    if after is None or after.attempt == handoff.attempt:
-        return told
-    return _kept(told, replace(after, claim=replace(claim, checked=True)))
+    answered = acknowledge(found.fleet, found, said, now)
+    told, why = replace(answered, refusal=None), answered.refusal
+    after, new = told.fleet.seats[handoff.seat].handoff, found.fleet.agents.get(successor)
+    is_written_again = after is not None and after.attempt != handoff.attempt
+    # Where hooks tell of its turns, its successor is told of a newer package once that stands there and it rests.
+    is_told = claim.by_file and why is not None and new is not None and not (is_written_again and new.hooks_seen)
+    if after is not None and is_written_again:
+        after = replace(after, claim=replace(claim, checked=True))
+        told = _kept(told, after)
+    return ack_file.refused(told, after, why.message, now) if is_told and after is not None and why else told
 
 
 def hear_work(

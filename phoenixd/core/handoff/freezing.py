@@ -11,7 +11,7 @@ from phoenixd.core.agent.state import Running
 from phoenixd.core.armed_answer import ArmedAnswer
 from phoenixd.core.decision import Decision
 from phoenixd.core.handoff.state import Handoff, Said
-from phoenixd.core.handoff.words import BEGIN_NOTHING, FINISH, HANDS_OFF, READ_AGAIN, REMINDER
+from phoenixd.core.handoff.words import BEGIN_NOTHING, FINISH, HANDS_OFF, READ_AGAIN, REMINDER, file_refused
 from phoenixd.core.moment import Instant, Moment
 from phoenixd.core.resonance import due
 
@@ -104,6 +104,15 @@ def remind(new: Agent, handoff: Handoff, now: Moment) -> Decision:
     message = f"{message_id(handoff)}-ack-{handoff.tries}{anew}"
     text = Deliver(new.name, new.incarnation, message, words, now.at + 60.0)
     return Decision(new, (text,), "asked for its acknowledgement once more")
+
+
+def refuse_file(new: Agent, handoff: Handoff, why: str, now: Moment) -> Decision:
+    """Tell a successor why the file in which it acknowledges was not believed; each file once."""
+    if not isinstance(new.state, Running) or requests.unheard(new) is not None:
+        return Decision(new)
+    message = f"{message_id(handoff)}-file-{handoff.tries}-{handoff.ack_files}"
+    text = Deliver(new.name, new.incarnation, message, file_refused(why), now.at + 60.0)
+    return Decision(new, (text,), "told why its handoff-ack.json was refused")
 
 
 def _armed(old: Agent, handoff: Handoff) -> tuple[ArmedAnswer, ...]:

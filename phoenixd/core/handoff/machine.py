@@ -216,7 +216,7 @@ def _await_ack(handoff: Handoff, new: Agent | None, rules: HandoffRules, overdue
 def _try_failed(handoff: Handoff, why: str, rules: HandoffRules, now: Moment) -> Move:
     if handoff.tries >= rules.tries:
         return back(handoff, f"{why}, and {handoff.tries} tries are all", now)
-    again = entered(handoff, Step.SPAWN, now, ENDING, made=False, acked=False, reminded=False, claim=None)
+    again = entered(handoff, Step.SPAWN, now, ENDING, made=False, acked=False, reminded=False, claim=None, ack_files=0)
     return Move(again, f"{why}: once more", ("dismiss",))
 
 
@@ -241,7 +241,7 @@ def _roll_back(handoff: Handoff, old: Agent | None, new: Agent | None, overdue: 
         anew = entered(
             handoff, Step.FREEZE, now, SAYING, again=False, alone=False, said="", made=False, tries=0, acked=False,
             reminded=False, escaped=False, rounds=handoff.rounds + 1, why_back="", called_off=False, lingers=False,
-            remedy="", late=(), later=0, stale="", claim=None,
+            remedy="", late=(), later=0, stale="", claim=None, ack_files=0,
         )  # fmt: skip
         return Move(anew, f"rolled back ({handoff.why_back}): it begins once more")
     over = handoff if handoff.is_back_by_order else replace(handoff, rollbacks=handoff.rollbacks + 1)

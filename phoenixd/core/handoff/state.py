@@ -87,15 +87,17 @@ class OwedAddendum:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """The ack in which an answer of the successor's ended: what it quotes of its package.
+    """The ack in which an answer of the successor's ended, or that stands in its file: what it quotes of its package.
 
-    checked: the disk says that the package cannot be rested on, and it is being written again.
+    checked: the disk says that the package cannot be rested on, and it is being written again. by_file: it stands in
+    handoff-ack.json.
     """
 
     package: str
     word: str = field(repr=False)
     facts: tuple[tuple[str, str], ...] = field(default=(), repr=False)
     checked: bool = False
+    by_file: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,8 +125,9 @@ class Handoff:
     owed: the addenda of handoffs before this one that are not written yet. Few: the work on files of a handoff follows
     those in the same lane, so none gets past its fence before them.
     spaced_before: since when the spacing counted as it began. waits: the trigger of the next one, once people were told
-    that it waits. refused: why the newest ack of its successor was no good. claim: its ack by last words, until it is
-    believed, or refused and what is to be read again stands there.
+    that it waits. refused: why the newest ack of its successor was no good. claim: its ack by last words or by a
+    file, until it is believed, or refused and what is to be read again stands there. ack_file: the mark of the newest
+    handoff-ack.json that was heard of; ack_files: how many were in this try.
     """
 
     id: str
@@ -183,6 +186,8 @@ class Handoff:
     waits: str = ""
     refused: str = ""
     claim: Claim | None = None
+    ack_file: str = ""
+    ack_files: int = 0
 
     @property
     def successor(self) -> int:

@@ -24,14 +24,18 @@ CALLED_OFF = "phoenixd has called the handover of this project off. Go on with y
 
 REMINDER = (
     "phoenixd has no acknowledgement of the handover from you yet. Read your handoff package as your first prompt "
-    "says, and run phoenixctl handoff ack as it is told there, or end your answer in the line HANDOFF-ACK JSON."
+    "says, and run phoenixctl handoff ack as it is told there, or end your answer in the line HANDOFF-ACK JSON, or "
+    "write handoff-ack.json."
 )
 
 READ_AGAIN = (
     "phoenixd has written your handoff package again: what it said before is not what stands in the project now. Read "
     "it again as your first prompt says, and acknowledge it as it is now: run phoenixctl handoff ack, or end your "
-    "answer in the line HANDOFF-ACK JSON."
+    "answer in the line HANDOFF-ACK JSON, or write handoff-ack.json anew."
 )
+
+FILE_REFUSED = "phoenixd refused your handoff-ack.json: "
+"""How the word begins of a file that acknowledges a package and was not believed."""
 
 ADDENDUM = "phoenixd: after your handoff package was written, "
 """How the word begins of what came too late for a package."""
@@ -45,11 +49,18 @@ KNOWN = {
 }
 
 
+def file_refused(why: str) -> str:
+    """The word that a file that acknowledges was not believed, and what is to be done."""
+    return f"{FILE_REFUSED}{why}. Read your handoff package again as your first prompt says, and write that file anew."
+
+
 def is_ours(prompt: str) -> bool:
     """Whether a prompt is one of these words, and no person's or agent's own."""
-    return prompt.startswith(ADDENDUM) or prompt.strip() in KNOWN
+    return prompt.startswith((ADDENDUM, FILE_REFUSED)) or prompt.strip() in KNOWN
 
 
 def what(prompt: str) -> str:
     """Which of these words a prompt is."""
+    if prompt.startswith(FILE_REFUSED):
+        return "word that its handoff-ack.json was refused"
     return KNOWN.get(prompt.strip(), "word of what came too late for its package")

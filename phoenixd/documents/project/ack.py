@@ -6,11 +6,46 @@ the package and not the plan cannot answer.
 
 from __future__ import annotations
 
+import json
+from dataclasses import dataclass, field
+
+from phoenixd.core.handoff import verdict
+from phoenixd.documents.project import layout
 from phoenixd.documents.project.models import HandoffPackage
 from phoenixd.documents.project.tree import Tree
+from phoenixd.errors import BadProject
 
 Facts = tuple[tuple[str, str], ...]
 PLAN = "plan"
+FILE_LIMIT = 8000
+"""Bytes of a handoff-ack.json."""
+REMEDY = "write one JSON object, as the first prompt says"
+
+
+@dataclass(frozen=True, slots=True)
+class AckFile:
+    """What a handoff-ack.json says: the quotes, and whose it says that it is. Empty is what it does not say."""
+
+    package: str
+    word: str = field(repr=False)
+    facts: Facts
+    run: str
+    session: str
+    generation: str
+
+
+def in_file(content: bytes) -> AckFile:
+    """The acknowledgement that a file holds; raises BadProject where it holds none."""
+    try:
+        said = json.loads(content)
+    except (ValueError, RecursionError):
+        said = None
+    if not isinstance(said, dict):
+        raise BadProject("it is no JSON object", REMEDY)
+    package, word, quoted = verdict.read(said)
+    named = dict(quoted)
+    run, session, generation = (named.pop(key, "") for key in ("run", "session", "generation"))
+    return AckFile(package, word, tuple(sorted(named.items())), run, session, generation)
 
 
 def facts(package: HandoffPackage, tree: Tree) -> Facts:
@@ -39,6 +74,9 @@ def how(package: HandoffPackage, tree: Tree, seat: str) -> str:
         "Run: phoenixctl handoff ack 'JSON', where JSON is one object with these keys: "
         + "; ".join(keys)
         + f". Where you may not run it, end your answer in one line: HANDOFF-ACK JSON. ({seat} is the seat's name.)"
+        + " A program that can do neither writes the same object into"
+        + f" {layout.session_paths(package.new_session_id).ack}, with one key more,"
+        + ' "run": the value of its environment variable PHOENIX_RUN_ID.'
     )
 
 

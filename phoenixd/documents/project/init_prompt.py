@@ -72,7 +72,7 @@ def _lines(package: HandoffPackage, package_path: str, how_to_ack: str, most: in
         " The other phases are for reference: read one when you need it.",
         "3. Continue with the first pending task whose dependencies are completed.",
         "4. Report progress as you go. From it phoenixd keeps plan.md, claude.md and the orchestrator's state;"
-        " write nothing below .claude/ yourself.",
+        " write nothing below .claude/ yourself, but for the file of step 5.",
         f"5. Once you have read all this, acknowledge to phoenixd, which then ends the previous session. {how_to_ack}",
     ]
     return lines

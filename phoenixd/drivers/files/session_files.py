@@ -1,5 +1,5 @@
-"""Files of orchestrators' sessions in a workspace, which phoenixd alone writes: read and put in place without following
-any link."""
+"""Files of orchestrators' sessions in a workspace, which phoenixd writes, all but handoff-ack.json: read and put in
+place without following any link."""
 
 from __future__ import annotations
 
@@ -35,6 +35,14 @@ def read_file(workspace: str, path: str, limit: int) -> bytes:
     parent, _, name = layout.checked_path(path).rpartition("/")
     with opened(workspace) as top, below(top, parent) as place:
         return read_plain(named(place, name), limit)
+
+
+def read_dated(workspace: str, path: str, limit: int) -> tuple[bytes, int]:
+    """The same, and when it was written last, in nanoseconds."""
+    parent, _, name = layout.checked_path(path).rpartition("/")
+    with opened(workspace) as top, below(top, parent) as place:
+        content = read_plain(named(place, name), limit)
+        return content, os.stat(name, dir_fd=place, follow_symlinks=False).st_mtime_ns
 
 
 def put_files(workspace: str, writes: Mapping[str, bytes]) -> None:
@@ -93,6 +101,9 @@ class ProjectFiles:
 
     def read_file(self, workspace: str, path: str, limit: int) -> bytes:
         return read_file(workspace, path, limit)
+
+    def read_dated(self, workspace: str, path: str, limit: int) -> tuple[bytes, int]:
+        return read_dated(workspace, path, limit)
 
     def put_files(self, workspace: str, writes: Mapping[str, bytes]) -> None:
         put_files(workspace, writes)

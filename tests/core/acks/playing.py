@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from phoenixd.core.actions import Alert, UpdatePapers, WritePackage
+from phoenixd.core.actions import Alert, CheckPackage, UpdatePapers, WritePackage
 from phoenixd.core.decision import Refusal
 from phoenixd.core.events.evidence import UsageSeen
-from phoenixd.core.events.handoffs import HandoffAcked, PackageWritten, PapersUpdated
+from phoenixd.core.events.handoffs import AckFileSeen, HandoffAcked, PackageChecked, PackageWritten, PapersUpdated
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.hooks import hook_of
@@ -86,6 +86,12 @@ def _facts(package: Case) -> tuple[tuple[str, str], ...]:
     )
 
 
+def _read(body: dict[str, Any]) -> tuple[str, str, tuple[tuple[str, str], ...]]:
+    """Hash, word and facts of a body, with all keys of it."""
+    said = {key: value for key, value in body.items() if key not in ("facts", "package_hash")}
+    return verdict.read({"word": WORD, **said, **(body.get("facts") or {}), "package": body.get("package_hash", "")})
+
+
 class _Seat(HandoffStory):
     """The seat `o` with its successor `o-g2`; another seat `p`, and an agent `w` that is no orchestrator."""
 
@@ -115,7 +121,15 @@ class _Seat(HandoffStory):
                     own["newSessionId"],
                 )
                 self.tell(written)
+            if isinstance(action, CheckPackage):
+                self.tell(PackageChecked(action.agent, action.handoff, action.package, *self.doubted()))
         return refusal
+
+    def doubted(self) -> tuple[bool, str]:
+        """What the disk says against the package: that it was changed, and which of its files is gone."""
+        disk, own = self.case["disk"], self.package
+        is_changed = disk["package_file"] != "present" or disk["sha256_of_canonical_package"] != own["recorded_hash"]
+        return is_changed, "" if disk["all_named_files_exist"] else "a file that the package names is not there"
 
     def comes_to_its_step(self) -> None:
         step, attempt = Step(self.given["step"]), int(self.given.get("attempt", 1))
@@ -194,13 +208,15 @@ class _Seat(HandoffStory):
     # --- messages ---
 
     def says(self, message: Message) -> Refusal | None:
-        """An ack command is an order; the end of an answer is heard by a hook; all else is no message."""
+        """An ack command is an order; the end of an answer is heard by a hook; a file is found; all else is none."""
         channel, body, who = message["channel"], message["body"], self.sender(message["from"])
         if channel.startswith("ack command"):
             return self.commands(who, body)
         if channel.startswith("assistant text"):
             text = body if isinstance(body, str) else json.dumps(body)
             self.speaks(SUCCESSOR if who is None else who, text)
+        elif channel.startswith("file"):
+            self.writes(who, body)
         elif channel.startswith("tool"):
             self.hook_of(SUCCESSOR if who is None else who, "tool-end", tool="Bash")
         return None
@@ -217,12 +233,9 @@ class _Seat(HandoffStory):
         return STRANGER
 
     def commands(self, who: str | None, body: Any) -> Refusal | None:
-        disk, own = self.case["disk"], self.package
         if not isinstance(body, dict):
             return Refusal("invalid", "the acknowledgement is no JSON object", "")
-        said = {key: value for key, value in body.items() if key not in ("facts", "package_hash")}
-        facts = body.get("facts") or {}
-        read = verdict.read({"word": WORD, **said, **facts, "package": body.get("package_hash", "")})
+        read = _read(body)
         if who is None:
             # No process of that run lives; a hook of it may come late.
             quoted = {"package": read[0], "word": read[1], **dict(read[2])}
@@ -230,9 +243,17 @@ class _Seat(HandoffStory):
             return None
         if self.find(who) is None:
             return Refusal("conflict", "no successor is there", "")
-        is_changed = disk["package_file"] != "present" or disk["sha256_of_canonical_package"] != own["recorded_hash"]
-        gone = "" if disk["all_named_files_exist"] else "a file that the package names is not there"
+        is_changed, gone = self.doubted()
         return self.tell(HandoffAcked(who, *read, by=who, changed=is_changed, missing=gone))
+
+    def writes(self, who: str | None, body: dict[str, Any]) -> None:
+        """A file in the successor's directory. The run that it names is that of its writer."""
+        package, word, facts = _read(body)
+        agent = self.find(who) if who is not None else self.find(SUCCESSOR)
+        assert agent is not None and agent.run is not None
+        run = agent.run.run_id if who is not None else "the run of the try before"
+        number = self.handoff.successor + body["generation"] - self.package["generation"]
+        self.tell(AckFileSeen("o", self.handoff.id, "a", package, word, facts, run, body["session"], str(number)))
 
     def speaks(self, who: str, text: str) -> None:
         if self.find(who) is not None and self.fleet.agents[who].run is not None:
