@@ -10,6 +10,7 @@ import pytest
 from phoenixd import roles
 from phoenixd.ctl.command_line import PASSED_ON
 from phoenixd.ctl.grammar import parse
+from phoenixd.documents.project import layout
 
 
 @pytest.mark.parametrize("role", get_args(roles.Role))
@@ -26,6 +27,14 @@ def test_e71_the_orchestrators_role_has_handoff_phases_and_its_commands_can_be_t
     assert "successor" in text
     for words in re.findall(r"`phoenixctl ([^`]+)`", text):
         assert words.split()[0] in PASSED_ON or parse(words.split())
+
+
+def test_e13_the_orchestrators_role_says_where_its_notes_for_good_may_stand_as_the_pages_do() -> None:
+    text = roles.text("orchestrator")
+
+    assert layout.SESSIONS in text
+    assert f"`{layout.MEMORY}/`" in text
+    assert "write notes alone" in text
 
 
 def test_e72_the_developers_role_has_an_end_and_a_place_for_results() -> None:
