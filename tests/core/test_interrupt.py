@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -10,9 +11,12 @@ from phoenixd.core.actions import SeeAttendance, Spawn
 from phoenixd.core.agent.state import BackingOff, Desired, Parked, Starting, Stopped
 from phoenixd.core.decision import Decision, Seen
 from phoenixd.core.events.aftermath import AttendanceSeen
+from phoenixd.core.events.orders import AgentWithdrawn
 from phoenixd.core.interrupt import ANSWER_WITHIN, hear
 from phoenixd.core.rules import LoopRules
 from phoenixd.core.spec import Kind
+from phoenixd.core.treatment.case import Cases
+from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.hooks import hook_of
 from tests.core.story import Story, claude, spec
 
@@ -154,3 +158,62 @@ def test_a_parked_loop_at_whose_terminal_nobody_sat_goes_on_when_the_limit_is_ov
     assert isinstance(story.state, Parked)
     story.wait(3600 + 60)
     assert story.agent.incarnation == 2
+
+
+def of_cases(story: Story) -> list[tuple[str, int]]:
+    return [(one.detail, one.incidents) for one in story.fleet.cases.cases]
+
+
+@pytest.mark.parametrize(("code", "signal"), ENDS)
+def test_an_end_that_turns_out_a_persons_is_no_case(code: int | None, signal: int | None) -> None:
+    """The clinic called it a crash, for it judged before the terminal had answered."""
+    story = interrupted(code, signal)
+    assert of_cases(story) == []
+    assert decode(Cases, json.loads(json.dumps(encode(story.fleet.cases)))) == story.fleet.cases
+    story.tell(AttendanceSeen("a", 1, True))
+    story.wait(3600)
+    assert of_cases(story) == []
+    assert story.fleet.cases.unsure == ()
+    assert story.fleet.cases.patient("a") is None
+
+
+@pytest.mark.parametrize("attended", [False, None])
+def test_an_end_with_nobody_there_is_a_case_once_the_terminal_has_said_so(attended: bool | None) -> None:
+    story = interrupted(130, None)
+    story.tell(AttendanceSeen("a", 1, attended))
+    assert [incidents for _, incidents in of_cases(story)] == [1]
+    story.tell(AttendanceSeen("a", 1, True))
+    assert len(of_cases(story)) == 1
+    assert story.fleet.cases.unsure == ()
+
+
+def test_an_end_whose_terminal_never_answers_is_a_case_as_the_next_run_begins() -> None:
+    story = interrupted(130, None, pause=1.0)
+    story.wait(ANSWER_WITHIN + 1)
+    assert isinstance(story.state, Starting)
+    (case,) = story.fleet.cases.cases
+    assert (case.incidents, [one.incarnation for one in case.treated]) == (1, [1])
+    assert story.fleet.cases.unsure == ()
+
+
+def test_an_order_before_the_terminal_has_answered_leaves_the_case_of_the_end() -> None:
+    story = interrupted(130, None)
+    story.start()
+    assert len(of_cases(story)) == 1
+    story.tell(AttendanceSeen("a", 1, True))
+    assert len(of_cases(story)) == 1
+
+
+def test_what_was_done_before_comes_to_nothing_that_can_be_told_where_a_person_ends_the_next_run() -> None:
+    story = Story(spec(kind=Kind.LOOP)).lives(2, 1).respawned()
+    story.lives(2, 130)
+    story.tell(AttendanceSeen("a", 2, True))
+    (case,) = story.fleet.cases.cases
+    assert (case.incidents, [one.outcome for one in case.treated]) == (1, ["moot"])
+
+
+def test_a_removal_forgets_an_end_that_the_terminal_was_asked_about() -> None:
+    story = interrupted(130, None)
+    assert len(story.fleet.cases.unsure) == 1
+    story.tell(AgentWithdrawn("a"))
+    assert story.fleet.cases.unsure == ()

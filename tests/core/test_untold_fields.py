@@ -17,7 +17,7 @@ import phoenixd.core
 import phoenixd.runtime
 
 UNTOLD = frozenset({
-    "AgentSpec.env", "AgentSpec.opening", "AnchorSeen.marker", "AnswerHold.updated", "Appearing.line",
+    "AckFileSeen.word", "AgentSpec.env", "AgentSpec.opening", "AnchorSeen.marker", "AnswerHold.updated", "Appearing.line",
     "ArmedAnswer.text", "Asked.code", "CaseExamined.opinion", "Challenge.words", "Claim.facts",
     "Claim.word", "Clearing.shown", "CodesPlanted.planting", "CodesSeen.codes", "Deliver.text", "Delivered.queued",
     "Delivery.left", "Delivery.text",

@@ -10,6 +10,7 @@ from phoenixd.core.agent import Agent
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision, Refusal
 from phoenixd.core.events import Event
+from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.events.orders import HandoffRequested
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.facts import ProposalAnswered, RunProductive, Treating, TreatmentDropped
@@ -42,7 +43,7 @@ def act(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
 
 def _may_tell_of_a_failure(before: Fleet, found: Step, event: Event) -> bool:
     """Most events do not, and cost nothing here."""
-    if isinstance(event, TurnFailed | StartFailed) or found.fleet.seats is not before.seats:
+    if isinstance(event, TurnFailed | StartFailed | AttendanceSeen) or found.fleet.seats is not before.seats:
         return True
     return any(decision.facts for decision in found.decisions)
 

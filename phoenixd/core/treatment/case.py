@@ -141,6 +141,15 @@ class Prescribed:
 
 
 @dataclass(frozen=True, slots=True)
+class Unsure:
+    """An end of which the terminal has not said yet whether a person sat there: it is no failure where one did."""
+
+    agent: str
+    incarnation: int
+    evidence: Evidence
+
+
+@dataclass(frozen=True, slots=True)
 class Cases:
     """Those that are open, or were closed within the hour. next: the number of the next one."""
 
@@ -151,6 +160,8 @@ class Cases:
     """What the clinic ordered for these Cases, and within the newest six hours."""
     examinations: Examinations = Examinations()  # noqa: RUF009 - frozen
     """What a model is asked about Cases that no rule knows, and what that has cost."""
+    unsure: tuple[Unsure, ...] = ()
+    """Ends that may be a person's; each is a failure or none before its agent runs again."""
 
     def find(self, number: str) -> Case | None:
         """The Case of that id, as long as it stands here."""

@@ -12,6 +12,7 @@ from phoenixd.core.agent.state import BackingOff, Starting, Stopping
 from phoenixd.core.change import replace
 from phoenixd.core.decision import Decision
 from phoenixd.core.events import Event
+from phoenixd.core.events.aftermath import AttendanceSeen
 from phoenixd.core.events.evidence import FailureStatusSeen, ScreenSeen
 from phoenixd.core.events.fleet import EpochBegun, Rebooted, Tick
 from phoenixd.core.events.runs import AgentExited, StartFailed
@@ -38,7 +39,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import PROPOSAL
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step as RestorationStep
-from phoenixd.core.treatment import gather, outcome, turns
+from phoenixd.core.treatment import attendance, gather, outcome, turns
 from phoenixd.core.treatment.authority import AGENT_PERIOD
 from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
 from phoenixd.core.treatment.choosing import ASKS
@@ -85,6 +86,8 @@ def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
         book = turns.hear_status(before, book, event, now)
     elif isinstance(event, StartFailed):
         book = _hear_start(before, found, book, event, now)
+    elif isinstance(event, AttendanceSeen):
+        book = attendance.hear(book, found.fleet.agents.get(event.agent), event, now)
     elif isinstance(event, Tick):
         book = turns.pass_time(found, book, now)
     elif isinstance(event, EpochBegun):
@@ -116,6 +119,7 @@ def _asked_about(fleet: Fleet) -> frozenset[str]:
 def _without_strangers(found: Step, book: Book, now: Moment) -> Book:
     """At a daemon's begin: nobody will ever tell of an agent that is no more."""
     names = {patient.agent for patient in book.cases.patients}
+    names |= {one.agent for one in book.cases.unsure}
     names |= {one.agent for case in book.cases.cases for one in case.treated if one.is_open}
     for name in sorted(names - found.fleet.agents.keys()):
         book = without_agent(book, name, now)
@@ -143,9 +147,9 @@ def _take(
     name = agent.name
     match fact:
         case RunEnded():
-            return _hear_end(before.agents.get(name), agent, book, fact, _failed_with_it(event, agent), now)
+            return _hear_end(before.agents.get(name), decision, book, fact, _failed_with_it(event, agent), now)
         case RunBegan(incarnation=incarnation, mode=mode):
-            book = turns.forget_turn(book, name, now)
+            book = turns.forget_turn(attendance.settle(book, agent, now), name, now)
             return _with_next_run(book, name, incarnation, "fresh" if mode is Mode.FRESH else "resume", now)
         case RunProductive(incarnation=incarnation):
             for case, one in book.cases.open_of(name):
@@ -178,6 +182,7 @@ def _take(
         case Asked(kind=kind) if kind in ASKS:
             return _treated(book, name, "ask", "inbox", agent.incarnation, now)
         case Ordered(verb=verb, taken=True, moved=True, by=by) if verb in MOVES:
+            book = attendance.settle(book, agent, now)
             book = replace(book, cases=book.cases.without_patient(name))
             return decide_all(book, name, "moot", f"{verb} by {by} came between", now)
         case _:
@@ -194,8 +199,10 @@ def _failed_with_it(event: Event, agent: Agent) -> TurnFailed | None:
 
 
 def _hear_end(
-    known: Agent | None, agent: Agent, book: Book, end: RunEnded, failed: TurnFailed | None, now: Moment
+    known: Agent | None, decision: Decision, book: Book, end: RunEnded, failed: TurnFailed | None, now: Moment
 ) -> Book:
+    agent = decision.agent
+    assert agent is not None
     last = agent.last_exit
     if end.cause == "reboot":
         book = decide_all(book, agent.name, "moot", "the host was restarted", now)
@@ -215,7 +222,10 @@ def _hear_end(
             return book
         return decide_all(book, agent.name, "moot", "it was ended by order", now)
     if end.meaning in ("death", "unstarted", "no answer", "attempt") or (by_rule and patient is None):
-        return notice(book, agent, end.incarnation, gather.of_end(known, agent, last, patient, failed), now)
+        evidence = gather.of_end(known, agent, last, patient, failed)
+        if end.meaning != "no answer" and attendance.is_asked(decision):
+            return attendance.keep(book, agent, end.incarnation, evidence)
+        return notice(book, agent, end.incarnation, evidence, now)
     goes_on = end.meaning == "finished" and end.then != "stay"
     if end.meaning in ("finished", "sealed") and not goes_on:
         return decide_all(book, agent.name, "moot", "it ended on purpose before that was known", now)

@@ -141,7 +141,8 @@ def settled(book: Book, asked: frozenset[str], now: Moment) -> Book:
 
 def without_agent(book: Book, agent: str, now: Moment) -> Book:
     """An agent that is no more is no patient, and nobody will see what its treatments would have come to."""
-    book = replace(book, cases=book.cases.without_patient(agent))
+    unsure = tuple(one for one in book.cases.unsure if one.agent != agent)
+    book = replace(book, cases=replace(book.cases.without_patient(agent), unsure=unsure))
     return decide_all(book, agent, "moot", "it was removed", now)
 
 

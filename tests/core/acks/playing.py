@@ -250,7 +250,8 @@ class _Seat(HandoffStory):
         """A file in the successor's directory. The run that it names is that of its writer."""
         package, word, facts = _read(body)
         agent = self.find(who) if who is not None else self.find(SUCCESSOR)
-        assert agent is not None and agent.run is not None
+        assert agent is not None
+        assert agent.run is not None
         run = agent.run.run_id if who is not None else "the run of the try before"
         number = self.handoff.successor + body["generation"] - self.package["generation"]
         self.tell(AckFileSeen("o", self.handoff.id, "a", package, word, facts, run, body["session"], str(number)))

@@ -239,6 +239,10 @@ class End(Story):
                 return (START,)
             case "iteration" | "recycled" if found is None:
                 return (FINISHED,)
+        last = self.agent.last_exit
+        if found is None and last is not None and last.incarnation == run and last.attended:
+            # A person ended it at its terminal, and it is no failure.
+            return (ORDER,)
         if found is None or found.detail == "crash":
             # Exit 0 too early is a failed start, see restart.may_be_a_job.
             return (START,) if end.code == 0 and end.meaning == "death" else (CRASHED,)

@@ -1,10 +1,6 @@
 """Ends that are decided otherwise than their author said, and why."""
 
 MISSED: dict[str, str] = {
-    "end-06": (
-        "finding: the agent stays down, and the clinic calls the end a crash: it judges before the terminal has said "
-        "that a person sat at it"
-    ),
     "end-11": (
         "the player takes the sentence of Codex with the words around it, and has no host's time zone; of the "
         "sentence alone, in that zone, the daemon waits until the time that the author names"
