@@ -1,7 +1,7 @@
 """How the rules of triage do: `./dev eval-clinic [--blind [DIR]] [-v] [--rules] [--write]`.
 
 Without `--blind` the open half of the records is judged, with it the blind half, or the records of DIR. Exit code 1
-when fewer than 95 of 100 claimed causes are right, or more than 3 of 100 healthy ends are called ill; 2 when a record
+when fewer than 95 of 100 claimed causes are right, or a healthy end is called ill; 2 when a record
 cannot be read.
 """
 

@@ -91,8 +91,8 @@ class Counts:
 
     @property
     def is_well(self) -> bool:
-        """At least 95 of 100 claims right, and at most 3 of 100 healthy ends called ill."""
-        return self.right >= 0.95 * self.claims and self.slandered <= 0.03 * self.healthy
+        """At least 95 of 100 claims right, and no healthy end called ill."""
+        return self.right >= 0.95 * self.claims and self.slandered == 0
 
 
 def counted(found: Sequence[Judged]) -> Counts:

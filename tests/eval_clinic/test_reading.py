@@ -138,7 +138,7 @@ def test_a_record_that_cannot_be_read_is_named(tmp_path: Path, capsys: pytest.Ca
 
 
 def test_the_open_half_is_judged_well() -> None:
-    """At least 95 of 100 causes that the rules claim are right, and at most 3 of 100 healthy ends are called ill."""
+    """At least 95 of 100 causes that the rules claim are right, and no healthy end is called ill."""
     recorded = [one for one in read_records(RECORDS) if not one.is_live]
     told = counted(judged(recorded, RECORDS))
 
