@@ -17,8 +17,8 @@ import phoenixd.core
 import phoenixd.runtime
 
 UNTOLD = frozenset({
-    "AckFileSeen.word", "AgentSpec.env", "AgentSpec.opening", "AnchorSeen.marker", "AnswerHold.updated", "Appearing.line",
-    "ArmedAnswer.text", "Asked.code", "CaseExamined.opinion", "Challenge.words", "Claim.facts",
+    "AckFileSeen.word", "AgentSpec.env", "AgentSpec.opening", "AnchorSeen.marker", "AnswerHold.updated",
+    "Appearing.line", "ArmedAnswer.text", "Asked.code", "CaseExamined.opinion", "Challenge.words", "Claim.facts",
     "Claim.word", "Clearing.shown", "CodesPlanted.planting", "CodesSeen.codes", "Deliver.text", "Delivered.queued",
     "Delivery.left", "Delivery.text",
     "Discarding.shown", "Drawing.frame", "Entered.line", "ExamineCase.command", "ExamineCase.evidence",

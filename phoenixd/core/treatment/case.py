@@ -142,7 +142,7 @@ class Prescribed:
 
 @dataclass(frozen=True, slots=True)
 class Unsure:
-    """An end of which the terminal has not said yet whether a person sat there: it is no failure where one did."""
+    """An end, while the terminal has not said yet whether a person sat there: it is no failure where one did."""
 
     agent: str
     incarnation: int

@@ -283,6 +283,9 @@ class TmuxTerminal(Keyboard):
         """End the server with all its panes, for good; one that is systemd's is left to systemd."""
         # Its end is noticed, and looks like one that has to be made good.
         self._is_ended = True
+        if self._reviving is not None and not self._reviving.done():
+            # One that is being started would stand there afterwards, with nobody to end it.
+            await asyncio.wait({self._reviving}, timeout=self._timeout)
         if self._under_systemd or not self.server.listens():
             return
         await self._call("kill-server")
