@@ -11,7 +11,7 @@ import sys
 
 from phoenixd.api import exits
 from phoenixd.api.operations.operation import NAME_PATTERN
-from phoenixd.ctl import absence, calls, lent, standing
+from phoenixd.ctl import absence, calls, lent, own_pane
 from phoenixd.ctl.grammar import Command
 from phoenixd.ctl.refusal import refuse
 
@@ -36,7 +36,7 @@ def hindrance(command: Command, name: str) -> tuple[str, str] | None:
     if inside and any(_same(inside, socket) for socket in sockets):
         return None
     server = next((socket for socket in sockets if os.path.exists(socket)), None)
-    here = standing.here(server) if server is not None else None
+    here = own_pane.here(server) if server is not None else None
     if here is not None:
         return f"this one is that of {here.agent}", f"Leave it first (prefix d), and type phoenixctl attach {name}"
     if inside:
@@ -60,7 +60,7 @@ def sit_down(command: Command, name: str, *, read_only: bool = False) -> int:
     if server is None or pane is None:
         return _no_terminal(command, name, sockets, server)
     inside = os.environ.get("TMUX", "").partition(",")[0]
-    here = standing.here(server)
+    here = own_pane.here(server)
     if here is not None and here.pane == pane:
         return refuse(
             exits.CONFLICT,

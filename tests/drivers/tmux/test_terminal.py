@@ -295,6 +295,33 @@ async def test_a_server_that_was_ended_is_not_brought_back(short_tmp: Path) -> N
         assert not terminal.server.listens()
 
 
+async def test_a_server_that_is_being_started_at_the_end_is_waited_for_and_ended_with_the_others(
+    short_tmp: Path,
+) -> None:
+    """Nobody listened yet when the daemon ended, and a moment later a server stood there that nobody would end."""
+    begun, go_on, slow = short_tmp / "begun", short_tmp / "go_on", short_tmp / "tmux"
+    for fifo in (begun, go_on):
+        os.mkfifo(fifo)
+    slow.write_text(
+        "#!/bin/sh\n"
+        f'case "$*" in *start-server) echo begun > {begun}; read word < {go_on};; esac\n'
+        'PATH=/usr/local/bin:/usr/bin:/bin exec tmux "$@"\n'
+    )
+    slow.chmod(0o755)
+    terminal = TmuxTerminal(short_tmp, tmux=str(slow))
+    reviving = asyncio.create_task(terminal.revive())
+    await asyncio.to_thread(begun.read_text)
+
+    ending = asyncio.create_task(terminal.end())
+    await asyncio.sleep(0)
+    await asyncio.to_thread(go_on.write_text, "go\n")
+    await ending
+
+    assert await reviving
+    await eventually(lambda: not terminal.server.listens(), what="no server is left")
+    terminal.close()
+
+
 async def test_a_server_that_hangs_while_we_connect_is_connected_to_in_the_end(
     short_tmp: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
