@@ -10,7 +10,7 @@ from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.core.events.clinic import CaseExamined
 from phoenixd.core.events.evidence import AnswerCut, ScreenSeen, UsageSeen
 from phoenixd.core.events.fleet import TroubleSeen
-from phoenixd.core.events.handoffs import AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
+from phoenixd.core.events.handoffs import AckFileSeen, AddendumWritten, PackageFailed, PapersFailed, PapersUpdated
 from phoenixd.core.events.orders import AnswerRequested, BreakerCorrupt, HandoffRequested, SendRequested
 from phoenixd.core.events.resonance import CheckRequested, FooterSeen, PlantingFailed, SeedRead
 from phoenixd.core.events.runs import (
@@ -59,6 +59,7 @@ WORDS: dict[type[Any], tuple[str, ...]] = {
     PapersFailed: ("why",),
     PackageFailed: ("why",),
     AddendumWritten: ("why",),
+    AckFileSeen: ("run", "session", "generation"),
     WorkMeasured: ("note",),
     LinkLost: ("reason",),
     HooksRefused: ("why",),

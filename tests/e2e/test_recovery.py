@@ -100,4 +100,4 @@ def test_p69_p71_x9_a_killed_agent_that_stays_down_is_told_as_failed_and_not_as_
     stage.until("its end is told", lambda: status() == "error")
     row = stage.row("a")
     assert (row["state"], row["incarnation"]) == ("stopped", 1)
-    assert "signal 9" in row["reason"]
+    assert "SIGKILL" in row["reason"]

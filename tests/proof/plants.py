@@ -264,8 +264,8 @@ PLANTS = (
         (
             (
                 "phoenixd/core/lifecycle/ends.py",
-                "    turn_open = state.activity.turn_open or owed\n",
-                "    turn_open = not (state.activity.turn_open or owed)\n",
+                "    turn_open = state.activity.turn_open or run.goes_on or owed\n",
+                "    turn_open = not (state.activity.turn_open or run.goes_on or owed)\n",
             ),
         ),
         (

@@ -205,6 +205,8 @@ OURS = {
 }
 """Fields that hold no agent's words, or never reach a face, with the reason."""
 OF_THE_DAEMON = {
+    ("AckFileSeen", "fault"),
+    ("AckFileSeen", "mark"),
     ("DirectoryLooked", "directory"),
     ("EpochBegun", "ended"),
     ("JournalBehind", "why"),
