@@ -60,7 +60,7 @@ def comes_back(stage: ClaudeStage) -> bool:
     """Press Enter, and say whether it helped: now and then the session draws an empty frame, and waits."""
     stage.type("Enter")
     try:
-        eventually_sync(lambda: asks(stage) == [], 60, "its session is back")
+        eventually_sync(lambda: asks(stage) == [], 20, "its session is back")
     except TimeoutError:
         return False
     return True
