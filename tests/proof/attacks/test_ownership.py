@@ -112,6 +112,8 @@ def test_a_copy_a_move_a_deletion_and_a_hand_over_of_the_state_directory_harm_no
     shutil.copytree(stage.state, copy)
     for runtime in (stage.root / "elsewhere", stage.runtime):
         assert phoenixd(copy, runtime).returncode == 6
+    # One that is not there is refused before anything else: it was typed wrong.
+    (stage.root / "elsewhere").mkdir(mode=0o700, exist_ok=True)
     elsewhere = stage.ctl("recover", "--take", "--state-dir", str(copy), "--runtime-dir", str(stage.root / "elsewhere"))
     assert (elsewhere.returncode, f"is a copy of {stage.state}" in elsewhere.stderr) == (6, True), elsewhere
     stage.up()
