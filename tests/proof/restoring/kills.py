@@ -91,7 +91,7 @@ class Restored:
         stage.wanted.write_text(f"{STEPS.index(step) + 1}:{instant}")
         asked = stage.ctl("resonance", "restore", "a")
         # Its first turn may be over before it can be asked at its end; by itself it is given another after a minute.
-        self._until_dead(is_prodded=step in (Step.RESUME, Step.ESCALATE))
+        self._until_dead(base, is_prodded=step in (Step.RESUME, Step.ESCALATE))
         stage.up()
         if asked.returncode != 0 and stage.row("a")["incarnation"] == base and self._is_at_rest():
             # Its answer was never given, and so nothing was promised.
@@ -103,20 +103,24 @@ class Restored:
     def _is_at_rest(self) -> bool:
         return self.agent.status()["restoration"] is None or self.agent.status()["restoration"]["step"] == 0
 
-    def _until_dead(self, *, is_prodded: bool) -> None:
+    def _until_dead(self, base: int, *, is_prodded: bool) -> None:
         process = self.stage.process
         assert process is not None
         if is_prodded:
             # A check needs the end of a turn, and two misses are a loss.
-            self.stage.until("the daemon is dead", lambda: self._prod() or process.poll() is not None, PATIENCE)
+            self.stage.until("the daemon is dead", lambda: self._prod(base) or process.poll() is not None, PATIENCE)
         status = process.wait(PATIENCE)
         if status != -signal.SIGKILL:
             raise Broken(f"the daemon ended with {status}:\n{self.stage.log_tail()}")
 
-    def _prod(self) -> bool:
-        """Have it take a turn, where it rests; the daemon may be dead."""
+    def _prod(self, base: int) -> bool:
+        """Have its new session take a turn, where it rests; the daemon may be dead.
+
+        The old one rests as well while its seed is read: a turn of that would be what the new one is to go on with.
+        """
         try:
-            if self.stage.row("a")["activity"] == "idle":
+            row = self.stage.row("a")
+            if row["incarnation"] > base and row["activity"] == "idle":
                 self.stage.ctl("send", "a", "And then.")
         except (OSError, http.client.HTTPException):
             pass
@@ -129,7 +133,7 @@ class Restored:
             def is_paused() -> bool:
                 if (row := stage.row("a"))["state"] == "quarantined":
                     return bool(row["reason"].startswith("quarantined: marker lost: "))
-                self._prod()
+                self._prod(base)
                 return False
 
             agent.until("it is paused", is_paused)
@@ -144,7 +148,7 @@ class Restored:
                 return True
             # Its first turn may have ended while no daemon lived to ask at its end: then the next one's end is asked. A
             # brief that is late is looked at before: afterwards it tells that turn as its task.
-            return self._has_looked(row["incarnation"]) and self._prod()
+            return self._has_looked(row["incarnation"]) and self._prod(base)
 
         agent.until("the new session is verified", is_restored)
         return "restored"
