@@ -19,13 +19,13 @@ from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.hooks import hook_of
 from phoenixd.documents.times import read_time
+from tests.blind.frozen import Case, Corpus
+from tests.core.acks.missed import MISSED
 from tests.core.handing import OPENING, WORD, HandoffStory, orchestrator
 from tests.core.story import Story
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "acks-open.json", HERE / "acks-held.json"
+ACKS = Corpus(Path(__file__).parent, "acks-open.json", "acks-held.json", MISSED)
 
-Case = dict[str, Any]
 Message = dict[str, Any]
 
 HOLDER, SUCCESSOR, STRANGER, WORKER = "o", "o-g2", "p", "w"
@@ -42,11 +42,6 @@ class Answer:
     reason: str
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def is_right(case: Case, found: Answer) -> bool:
     expected, also = case["expected"], case["also_accept"]
     answers = {expected["answer"], *also.get("answer", ())}
@@ -54,15 +49,6 @@ def is_right(case: Case, found: Answer) -> bool:
     must = expected.get("must_also")
     musts = {must} if isinstance(must, str) else set(must or ())
     return found.answer in answers and not follows.isdisjoint(found.follows) and musts <= set(found.follows)
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
 
 
 def answer(case: Case) -> Answer:

@@ -5,7 +5,6 @@ What a sign is stands here, written before a case was played: nothing depends on
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -25,14 +24,14 @@ from phoenixd.documents.session_facts import SessionReading
 from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.failed_turn import failed_turn
+from tests.blind.frozen import Case, Corpus
 from tests.blind.tables import quantity
 from tests.blind.world import World
 from tests.core.full_contexts.writing import encoded, writer
+from tests.core.signs.missed import MISSED
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "turns-open.json", HERE / "turns-held.json"
+TURNS = Corpus(Path(__file__).parent, "turns-open.json", "turns-held.json", MISSED)
 
-Case = dict[str, Any]
 Sign = dict[str, Any]
 
 NAME, GOAL = "a", "Build the shop."
@@ -51,26 +50,12 @@ class Answer:
     reason: str
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def answer(case: Case) -> Answer:
     return _Signs(case).answered()
 
 
 def is_right(case: Case, found: Answer) -> bool:
     return not {case["expected"], *case["also_accept"]}.isdisjoint(found.words)
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
 
 
 def _wall(stamp: str) -> float:

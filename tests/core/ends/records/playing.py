@@ -5,11 +5,9 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.state import Parked, Quarantined, Starting
@@ -17,6 +15,7 @@ from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.runs import ShimLost, TreeGone
 from phoenixd.core.kind import Kind
 from phoenixd.documents.times import read_time
+from tests.blind.frozen import Case, Corpus
 from tests.core.ends.playing import (
     CRASHED,
     FINISHED,
@@ -37,11 +36,10 @@ from tests.core.ends.playing import (
     End,
 )
 from tests.core.ends.reading import SIGNALS, WORDS, Facts, Turn
+from tests.core.ends.records.missed import MISSED
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "ends-open.json", HERE / "ends-held.json"
+RECORDS = Corpus(Path(__file__).parent, "ends-open.json", "ends-held.json", MISSED)
 
-Case = dict[str, Any]
 
 HEADLESS = {"claude": ("claude", "-p"), "codex": ("codex", "exec"), "gemini": ("gemini", "--prompt", "go on")}
 CLASSES = {
@@ -99,11 +97,6 @@ class Read:
     lost: bool = False
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def read(case: Case) -> Read:
     harness, context = case["harness"], case["context"]
     evidence, tail = " | ".join(case["evidence_who"]), case["transcript_tail"]
@@ -156,15 +149,6 @@ def is_right(case: Case, found: Answer) -> bool:
         and (found.next != "wait until" or until is None or is_near)
         and ("either" in told or ("yes" if found.go_on else "no") in told)
     )
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
 
 
 # --- what the records say ---
