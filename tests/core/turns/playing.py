@@ -28,7 +28,7 @@ from tests.blind.frozen import Case, Corpus
 from tests.blind.tables import quantity
 from tests.blind.world import World
 from tests.core.full_contexts.writing import encoded, writer
-from tests.core.signs.missed import MISSED
+from tests.core.turns.missed import MISSED
 
 TURNS = Corpus(Path(__file__).parent, "turns-open.json", "turns-held.json", MISSED)
 

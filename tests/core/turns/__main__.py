@@ -1,9 +1,9 @@
-"""`python -m tests.core.signs [-v] [FILE]`: play signs, and print what came out otherwise."""
+"""`python -m tests.core.turns [-v] [FILE]`: play turns told by signs, and print what came out otherwise."""
 
 from __future__ import annotations
 
 from tests.blind.frozen import Case, play
-from tests.core.signs.playing import TURNS, Answer, answer, is_right
+from tests.core.turns.playing import TURNS, Answer, answer, is_right
 
 
 def said(case: Case, found: Answer) -> tuple[str, ...]:

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.blind.frozen import Case
-from tests.core.signs.missed import MISSED
-from tests.core.signs.playing import TURNS, answer, is_right
+from tests.core.turns.missed import MISSED
+from tests.core.turns.playing import TURNS, answer, is_right
 
 
 @pytest.mark.parametrize("case", TURNS.cases(), ids=lambda case: case["id"])
