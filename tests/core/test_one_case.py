@@ -12,25 +12,11 @@ from phoenixd.core.events.runs import AgentExited, AgentStarted
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.rules import LimitRules
 from phoenixd.core.spec import AgentSpec, FleetLimits
-from phoenixd.core.treatment.case import Case
 from phoenixd.documents.hooks import hook_of
+from tests.core.patients import case, cases
 from tests.core.story import Story, claude, spec
 
 HOUR = 3600.0
-
-
-@pytest.fixture
-def story() -> Story:
-    return Story(claude()).works()
-
-
-def cases(story: Story) -> tuple[Case, ...]:
-    return story.fleet.cases.cases
-
-
-def case(story: Story) -> Case:
-    assert len(cases(story)) == 1, cases(story)
-    return cases(story)[0]
 
 
 def all_work(*specs: AgentSpec) -> Story:

@@ -341,7 +341,7 @@ PLANTS = (
                 '         lambda e: "no space left" in e.said.lower()),\n',
             ),
         ),
-        ("tests/core/test_casebook.py", "-k", "full_disk"),
+        ("tests/core/test_case_evidence.py", "-k", "full_disk"),
     ),
     Plant(
         "words in a sentence say why a run of the library failed, and not its type",
