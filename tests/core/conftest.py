@@ -1,4 +1,4 @@
-"""An agent at work, and the comparison of recorded stories: all that was decided on the way, beside what tests assert."""
+"""An agent at work; and of recorded stories all that is decided on the way is compared, beside what tests assert."""
 
 from __future__ import annotations
 
