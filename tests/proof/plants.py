@@ -125,7 +125,7 @@ PLANTS = (
     Plant(
         "the link serves an agent's process as a shim",
         (("phoenixd/drivers/shims/links.py", "        if is_of_a_run:\n", "        if False:\n"),),
-        ("tests/drivers/shims/test_links.py", "-k", "is_told_nothing"),
+        ("tests/drivers/shims/test_hostile_links.py", "-k", "is_told_nothing"),
     ),
     Plant(
         "the daemon takes an agent's process for a shim",
