@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
+from phoenixd.documents.times import read_time
+
 Case = dict[str, Any]
 Found = TypeVar("Found")
 
@@ -77,6 +79,13 @@ def cases(half: Path, by_hand: Mapping[str, Any] | None = None) -> list[Case]:
     found: list[Case] = json.loads(half.read_text())
     read = by_hand or {}
     return [{**case, "by_hand": read[case["id"]]} if case["id"] in read else case for case in found]
+
+
+def wall_of(stamp: str) -> float:
+    """The time that a case names."""
+    found = read_time(stamp)
+    assert found is not None, stamp
+    return found
 
 
 def digest(half: Path) -> tuple[int, str]:

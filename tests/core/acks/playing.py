@@ -18,8 +18,7 @@ from phoenixd.core.events.handoffs import AckFileSeen, HandoffAcked, PackageChec
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.hooks import hook_of
-from phoenixd.documents.times import read_time
-from tests.blind.frozen import Case, Corpus
+from tests.blind.frozen import Case, Corpus, wall_of
 from tests.core.acks.missed import MISSED
 from tests.core.handing import OPENING, WORD, HandoffStory, orchestrator
 from tests.core.story import Story
@@ -53,12 +52,6 @@ def is_right(case: Case, found: Answer) -> bool:
 
 def answer(case: Case) -> Answer:
     return _Seat(case).answered()
-
-
-def _wall(stamp: str) -> float:
-    found = read_time(stamp)
-    assert found is not None, stamp
-    return found
 
 
 def _facts(package: Case) -> tuple[tuple[str, str], ...]:
@@ -159,13 +152,13 @@ class _Seat(HandoffStory):
             tokens, window = (int(one.replace(" ", "")) for one in fill.groups())
             run = self.incarnation(SUCCESSOR)
             self.tell(UsageSeen(SUCCESSOR, run, tokens, window, "transcript", self.wall))
-        since = _wall(self.given["awaiting_since"]) if self.given.get("awaiting_since") else None
+        since = wall_of(self.given["awaiting_since"]) if self.given.get("awaiting_since") else None
         began = self.at
         asked = self.case["question"]["about_message"]
         for message in self.case["says"]:
             was = self.step
             if since is not None and self.step is Step.AWAIT_ACK:
-                self.wait(max(0.0, _wall(message["at"]) - since - (self.at - began)))
+                self.wait(max(0.0, wall_of(message["at"]) - since - (self.at - began)))
             before, seen = self.seat.generation, len(self.decisions)
             self.refused = self.says(message)
             if message["n"] == asked:
