@@ -106,8 +106,13 @@ class Desk:
 
 
 def place(room: Room, **fields: Any) -> None:
+    """Write a state.json as an operator would."""
     room.state.mkdir(parents=True, exist_ok=True)
     (room.state / "state.json").write_text(json.dumps({"agent": "a", **fields}))
+
+
+def edit(room: Room, **fields: Any) -> None:
+    place(room, **{**room.document(), **fields})
 
 
 def ids(room: Room) -> list[str]:
