@@ -1,10 +1,11 @@
-"""A room for each test, the same as where runs are started, and a desk in it."""
+"""A room for each test, the same as where runs are started, and in it a desk or a seat in mid-handoff."""
 
 from __future__ import annotations
 
 import pytest
 
 from tests.memory.desk import Desk, Scripted
+from tests.memory.handing_over import Scene
 from tests.start.conftest import room as room
 from tests.start.places import Room
 
@@ -14,3 +15,8 @@ def desk(room: Room) -> Desk:
     made = Desk(room, Scripted())
     made.restarted()
     return made
+
+
+@pytest.fixture
+def scene(room: Room) -> Scene:
+    return Scene(room)
