@@ -7,14 +7,12 @@ import pytest
 from phoenixd.core.causes import Disk
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.fleet import Rebooted
-from phoenixd.core.events.orders import StartRequested
-from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.rules import LimitRules
-from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.core.treatment.case import Case
 from phoenixd.documents.hooks import hook_of
-from tests.core.story import Story, claude, spec
+from tests.core.story import Story, all_work, claude, spec
 
 HOUR = 3600.0
 
@@ -31,19 +29,6 @@ def cases(story: Story) -> tuple[Case, ...]:
 def case(story: Story) -> Case:
     assert len(cases(story)) == 1, cases(story)
     return cases(story)[0]
-
-
-def all_work(*specs: AgentSpec) -> Story:
-    """Each agent is in the middle of its first turn."""
-    story = Story(*specs, limits=FleetLimits(max_starting=9))
-    for name in story.fleet.agents:
-        story.tell(StartRequested(name))
-        run = story.fleet.agents[name].run
-        assert run is not None
-        story.tell(AgentStarted(name, 1, run.run_id, 100, 1000))
-        story.tell(hook_of(name, 1, "session-start", session_id=run.session_id, source="startup"))
-        story.tell(hook_of(name, 1, "prompt-submit", text="Build the shop."))
-    return story
 
 
 def test_a_class_that_is_waited_out_while_the_facts_speak_of_another_cause_is_one_case(story: Story) -> None:

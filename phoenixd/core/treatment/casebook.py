@@ -39,7 +39,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import PROPOSAL
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step as RestorationStep
-from phoenixd.core.treatment import attendance, gather, outcome, turns
+from phoenixd.core.treatment import attendance, gather, noting, outcome, turns
 from phoenixd.core.treatment.authority import AGENT_PERIOD
 from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
 from phoenixd.core.treatment.choosing import ASKS
@@ -69,7 +69,9 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     book = read(before, found, event, now)
     if book.cases is found.fleet.cases:
         return found
-    return replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+    known = found.fleet.cases
+    found = replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+    return noting.told(found, known, book.kept, now)
 
 
 def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
