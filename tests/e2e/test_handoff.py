@@ -172,6 +172,30 @@ def test_e10_e55_e58_e67_a_worker_that_is_done_changes_plan_state_and_artifacts_
     assert status(stage)["handoff"] is None
 
 
+def test_e10_the_plan_and_the_state_say_that_a_task_is_in_hand_from_when_its_worker_began(stage: Stage) -> None:
+    work = begun(stage)
+    project = work / ".claude/projects/shop"
+    plan, state = project / "phase-01-work/plan.md", project / "orchestrator-state.json"
+    program = "import os, sys, time\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)"
+    argv = json.dumps([sys.executable, "-c", program, "{prompt}", str(work / "GO")])
+    keys = 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n'
+    stage.declare("hand", f'[agent.hand]\nargv = {argv}\ncwd = "{work}"\n{keys}')
+    stage.ask("apply")
+    before = plan.read_bytes()
+
+    stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--task", "2", "Build the shop")
+    until(stage, "the plan says so", lambda: b"in_progress" in plan.read_bytes())
+    until(stage, "the state says so", state.exists)
+    told = json.loads(state.read_text())
+    assert plan.read_bytes() == before.replace(b"pending", b"in_progress")
+    assert told["pendingTasks"] == ["Task 2: Build the shop"]
+    assert told["phases"]["phase-01-work"]["status"] == "in_progress"
+    assert "startedAt" in told["phases"]["phase-01-work"]
+
+    (work / "GO").touch()
+    until(stage, "the plan says that it is done", lambda: plan.read_bytes() == before.replace(b"pending", b"completed"))
+
+
 def done_by_hand(stage: Stage, number: int, name: str = "") -> None:
     """The worker of the plan's task of that number has done it. name: phoenixd's id of it, by itself that number's."""
     stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--task", str(number), f"Lay row {number}")
