@@ -85,6 +85,20 @@ class TaskFailed:
 
 
 @dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """A worker's run has failed by what is known of its task, and nothing in its end told so.
+
+    how: it took too long, or how its last answer ended, as core.tasks.state.Stop has it. words: of its transcript.
+    """
+
+    incarnation: int
+    task: str
+    how: Literal["timeout", "failed", "interrupted", "cut", "open", "missing"]
+    words: str = ""
+    name: Literal["attempt_failed"] = "attempt_failed"
+
+
+@dataclass(frozen=True, slots=True)
 class RunEnded:
     """A run is over and its tree is gone. `lived` is seconds; code and signal are None where nobody could know.
 
@@ -307,6 +321,7 @@ Fact = (
     | RunProductive
     | RunEnded
     | TaskFailed
+    | AttemptFailed
     | HungInCall
     | PutInQuarantine
     | ProgressMade

@@ -20,6 +20,7 @@ from phoenixd.core.facts import (
     AnswerFellShort,
     Asked,
     AskingOver,
+    AttemptFailed,
     BeganParking,
     Fact,
     MarkerNoted,
@@ -170,6 +171,12 @@ def _take(
             book = notice(book, agent, incarnation, gather.of_cut(agent), now)
             told = agent.cut is not None and bool(agent.cut.message_id)
             return _treated(book, name, "go_on", "cut answers", incarnation, now) if told else book
+        case AttemptFailed(incarnation=incarnation):
+            patient = book.cases.patient(name)
+            if patient is not None and patient.incarnation == incarnation:
+                # A hook has told of it.
+                return book
+            return notice(book, agent, incarnation, gather.of_attempt(agent, fact), now)
         case MarkerNoted(incarnation=incarnation, what="checked", verdict="lost"):
             book = notice(book, agent, incarnation, gather.of_other(agent, LOST_MARKER), now)
             if restoring.is_handed_over(agent):
