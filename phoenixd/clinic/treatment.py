@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from dataclasses import dataclass, replace
 
@@ -20,6 +21,9 @@ from phoenixd.documents.clinic import Diagnosis, Examination, TraumaContext
 MODEL = "model"
 LOG = logging.getLogger("phoenixd.clinic")
 SAID_LIMIT = 1000
+PROMPT_LIMIT = 200
+UNCLEAR = frozenset({"none", "behavior"})
+"""Rules of findings that know nothing: what was asked for may be what is not clear."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,11 @@ class Doctor:
 
     async def decide(self, injury: Injury, finding: Finding, trauma: TraumaContext, obstacle: str) -> Verdict:
         """What is done about a failure. obstacle: why nothing may be done, whatever the cause."""
+        verdict = await self._decided(injury, finding, trauma, obstacle)
+        question = _question(verdict, trauma) if verdict.is_end else ""
+        return replace(verdict, why=f"{verdict.why} {question}") if question else verdict
+
+    async def _decided(self, injury: Injury, finding: Finding, trauma: TraumaContext, obstacle: str) -> Verdict:
         seen = self._found.count((finding.cause, finding.detail))
         self._found.append((finding.cause, finding.detail))
         remedy = prescribe(finding, seen, self._facts(injury, trauma))
@@ -122,6 +131,18 @@ class Doctor:
             refused=_refused(injury),
             said=trauma.error_message[-SAID_LIMIT:],
         )
+
+
+def _question(verdict: Verdict, trauma: TraumaContext) -> str:
+    """What the operator is asked, where the prompt may not be clear and no model has said it in clearer words (C27)."""
+    known = verdict.diagnosis
+    if known is not None and known.is_sure and known.root_cause == "ambiguous_instruction":
+        asked = "What is meant by the prompt"
+    elif verdict.by != MODEL and verdict.finding.rule in UNCLEAR:
+        asked = "Does the prompt say all that its task needs"
+    else:
+        return ""
+    return f"Question for the operator: {asked}, which begins with {json.dumps(trauma.original_prompt[:PROMPT_LIMIT])}?"
 
 
 def _is_for_the_model(finding: Finding, seen: int) -> bool:

@@ -15,7 +15,7 @@ from phoenixd.core.causes import CutHow
 from phoenixd.core.handoff.state import Handoff
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.treatment.examined import FailureRead
-from phoenixd.core.treatment.words import Treatment
+from phoenixd.core.treatment.words import Occasion, Outcome, RootCause, Treatment
 
 Weight = Literal["story", "detail", "noise"]
 """story: what a person would tell of the night. detail: a note with its reason. noise: a look that changed nothing."""
@@ -82,6 +82,20 @@ class TaskFailed:
     task: str
     why: str
     name: Literal["task_failed"] = "task_failed"
+
+
+@dataclass(frozen=True, slots=True)
+class AttemptFailed:
+    """A worker's run has failed by what is known of its task, and nothing in its end told so.
+
+    how: it took too long, or how its last answer ended, as core.tasks.state.Stop has it. words: of its transcript.
+    """
+
+    incarnation: int
+    task: str
+    how: Literal["timeout", "failed", "interrupted", "cut", "open", "missing"]
+    words: str = ""
+    name: Literal["attempt_failed"] = "attempt_failed"
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +251,34 @@ class TreatmentDropped:
 
 
 @dataclass(frozen=True, slots=True)
+class CaseNoted:
+    """What the clinic noted of one agent's failure; the tables `incidents` and `treatments` have the whole (C40).
+
+    diagnosis: occasion, cause, detail, rule and confidence; again where a Case claims something else by what became
+    known later. prescription: a treatment began, the `number`th of its Case, and by whose rules. outcome: it is known
+    what came of it in the run `run`, which was productive `seconds` after the failure, None where it never was.
+    incarnation: that had failed.
+    """
+
+    incarnation: int
+    case: str
+    what: Literal["diagnosis", "prescription", "outcome"]
+    occasion: Occasion | Literal[""] = ""
+    cause: RootCause | None = None
+    detail: str = ""
+    rule: str = ""
+    confidence: float = 0.0
+    number: int = 0
+    treatment: Treatment | Literal[""] = ""
+    by: str = ""
+    run: int = 0
+    outcome: Outcome | Literal[""] = ""
+    why: str = ""
+    seconds: float | None = None
+    name: Literal["case_noted"] = "case_noted"
+
+
+@dataclass(frozen=True, slots=True)
 class MarkerNoted:
     """What became of the marker of a run's session; rows of the table `markers`, and never a code.
 
@@ -279,6 +321,7 @@ Fact = (
     | RunProductive
     | RunEnded
     | TaskFailed
+    | AttemptFailed
     | HungInCall
     | PutInQuarantine
     | ProgressMade
@@ -290,6 +333,7 @@ Fact = (
     | AnswerJudged
     | AnswerFellShort
     | MarkerNoted
+    | CaseNoted
     | Treating
     | ProposalAnswered
     | TreatmentDropped

@@ -27,6 +27,8 @@ WARNINGS = frozenset({"not_delivered", "run_missing", "rebooted", "tree_lingers"
 ERRORS = frozenset({"start_failed", "agent_vanished", "shim_lost", "hook stop-failure"})
 CLEAN_CODES = (0, 130)
 HANDOFF = "handoff_ended"
+CLINIC = "clinic."
+"""Of the lines of the clinic: a failure's diagnosis, what is done about it or proposed, and what came of that."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +65,10 @@ class Occurrence:
         if self.event == "agent_exited" and self.detail.get("code") not in CLEAN_CODES and self.state != "stopped":
             return "error"
         if self.event == HANDOFF and self.detail.get("outcome") != "done":
+            return "warn"
+        if self.event == f"{CLINIC}diagnosis" or (
+            self.event.startswith(CLINIC) and self.detail.get("outcome") == "failed"
+        ):
             return "warn"
         return "warn" if self.key in WARNINGS else "ok"
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 PINS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
-        "claude": ("2.1.197", "2.1.330"),
+        "claude": ("2.1.197", "2.1.332"),
         "codex": ("0.169.0", "0.171.0"),
         "gemini": ("0.61.0",),
     }

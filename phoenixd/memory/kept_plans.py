@@ -1,7 +1,8 @@
-"""Plans, state and artifacts say what a worker did as soon as its task has ended (E10, E55, E58, E67).
+"""Plans and state say what a worker does as soon as its task has begun or ended, and artifacts what it left (E10, E55,
+E58, E67).
 
 A handoff does the same for the whole project, and its successor has to quote what stands there: while one goes on, the
-files stay as they are. What ended meanwhile is written when it is over.
+files stay as they are. What began and ended meanwhile is written when it is over.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import structlog
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.seat.state import Seat
 from phoenixd.core.tasks.state import Tasks
-from phoenixd.documents.project.outcomes import Ended, of_workers, untold
+from phoenixd.documents.project.outcomes import Begun, Ended, in_hand, of_workers, untold
 from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.documents.project.update import Sources, artifact_publisher, planner_of_tasks
@@ -64,15 +65,15 @@ class KeptPlans:
         self._clean = clean
         self._wall = wall
         self._heard: tuple[Tasks, object] | None = None
-        self._told: dict[Place, frozenset[Ended]] = {}
-        """The ends that each project was told of by this daemon; the time in its state says it to the next one."""
+        self._told: dict[Place, frozenset[Ended | Begun]] = {}
+        """What each project was told by this daemon; the time in its state says it to the next one."""
         self._failed: dict[Place, str] = {}
         """Why the newest try failed: told once, for it is made again each minute."""
         self._places: dict[str, Place] = {}
         self._looks = SideBySide("the plans that workers ended tasks of", self._look_at)
 
     def hear(self) -> None:
-        """Something may have changed: tell each project what has ended since; never waits."""
+        """Something may have changed: tell each project what has begun and ended since; never waits."""
         fleet = self._fleet()
         if self._heard is None or self._heard[0] is not fleet.tasks or self._heard[1] is not fleet.seats:
             self._heard = fleet.tasks, fleet.seats
@@ -84,9 +85,11 @@ class KeptPlans:
 
     def _due(self, fleet: Fleet) -> list[str]:
         tasks = fleet.tasks
-        ended = (one for one in (*tasks.untold, *tasks.ended, *tasks.open) if one.has_ended)
+        known_ones = (one for one in (*tasks.untold, *tasks.ended, *tasks.open) if one.has_ended or one.runs)
         places = dict.fromkeys(
-            (one.project, one.workspace) for one in ended if one.project and one.workspace and one.plan and one.phase
+            (one.project, one.workspace)
+            for one in known_ones
+            if one.project and one.workspace and one.plan and one.phase
         )
         for known in (self._told, self._failed):
             for place in known.keys() - places.keys():
@@ -95,33 +98,34 @@ class KeptPlans:
         return [
             name
             for name, place in self._places.items()
-            if not _is_handed_over(fleet, place[0]) and self._told.get(place) != _ends(tasks, place)
+            if not _is_handed_over(fleet, place[0]) and self._told.get(place) != _news(tasks, place)
         ]
 
     async def _look_at(self, name: str) -> None:
         if (place := self._places.get(name)) is None:
             return
-        # Before the ends are read: one that comes in between is told once more, and none is left out.
+        # Before the tasks are read: what comes in between is told once more, and nothing is left out.
         wall = self._wall()
-        ends = _ends(self._fleet().tasks, place)
+        news = _news(self._fleet().tasks, place)
         try:
-            if await self._looks.aside(partial(self._write, place, sorted(ends, key=lambda one: one.at), wall)):
-                self._told[place] = ends
+            if await self._looks.aside(partial(self._write, place, sorted(news, key=lambda one: one.at), wall)):
+                self._told[place] = news
             self._failed.pop(place, None)
         except (PhoenixdError, OSError) as failure:
             if self._failed.get(place) != str(failure):
                 self._failed[place] = str(failure)
                 log.warning("plans_not_told", project=place[0], workspace=place[1], reason=str(failure))
 
-    def _write(self, place: Place, ended: Sequence[Ended], wall: float) -> bool:
+    def _write(self, place: Place, news: Sequence[Ended | Begun], wall: float) -> bool:
         """Whether the project says it now."""
         project, workspace = place
         with self._locks.of(workspace):
             if _is_handed_over(self._fleet(), project):
                 return False
             tree = self._files.look_at_project(workspace, project)
-            if tree.is_empty or not (outcomes := untold(ended, tree, wall)):
+            if tree.is_empty or not (outcomes := untold(news, tree, wall)):
                 return True
+            ended = [one for one in news if isinstance(one, Ended)]
             sources = Sources(
                 now=timestamp(wall), exact=exact_time(wall), outcomes=outcomes, clean=partial(self._clean, None),
                 made=self._made(ended) if any(one.status == "completed" for one in outcomes) else (),
@@ -135,8 +139,8 @@ class KeptPlans:
             return True
 
 
-def _ends(tasks: Tasks, place: Place) -> frozenset[Ended]:
-    return frozenset(of_workers(tasks, *place))
+def _news(tasks: Tasks, place: Place) -> frozenset[Ended | Begun]:
+    return frozenset((*of_workers(tasks, *place), *in_hand(tasks, *place)))
 
 
 def _is_handed_over(fleet: Fleet, project: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 import os
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import TypeVar
@@ -18,11 +18,9 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent import Agent
 from phoenixd.core.briefing import of_the_day
-from phoenixd.core.facts import HandoffEnded
-from phoenixd.core.handoff.state import Handoff
 from phoenixd.directories import Directories
 from phoenixd.documents.brief.health import Fault, check_brief, check_state
-from phoenixd.documents.ops import HANDOFF, Occurrence
+from phoenixd.documents.ops import Occurrence
 from phoenixd.documents.resolved import Resolved, resolution
 from phoenixd.documents.state import OpenLoop, flag_stale, is_unconfirmed, without_secrets
 from phoenixd.documents.state_reading import SIZE_LIMIT as STATE_LIMIT
@@ -34,6 +32,7 @@ from phoenixd.memory.desk import Desk, TornState
 from phoenixd.memory.desks import Desks
 from phoenixd.memory.files import Files
 from phoenixd.memory.log_files import signature
+from phoenixd.memory.occurrences import occurrences_of
 from phoenixd.memory.repositories import GitLook, Repositories
 from phoenixd.memory.shelf import BRIEF_LIMIT
 from phoenixd.memory.threads import Threads
@@ -50,7 +49,6 @@ FOLDED_AT_ONCE = 16
 GIT_EVENTS = frozenset({"agent_exited", "agent_started", "run_adopted"})
 ENDS = frozenset({"agent_exited", "agent_vanished", "run_missing", "run_adopted", "rebooted"})
 """Events after which a new session may be told of the one before: what that one wrote is heard first."""
-SAME_MOMENT = 0.001
 HEARING_LIMIT, HEARING_SPACING = 1.0, 60.0
 """Seconds: how long a brief waits for that, and how often it is done at the ends of turns."""
 
@@ -81,7 +79,7 @@ class Publication:
 
     async def publish(self, agent: Agent, entries: Sequence[Entry]) -> None:
         """Bring an agent's documents up to date with what happened to it; raises OSError and PhoenixdError."""
-        occurrences = [one for entry in entries for one in _occurrences(entry)]
+        occurrences = [one for entry in entries for one in occurrences_of(entry)]
         if not self.desks.holds(agent):
             await self._publish_run(agent)
             return
@@ -103,7 +101,7 @@ class Publication:
     def inherit(self, agent: Agent, entries: Iterable[Entry]) -> None:
         """Have that written which an earlier daemon decided last, where it was killed before it wrote it."""
         if self.desks.holds(agent):
-            self.desks.desk_of(agent).left = tuple(one for entry in entries for one in _occurrences(entry))
+            self.desks.desk_of(agent).left = tuple(one for entry in entries for one in occurrences_of(entry))
 
     async def _make_directory(self, desk: Desk) -> None:
         """Have the directory of a desk be there; those who write into it see to its rights."""
@@ -334,25 +332,6 @@ class Publication:
         finally:
             for desk in held:
                 desk.lock.release()
-
-
-def _occurrences(entry: Entry) -> Iterator[Occurrence]:
-    """An entry, and behind it the handoff that is over with it."""
-    yield Occurrence(entry.wall, entry.event, entry.incarnation, entry.detail, entry.state, entry.reason)
-    for fact in entry.facts:
-        # It is said again where more became known of it.
-        if isinstance(fact, HandoffEnded) and abs(entry.wall - fact.handoff.since_wall) < SAME_MOMENT:
-            yield Occurrence(entry.wall, HANDOFF, entry.incarnation, _steps(fact.handoff), entry.state, "")
-
-
-def _steps(handoff: Handoff) -> dict[str, object]:
-    """What became of a handoff, and how many seconds each of its steps took, in their order (E25, E92)."""
-    took: dict[str, float] = {}
-    for one in handoff.times:
-        name = f"{one.step.value}_seconds"
-        took[name] = round(took.get(name, 0.0) + one.took, 3)
-    told = {"handoff": handoff.id, "outcome": handoff.step.value, "generation": handoff.predecessor}
-    return {**told, "why_back": handoff.why_back, **took}
 
 
 def _due(desks: Sequence[Desk], now: float) -> list[Desk]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from pydantic_ai import Agent
 from pydantic_ai.exceptions import ModelHTTPError
-from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart
+from pydantic_ai.messages import ModelMessage, ModelResponse, TextPart, ToolCallPart, UserPromptPart
 from pydantic_ai.models.function import AgentInfo, FunctionModel
 from pydantic_ai.usage import RequestUsage
 
@@ -18,6 +18,7 @@ from phoenixd.documents.clinic import Case
 Answer = ModelResponse | BaseException | Callable[[list[ModelMessage], AgentInfo], ModelResponse]
 INPUT, OUTPUT = 7, 3
 """Tokens of each answer."""
+SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwx1234"
 
 
 def says(text: str, finish: str = "stop") -> ModelResponse:
@@ -76,3 +77,31 @@ class Watched:
         self.slept.append(seconds)
         if self.during is not None:
             await self.during()
+
+
+def answer(
+    cause: str = "ambiguous_instruction", confidence: Any = 0.9, action: str = "modify_prompt", **texts: Any
+) -> dict[str, Any]:
+    return {
+        "diagnosis": {"root_cause": cause, "explanation": "because", "confidence": confidence},
+        "prescription": {"action": action, **texts},
+    }
+
+
+class Clinic:
+    """A clinic's model with one answer; it keeps what it was asked."""
+
+    def __init__(self, answered: Any) -> None:
+        self.answered, self.read, self.infos = answered, [], []
+        self.read: list[str]
+        self.infos: list[AgentInfo]
+        self.model = FunctionModel(self._answer)
+
+    async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        self.read += [str(p.content) for one in messages for p in one.parts if isinstance(p, UserPromptPart)][:1]
+        self.infos.append(info)
+        if isinstance(self.answered, BaseException):
+            raise self.answered
+        if isinstance(self.answered, str):
+            return ModelResponse(parts=[TextPart(self.answered)])
+        return calls(info.output_tools[0].name, self.answered)

@@ -6,7 +6,7 @@ import asyncio
 import dataclasses
 import json
 import ssl
-from typing import Any, ClassVar
+from typing import Any, ClassVar, get_args
 
 import pytest
 from pydantic import BaseModel, ValidationError
@@ -24,9 +24,10 @@ from pydantic_ai.exceptions import (
     UserError,
 )
 
-from phoenixd.clinic import AnswerCut, is_retryable
-from phoenixd.clinic.findings import Calls
+from phoenixd.clinic import AnswerCut, answers, is_retryable, rules
+from phoenixd.clinic.findings import Calls, Finding
 from phoenixd.clinic.rules import diagnose
+from phoenixd.core.treatment.words import RootCause
 from tests.clinic.agents import http
 
 TOO_LONG = "The input token count (1196265) exceeds the maximum number of tokens allowed (1048576)."
@@ -41,6 +42,23 @@ def named(name: str, *arguments: Any, **more: Any) -> BaseException:
     made = kind(*arguments, **more)
     assert isinstance(made, BaseException)
     return made
+
+
+def findings(value: object) -> list[Finding]:
+    """All that stand in a table, however deep."""
+    if isinstance(value, Finding):
+        return [value]
+    if isinstance(value, dict):
+        return [one for part in value.values() for one in findings(part)]
+    return [one for part in value for one in findings(part)] if isinstance(value, list | tuple) else []
+
+
+def test_c1_c13_rules_name_five_causes_and_only_a_model_that_the_instruction_is_ambiguous() -> None:
+    """No type and no field of an exception tells it."""
+    known = [one for room in (rules, answers) for value in vars(room).values() for one in findings(value)]
+
+    assert len(known) > 30
+    assert {one.cause for one in known} == {*get_args(RootCause), None} - {"ambiguous_instruction"}
 
 
 class TestByType:

@@ -11,37 +11,7 @@ from pydantic_ai.models.function import AgentInfo, FunctionModel
 
 from phoenixd.clinic import ClinicAgent, recoverable_run
 from phoenixd.documents.clinic_reading import LIMIT
-from tests.clinic.agents import Script, Watched, calls, says
-
-SECRET = "sk-ant-api03-abcdefghijklmnopqrstuvwx1234"
-
-
-def answer(
-    cause: str = "ambiguous_instruction", confidence: Any = 0.9, action: str = "modify_prompt", **texts: Any
-) -> dict[str, Any]:
-    return {
-        "diagnosis": {"root_cause": cause, "explanation": "because", "confidence": confidence},
-        "prescription": {"action": action, **texts},
-    }
-
-
-class Clinic:
-    """A clinic's model with one answer; it keeps what it was asked."""
-
-    def __init__(self, answered: Any) -> None:
-        self.answered, self.read, self.infos = answered, [], []
-        self.read: list[str]
-        self.infos: list[AgentInfo]
-        self.model = FunctionModel(self._answer)
-
-    async def _answer(self, messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
-        self.read += [str(p.content) for one in messages for p in one.parts if isinstance(p, UserPromptPart)][:1]
-        self.infos.append(info)
-        if isinstance(self.answered, BaseException):
-            raise self.answered
-        if isinstance(self.answered, str):
-            return ModelResponse(parts=[TextPart(self.answered)])
-        return calls(info.output_tools[0].name, self.answered)
+from tests.clinic.agents import SECRET, Clinic, Script, Watched, answer, calls, says
 
 
 def failing_once(then: str = "done") -> Script:

@@ -29,7 +29,7 @@ from pydantic_ai.models.function import AgentInfo
 from pydantic_ai.usage import UsageLimits
 
 from phoenixd.clinic import AnswerCut, recoverable_run
-from tests.clinic.agents import INPUT, OUTPUT, Script, Watched, calls, http, says
+from tests.clinic.agents import INPUT, OUTPUT, SECRET, Clinic, Script, Watched, answer, calls, http, says
 
 
 def weather(city: str, days: int) -> str:
@@ -113,6 +113,54 @@ class TestLog:
         (given_up,) = [one.getMessage() for one in caplog.records]
         assert given_up.startswith("clinic.abandoned: run 1 of 3: ModelHTTPError")
         assert all(word in given_up for word in ("logic_error", "given up"))
+
+
+class TestMeaning:
+    """C1: each of these fails alike however often it is caught and tried again; the clinic changes what is asked."""
+
+    @staticmethod
+    def _semantic(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if "which of the two" not in user_words(messages):
+            raise RuntimeError("the answer contradicts itself")
+        return says("healed")
+
+    @staticmethod
+    def _tool_that_is_not_there(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        return says("healed") if "The only tools that exist" in (info.instructions or "") else calls("search")
+
+    @staticmethod
+    def _misused_tool(messages: list[ModelMessage], info: AgentInfo) -> ModelResponse:
+        if '"days": {"type": "integer"}' in user_words(messages):
+            return says("healed")
+        return calls("weather", {"city": "Lisbon", "days": "many"})
+
+    @pytest.mark.parametrize(
+        ("fails", "cause"),
+        [
+            ("_semantic", "ambiguous_instruction"),
+            ("_tool_that_is_not_there", "hallucinated_tool"),
+            ("_misused_tool", "invalid_tool_arguments"),
+            ("window", "context_length_exceeded"),
+        ],
+    )
+    async def test_c1_what_a_second_try_cannot_help_is_healed_by_its_meaning(self, fails: str, cause: str) -> None:
+        answers = window(8_000) if fails == "window" else getattr(self, fails)
+        history = long_history(30) if fails == "window" else []
+        model, watched = Script([answers]), Watched()
+        agent = model.agent(tools=[weather])
+        for _ in range(3):
+            with pytest.raises((RuntimeError, UnexpectedModelBehavior, ModelHTTPError)):
+                await agent.run("do it", message_history=history)
+
+        clear = Clinic(answer("ambiguous_instruction", modified_prompt="do it, and say which of the two is meant"))
+        # Only what no rule tells needs a model.
+        clinic = clear.model if cause == "ambiguous_instruction" else None
+        result = await recoverable_run(agent, "do it", message_history=history, clinic=clinic, config=watched.config())
+
+        assert result.output in ("healed", "within the window")
+        (case,) = watched.cases
+        assert case.diagnosis is not None
+        assert (case.diagnosis.root_cause, case.outcome) == (cause, "held")
 
 
 class TestCauses:
@@ -239,6 +287,48 @@ class TestCauses:
 
         assert len(model.requests) == 2
         assert "unknown" in notes_of(failed.value)
+
+    @pytest.mark.parametrize("recoveries", [0, 1, 5])
+    async def test_c27_without_a_model_the_task_is_given_up_with_a_question_for_the_operator(
+        self, recoveries: int
+    ) -> None:
+        model, watched = Script([RuntimeError("what is this?")]), Watched()
+        asked = f"Tidy it up, with {SECRET}. " + "And so on. " * 99
+
+        with pytest.raises(RuntimeError, match="what is this") as failed:
+            await recoverable_run(model.agent(), asked, max_recoveries=recoveries, config=watched.config())
+
+        question = (
+            'Question for the operator: Does the prompt say all that its task needs, which begins with "Tidy it up'
+        )
+        (case,) = watched.cases
+        assert case.prescription is not None
+        assert (case.prescription.action, case.diagnosis) == ("abort", None)
+        assert question in notes_of(failed.value)
+        assert question in case.rehabilitation[-1].why
+        assert len(model.requests) == min(2, recoveries + 1)
+        assert SECRET not in notes_of(failed.value) + case.model_dump_json()
+
+    async def test_c27_a_model_that_cannot_say_it_more_clearly_has_the_operator_asked(self) -> None:
+        clinic = Clinic(answer("ambiguous_instruction", action="abort"))
+
+        with pytest.raises(RuntimeError) as failed:
+            await recoverable_run(
+                Script([RuntimeError("what is this?")]).agent(), "Tidy it up.", clinic=clinic.model,
+                config=Watched().config(),
+            )  # fmt: skip
+
+        asked = 'Question for the operator: What is meant by the prompt, which begins with "Tidy it up."?'
+        assert asked in notes_of(failed.value)
+
+    @pytest.mark.parametrize("status", [401, 422, 529])
+    async def test_c27_nothing_is_asked_of_the_operator_where_the_prompt_is_not_what_is_wrong(
+        self, status: int
+    ) -> None:
+        with pytest.raises(ModelHTTPError) as failed:
+            await recoverable_run(Script([http(status)]).agent(), "Tidy it up.", config=Watched().config())
+
+        assert "Question" not in notes_of(failed.value)
 
     @pytest.mark.parametrize("status", [400, 401, 402, 403, 404])
     async def test_f_cl_9_a_refused_login_or_a_wrong_setup_is_not_tried_again(self, status: int) -> None:

@@ -196,3 +196,16 @@ class Story:
     def spawn(self) -> Spawn:
         """The newest order to start."""
         return self.of(Spawn)[-1]
+
+
+def all_work(*specs: AgentSpec) -> Story:
+    """Each agent is in the middle of its first turn."""
+    story = Story(*specs, limits=FleetLimits(max_starting=9))
+    for name in story.fleet.agents:
+        story.tell(StartRequested(name))
+        run = story.fleet.agents[name].run
+        assert run is not None
+        story.tell(AgentStarted(name, 1, run.run_id, 100, 1000))
+        story.tell(hook_of(name, 1, "session-start", session_id=run.session_id, source="startup"))
+        story.tell(hook_of(name, 1, "prompt-submit", text="Build the shop."))
+    return story

@@ -17,11 +17,13 @@ from phoenixd.core.facts import Treating
 from phoenixd.core.fleet import Step
 from phoenixd.core.limits.state import Parking, ParkingKind
 from phoenixd.core.spec import FleetLimits
+from phoenixd.core.transitions import FAILED_TURN
 from phoenixd.core.treatment.authority import AuthorityRules, Caps, ClinicRules
 from phoenixd.core.treatment.case import Case, Cases
 from phoenixd.core.treatment.examined import DAY, GRACE, Examinations, FailureRead, Opinion, ReaderRules
 from phoenixd.core.treatment.examining import _advise, why_not_asked
-from phoenixd.core.treatment.words import PrescribedAction, RootCause
+from phoenixd.core.treatment.rules import RULES
+from phoenixd.core.treatment.words import ACTION_OF, PrescribedAction, RootCause
 from phoenixd.documents.codec import decode, encode
 from phoenixd.documents.last_failure import last_failure
 from tests.core.story import Story, claude
@@ -97,6 +99,46 @@ def test_what_a_rule_knows_is_asked_of_nobody(story: Story, word: str, signal: i
     story.pass_over(400)
     story.exited(None if signal else 1, signal)
 
+    assert story.of(ExamineCase) == []
+
+
+def test_c1_c13_rules_name_five_causes_and_only_a_reader_that_the_instruction_is_ambiguous(story: Story) -> None:
+    assert {rule.cause for rule in RULES} - {None} == {"context_length_exceeded", "logic_error", "transient_error"}, (
+        "no CLI tells by a type that its model invented a tool or its arguments"
+    )
+    answer(story, crash(story), Opinion("ambiguous_instruction", "Two shops are meant.", 0.9, "abort"))
+
+    told_by = examined(story)
+    assert told_by.opinion is not None
+    assert (told_by.opinion.cause, case(story).cause) == ("ambiguous_instruction", None)
+    assert treatings(story) == []
+
+
+def test_c1_a_question_that_nobody_answers_for_a_day_is_no_failure_and_opens_no_case() -> None:
+    """A person is asked by the inbox; how long he takes says nothing of what the agent was told."""
+    story = told(Story(claude())).works()
+    story.hook("tool-start", tool="AskUserQuestion", tool_use_id="q", questions=[{"question": "Which of the two?"}])
+    story.hook("permission-request", tool="AskUserQuestion", tool_use_id="q")
+    story.screen = "question"
+    story.wait(DAY)
+
+    assert story.agent.items != ()
+    assert story.agent.incarnation == 1
+    assert story.fleet.cases == Cases()
+
+
+def test_c27_without_a_reader_a_turn_that_failed_for_an_unknown_reason_ends_with_a_question_to_a_person() -> None:
+    """Nothing is tried again by itself: what is done is `ask`, which is the seed's abort."""
+    story = Story(claude()).works()
+    story.hook("stop-failure", error="unknown_error", text="the answer contradicts itself")
+    story.wait(DAY)
+
+    (item,) = story.agent.items
+    assert item.kind == FAILED_TURN
+    assert "contradicts itself" in item.text
+    (one,) = case(story).treated
+    assert (case(story).cause, one.treatment, ACTION_OF[one.treatment]) == (None, "ask", "abort")
+    assert story.agent.incarnation == 1
     assert story.of(ExamineCase) == []
 
 

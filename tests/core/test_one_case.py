@@ -2,34 +2,21 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 from phoenixd.core.causes import Disk
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.fleet import Rebooted
-from phoenixd.core.events.orders import StartRequested
-from phoenixd.core.events.runs import AgentExited, AgentStarted
+from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.rules import LimitRules
-from phoenixd.core.spec import AgentSpec, FleetLimits
 from phoenixd.documents.hooks import hook_of
 from tests.core.patients import case, cases
-from tests.core.story import Story, claude, spec
+from tests.core.story import Story, all_work, claude, spec
 
 HOUR = 3600.0
-
-
-def all_work(*specs: AgentSpec) -> Story:
-    """Each agent is in the middle of its first turn."""
-    story = Story(*specs, limits=FleetLimits(max_starting=9))
-    for name in story.fleet.agents:
-        story.tell(StartRequested(name))
-        run = story.fleet.agents[name].run
-        assert run is not None
-        story.tell(AgentStarted(name, 1, run.run_id, 100, 1000))
-        story.tell(hook_of(name, 1, "session-start", session_id=run.session_id, source="startup"))
-        story.tell(hook_of(name, 1, "prompt-submit", text="Build the shop."))
-    return story
 
 
 def test_a_class_that_is_waited_out_while_the_facts_speak_of_another_cause_is_one_case(story: Story) -> None:
@@ -147,3 +134,72 @@ def test_a_status_that_shows_a_cause_that_was_there_before_joins_its_case(story:
         story.tell(FailureStatusSeen("a", 1, 413))
 
     assert [(one.detail, one.incidents) for one in cases(story)] == [("window", 2), ("request", 1)]
+
+
+@pytest.mark.parametrize(
+    ("harness", "end", "cause", "detail"),
+    [
+        ("gemini", {"code": 41}, "logic_error", "login"),
+        ("gemini", {"code": 52}, "logic_error", "configuration"),
+        ("claude", {"code": 1, "full_disks": ("cwd",)}, "logic_error", "disk_full"),
+        ("claude", {"signal": 9, "oom": "agent"}, "transient_error", "memory"),
+        ("claude", {"signal": 15}, "transient_error", "terminated"),
+        ("codex", {"signal": 9}, None, "killed"),
+    ],
+)
+def test_c2_what_the_end_of_a_run_adds_to_its_failed_turn_is_one_case_that_claims_it(
+    harness: str, end: dict[str, Any], cause: str | None, detail: str
+) -> None:
+    story = Story(claude(harness=harness)).works()
+    story.tell(TurnFailed("a", 1, text="x", failure="other"))
+    assert (case(story).cause, case(story).detail) == (None, "failed_turn")
+    story.pass_over(1)
+    story.kept.clear()
+    story.exited(**end)
+
+    assert (case(story).cause, case(story).detail, case(story).incidents) == (cause, detail, 1)
+    told = [one for kept in story.kept for one in kept.noticed]
+    assert [(one.case, one.occasion, one.diagnosis.detail) for one in told] == [("c1", "crash", detail)]
+    assert {kept.case.detail for kept in story.kept if kept.treated} <= {detail}
+    assert all(one.outcome != "failed" for one in case(story).treated), "nothing has come back"
+
+
+@pytest.mark.parametrize(
+    ("failed", "detail"),
+    [
+        (("login", "", 401), "login"),
+        (("billing", "", None), "billing"),
+        (("full", "", None), "window"),
+        (("length", "", None), "output_limit"),
+        (("request", "request", 400), "request"),
+    ],
+)
+def test_c2_an_agent_that_rests_with_a_failure_whose_cause_is_known_and_runs_out_of_memory_keeps_its_case(
+    failed: tuple[Any, Any, int | None], detail: str, story: Story
+) -> None:
+    """Its login is refused as before, whatever becomes of its process."""
+    failure, named, status = failed
+    story.tell(TurnFailed("a", 1, text="x", failure=failure, named=named, status=status))
+    story.pass_over(1)
+    story.exited(signal=9, oom="agent")
+
+    assert (case(story).detail, case(story).incidents) == (detail, 1)
+
+
+def test_c2_a_turn_that_was_begun_after_the_failed_one_makes_its_end_a_failure_of_its_own(story: Story) -> None:
+    story.tell(TurnFailed("a", 1, text="x", failure="other"))
+    story.hook("prompt-submit", text="once more")
+    story.pass_over(100)
+    story.exited(signal=9, oom="agent")
+
+    assert [one.detail for one in cases(story)] == ["failed_turn", "memory"]
+
+
+def test_c2_the_end_of_one_failed_turn_among_several_of_a_case_takes_that_one_out(story: Story) -> None:
+    for _ in range(2):
+        story.hook("prompt-submit", text="on")
+        story.tell(TurnFailed("a", 1, text="x", failure="other"))
+    story.exited(signal=15)
+
+    first, second = cases(story)
+    assert (first.detail, first.incidents, second.detail, second.incidents) == ("failed_turn", 2, "terminated", 1)

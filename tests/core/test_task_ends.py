@@ -66,6 +66,74 @@ def test_e59_a_failed_worker_gives_the_task_back_with_its_reason_after_its_budge
 
 
 @pytest.mark.parametrize(
+    ("code", "outcome", "occasion", "detail"),
+    [
+        (3, Outcome("open"), "crash", "crash"),
+        (126, Outcome("none"), "crash", "configuration"),
+        (0, Outcome("failed", "overloaded"), "failed_turn", "failed_turn"),
+        (0, Outcome("interrupted"), "failed_turn", "failed_turn"),
+        (0, Outcome("cut", "(output limit)"), "cut_answer", "crash"),
+        (0, Outcome("done", seal="cut"), "cut_answer", "crash"),
+        (0, Outcome("open"), "end", "crash"),
+        (0, Outcome("missing"), "end", "crash"),
+    ],
+)
+def test_e59_a_worker_that_failed_has_a_diagnosis_of_the_clinic_also_where_only_its_answer_tells_it(
+    code: int, outcome: Outcome, occasion: str, detail: str
+) -> None:
+    works = Works()
+    works.ask(tries=1)
+    works.finishes("t1", code, outcome)
+
+    assert works.states() == {"t1": "failed"}
+    (told,) = [one for kept in works.kept for one in kept.noticed]
+    assert (told.agent, told.occasion, told.diagnosis.detail) == ("shop-t1", occasion, detail)
+    assert outcome.words in told.evidence.said or occasion == "crash"
+    (known,) = works.fleet.cases.cases
+    assert (known.agents, known.closed is not None, known.outcome) == (("shop-t1",), True, "moot")
+    assert works.fleet.cases.patients == ()
+
+
+def test_e59_a_task_that_takes_too_long_has_a_diagnosis_and_one_that_is_canceled_has_none() -> None:
+    late, canceled = Works(), Works()
+    for works in (late, canceled):
+        works.ask(timeout=60.0)
+        works.begins("t1")
+    late.wait(61)
+    canceled.cancel("t1")
+    for works in (late, canceled):
+        works.ends("t1", None, 15)
+        works.collected("t1", Outcome("open"))
+
+    (known,) = late.fleet.cases.cases
+    assert (known.detail, known.agents, late.states()) == ("overtime", ("shop-t1",), {"t1": "failed"})
+    assert (canceled.fleet.cases.cases, canceled.states()) == ((), {"t1": "canceled"})
+
+
+def test_e59_the_next_try_is_what_was_done_about_a_failure_and_shows_what_came_of_it() -> None:
+    works = Works()
+    works.ask(tries=3)
+    for _ in range(2):
+        works.finishes("t1", 0, Outcome("failed", "overloaded"))
+        works.wait(60)
+
+    (known,) = works.fleet.cases.cases
+    assert (known.incidents, [one.treatment for one in known.treated]) == (2, ["fresh", "fresh"])
+
+
+def test_e59_a_failed_turn_of_which_a_hook_told_is_no_second_failure() -> None:
+    works = Works()
+    works.ask(tries=1)
+    works.begins("t1")
+    works.tell(hook_of("shop-t1", 1, "prompt-submit", prompt="Do it."))
+    works.tell(hook_of("shop-t1", 1, "stop-failure", error="invalid_request", text="Request too large"))
+    works.finishes("t1", 0, Outcome("failed", "Request too large"))
+
+    (known,) = works.fleet.cases.cases
+    assert (known.detail, known.incidents) == ("request", 1)
+
+
+@pytest.mark.parametrize(
     ("outcome", "words"),
     [
         (Outcome("failed", "overloaded"), "its last turn failed: overloaded"),

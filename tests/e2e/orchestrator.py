@@ -3,7 +3,7 @@
 Run as a file with the prompt as its only argument. HESITATES in its directory: it says nothing until that file is gone.
 ANSWERS: it acknowledges with its last words, because it may run no command. WRITES: it acknowledges by a file, and runs
 no phoenixctl. LIES beside it: it quotes another word, and its turn goes on until that file is gone. SILENT beside it:
-it reports nothing either.
+it reports nothing either. CONTINUES: once it has acknowledged it hands the first pending task of its prompt to `hand`.
 """
 
 from __future__ import annotations
@@ -50,6 +50,19 @@ def writes(proof: dict[str, object], file: Path) -> None:
         time.sleep(0.05)
 
 
+def continues(prompt: str) -> None:
+    """It goes on with the first pending task, as its prompt says; until it holds the seat, that is refused."""
+    pending = prompt.partition("\nPending tasks (")[2].splitlines()[1]
+    task = pending.removeprefix("- Task ").partition(":")[0]
+    argv = ["phoenixctl", "task", "run", "--project", "shop", "--agent", "hand", "--task", task, "on with it"]
+    for _ in range(600):
+        done = subprocess.run(argv, capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            break
+        time.sleep(0.1)
+    Path(f"went-on-{os.getpid()}").write_text(f"{done.returncode} {task}")
+
+
 def main() -> None:
     prompt = sys.argv[1] if len(sys.argv) > 1 else ""
     if Path("SILENT").exists():
@@ -68,6 +81,8 @@ def main() -> None:
             time.sleep(0.05)
         last = acknowledged(Path(found[1]))
     ends_turn(last)
+    if found is not None and Path("CONTINUES").exists():
+        continues(prompt)
     # What is typed here is a prompt, as in a CLI.
     for line in sys.stdin:
         if line.strip():

@@ -56,6 +56,37 @@ def test_c2_c10_c36_a_crash_has_a_case_a_copy_without_secrets_and_a_treatment(st
     assert SECRET.encode() not in journal
 
 
+def test_c40_diagnosis_prescription_and_outcome_of_a_failure_stand_in_ops_jsonl(stage: Stage) -> None:
+    stage.up()
+    told = (str(stage.root / "been"), SECRET[:14], SECRET[14:])
+    stage.ask("add", "dies", "--cwd", str(stage.root), "--", sys.executable, "-c", DIES, *told)
+    stage.ask("start", "dies")
+    stage.until_running("dies", 2)
+    log = stage.state / "agents" / "dies" / "ops.jsonl"
+
+    def lines() -> list[dict[str, Any]]:
+        return [json.loads(line) for line in log.read_text().splitlines()]
+
+    def told(name: str) -> list[dict[str, Any]]:
+        return [one["meta"] for one in lines() if one["event"] == f"clinic.{name}"]
+
+    stage.until("what is done about its end stands there", lambda: len(told("prescription")) == 2)
+    stage.ask("stop", "dies")
+    stage.until("what came of that stands there", lambda: len(told("outcome")) == 2)
+    shown = case(stage, "c1")
+    done = shown["rehabilitation"]
+    assert [(one["case"], one["failure"], one["cause"]) for one in told("diagnosis")] == [
+        ("c1", occasion, shown["diagnosis"]["root_cause"]) for occasion in ("failed_turn", "crash")
+    ]
+    assert [one["treatment"] for one in told("prescription")] == [one["prescription"]["treatment"] for one in done]
+    assert [one["action"] for one in told("prescription")] == [one["prescription"]["action"] for one in done]
+    came = {one["number"]: (one["outcome"], one["why"]) for one in told("outcome")}
+    assert [came[number] for number in (1, 2)] == [(one["outcome"], one["why"]) for one in done]
+    names = [one["event"] for one in lines()]
+    assert names.index("stop_failure") < names.index("clinic.diagnosis") < names.index("clinic.prescription")
+    assert SECRET not in log.read_text()
+
+
 DIES_FULL = """
 import os, sys
 print("nothing of this is about a disk", flush=True)

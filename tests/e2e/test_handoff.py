@@ -172,6 +172,96 @@ def test_e10_e55_e58_e67_a_worker_that_is_done_changes_plan_state_and_artifacts_
     assert status(stage)["handoff"] is None
 
 
+def test_e10_the_plan_and_the_state_say_that_a_task_is_in_hand_from_when_its_worker_began(stage: Stage) -> None:
+    work = begun(stage)
+    project = work / ".claude/projects/shop"
+    plan, state = project / "phase-01-work/plan.md", project / "orchestrator-state.json"
+    program = "import os, sys, time\nwhile not os.path.exists(sys.argv[2]): time.sleep(0.05)"
+    argv = json.dumps([sys.executable, "-c", program, "{prompt}", str(work / "GO")])
+    keys = 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n'
+    stage.declare("hand", f'[agent.hand]\nargv = {argv}\ncwd = "{work}"\n{keys}')
+    stage.ask("apply")
+    before = plan.read_bytes()
+
+    stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--task", "2", "Build the shop")
+    until(stage, "the plan says so", lambda: b"in_progress" in plan.read_bytes())
+    until(stage, "the state says so", state.exists)
+    told = json.loads(state.read_text())
+    assert plan.read_bytes() == before.replace(b"pending", b"in_progress")
+    assert told["pendingTasks"] == ["Task 2: Build the shop"]
+    assert told["phases"]["phase-01-work"]["status"] == "in_progress"
+    assert "startedAt" in told["phases"]["phase-01-work"]
+
+    (work / "GO").touch()
+    until(stage, "the plan says that it is done", lambda: plan.read_bytes() == before.replace(b"pending", b"completed"))
+
+
+INTERRUPTED = """# Phase 1: Work
+
+## Tasks
+
+### Task 1: Lay the ground
+- **Status**: completed
+
+### Task 2: Build the shop
+- **Status**: in_progress
+
+### Task 3: Open the shop
+- **Status**: pending
+
+### Task 4: Paint the shop
+- **Status**: pending
+"""
+
+
+def test_e5_e52_the_successor_begins_with_the_first_pending_task_and_none_is_lost_or_done_twice(stage: Stage) -> None:
+    """What the predecessor had begun itself is pending again with a note; what a worker has in hand stays with it."""
+    work = begun(stage)
+    plan = work / ".claude/projects/shop/phase-01-work/plan.md"
+    plan.write_text(INTERRUPTED)
+    (work / "CONTINUES").touch()
+    program = (
+        "import os, sys, time\n"
+        "while 'Wait' in sys.argv[1] and not os.path.exists(sys.argv[2]): time.sleep(0.05)\n"
+        "open(os.path.join(os.getcwd(), 'done'), 'a').write(os.environ['PHOENIX_TASK'] + chr(10))"
+    )
+    argv = json.dumps([sys.executable, "-c", program, "{prompt}", str(work / "GO")])
+    keys = 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n'
+    stage.declare("hand", f'[agent.hand]\nargv = {argv}\ncwd = "{work}"\n{keys}')
+    stage.ask("apply")
+    # It only reads, so that another worker may write beside it.
+    stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--reads", "--task", "4", "Wait for paint")
+    until(stage, "a worker has it", lambda: plan.read_text().count("in_progress") == 2)
+
+    assert stage.ctl("handoff", "start", "boss").returncode == 0
+    until(stage, "the handoff is done", lambda: step(stage) == "done")
+    package = json.loads(next(work.glob(".claude/orchestrators/*/handoff-package.json")).read_text())
+    assert package["projectState"]["pendingTasks"] == [
+        "Task 2: Build the shop", "Task 3: Open the shop", "Task 4: Paint the shop"
+    ]  # fmt: skip
+    until(stage, "the successor has gone on", lambda: len(list(work.glob("went-on-*"))) == 1)
+    (went_on,) = [path.read_text() for path in work.glob("went-on-*")]
+    assert went_on == "0 2", "the first pending task"
+    until(stage, "it is done", lambda: tasks_of(stage).get("t2") == "done")
+    assert tasks_of(stage) == {"t1": "running", "t2": "done"}
+    assert "interrupted by a handoff" in plan.read_text()
+    twice = stage.ctl("task", "run", "--project", "shop", "--agent", "hand", "--task", "4", "Wait for more paint")
+    assert twice.returncode == 6
+    assert "in hand already: t1" in twice.stderr
+
+    (work / "GO").touch()
+    until(stage, "the worker has ended", lambda: tasks_of(stage) == {"t1": "done", "t2": "done"})
+    stands = lambda: [line[14:] for line in plan.read_text().splitlines() if line.startswith("- **Status**: ")]  # noqa: E731
+    until(stage, "the plan says so", lambda: stands() == ["completed", "completed", "pending", "completed"])
+    assert sorted((work / "done").read_text().splitlines()) == ["t1", "t2"]
+    found = [json.loads(path.read_text()) for path in (work / ".claude/orchestrators").glob("*/session.json")]
+    assert {one["generation"]: one["status"] for one in found} == {1: "shutdown", 2: "running"}
+
+
+def tasks_of(stage: Stage) -> dict[str, str]:
+    return {one["id"]: one["state"] for one in json.loads(stage.ask("task", "status", "--json"))["tasks"]}
+
+
 def done_by_hand(stage: Stage, number: int, name: str = "") -> None:
     """The worker of the plan's task of that number has done it. name: phoenixd's id of it, by itself that number's."""
     stage.ask("task", "run", "--project", "shop", "--agent", "hand", "--task", str(number), f"Lay row {number}")

@@ -191,6 +191,52 @@ def test_a_seat_passes_on_and_every_restart_of_the_daemon_keeps_it(seats: Seats)
     assert seats.row("boss")["state"] == "stopped"
 
 
+ASKED = (
+    ("brief", "show", "boss"), ("tokens", "check", "--session-id", "boss"), ("handoff", "start", "boss"),
+    ("handoff", "status", "boss"), ("phase", "list", "--project", "boss", "--workspace", "WORK"),
+    ("phase", "check", "--project", "boss", "--workspace", "WORK"), ("task", "run", "Do it."), ("task", "status"),
+    ("memory", "list"), ("resolve", "loop-1", "done"),
+)  # fmt: skip
+"""All that an orchestrator may ask of the daemon (design section 6)."""
+
+
+def test_e52_of_two_generations_one_is_active_and_whatever_the_fenced_one_asks_is_answered_with_6(
+    seats: Seats,
+) -> None:
+    """Both processes live all the while."""
+    seats.up()
+    seats.ask("start", "boss")
+    seats.runs("boss", 1)
+    seats.step("declare")
+    seats.step("start")
+    seats.runs("boss-g2", 2)
+    work = str(seats.root / "work")
+
+    def answers(generation: int) -> dict[str, tuple[int, str]]:
+        asked = {words[:2]: [work if one == "WORK" else one for one in words] for words in ASKED}
+        done = {" ".join(name): seats.as_generation(generation, *words) for name, words in asked.items()}
+        return {name: (one.returncode, one.stderr) for name, one in done.items()}
+
+    def holder() -> str:
+        rows = [row for row in json.loads(seats.ask("status", "--json"))["agents"] if row["name"] == "boss"]
+        (row,) = rows
+        return str(row["generation"])
+
+    assert holder() == "1"
+    before = answers(1)
+    assert 6 not in {code for name, (code, _) in before.items() if name not in ("handoff start", "resolve loop-1")}
+    seats.step("succeed")
+    seats.until("the second generation holds the seat", lambda: holder() == "2", PATIENCE)
+    assert len(seats.sessions()) == 2, "the first one lives"
+
+    after = answers(1)
+    assert {name: code for name, (code, _) in after.items()} == dict.fromkeys(after, 6)
+    assert all("generation 2 holds the seat" in said for _, said in after.values()), after
+    assert seats.as_generation(2, "brief", "show", "boss").returncode == 0
+    seats.again()
+    assert {code for code, _ in answers(1).values()} == {6}, "the next daemon knows who is fenced"
+
+
 def test_promise_3_a_seat_is_stopped_with_both_its_generations(seats: Seats) -> None:
     seats.up()
     seats.ask("start", "boss")

@@ -133,6 +133,52 @@ def test_e58_e55_a_task_is_done_by_a_worker_and_its_outputs_stand_in_a_manifest(
     assert shop.stage.ctl("task", "status", name).returncode == 0
 
 
+LOOKS = """
+import json, os, sys
+seen = {name: value for name, value in os.environ.items() if name.startswith("PHOENIX_")}
+place, out = os.environ["PHOENIX_STATE_DIR"], os.environ["PHOENIX_OUT"]
+read = lambda path: open(path).read() if os.path.exists(path) else ""
+seen["files"] = sorted(os.listdir(out))
+seen["words"] = "".join(read(f"{place}/{name}") for name in os.listdir(place) if not name.endswith(".sock"))
+seen["words"] += read(os.environ.get("PHOENIX_BRIEF", ""))
+for where in (out, place):
+    with open(f"{where}/kept.txt", "w") as file:
+        file.write("KEPT-BY " + sys.argv[1])
+with open(f"{out}/seen.json", "w") as file:
+    json.dump(seen, file)
+"""
+OWN = ("PHOENIX_SESSION_ID", "PHOENIX_RUN_ID", "PHOENIX_OUT", "PHOENIX_STATE_DIR", "PHOENIX_PROMPT", "PHOENIX_TOKEN",
+       "PHOENIX_TASK")  # fmt: skip
+
+
+def test_e57_two_tasks_in_a_row_share_no_session_no_directory_and_no_word(shop: Shop, short_tmp: Path) -> None:
+    (short_tmp / "looks.py").write_text(LOOKS)
+    shop._declare("eyes", short_tmp, 'kind = "ephemeral"\nproject = "shop"\nautostart = false\n', ["{prompt}"], "looks")
+    shop.stage.up()
+    seen = []
+    for prompt in ("the first one", "the second one"):
+        name = shop.run(prompt, agent="eyes")
+        assert shop.until(name, "done", "failed")["state"] == "done"
+        seen.append(json.loads((shop.stage.state / "tasks" / name / "outputs/seen.json").read_text()))
+    first, second = seen
+
+    assert [name for name in OWN if not first.get(name) or first[name] == second[name]] == []
+    assert second["files"] == []
+    assert "KEPT-BY" not in second["words"]
+    assert "the first one" not in second["words"]
+
+
+def test_e59_a_task_that_fails_has_its_reason_its_tries_and_a_case_of_the_clinic(shop: Shop) -> None:
+    shop.stage.up()
+    name = shop.run("fail now", "--tries", "1")
+    failed = shop.until(name, "done", "failed")
+    assert (failed["state"], failed["runs"]) == ("failed", 1)
+    assert "its worker ended with exit 3" in failed["reason"]
+    told = json.loads(shop.stage.ask("clinic", "show", "c1", "--json"))["case"]
+    assert [(one["occasion"], one["agent"]) for one in told["triage"]] == [("crash", failed["agent"])]
+    assert told["triage"][0]["evidence"]["code"] == 3
+
+
 def test_a_task_that_fails_is_given_back_with_its_reason_and_what_followed_it_as_well(shop: Shop) -> None:
     shop.stage.up()
     first = shop.run("fail", "--tries", "1", "--reads")

@@ -37,6 +37,10 @@ SECRETS = re.compile(
 )
 
 
+EARLIER = ("2.1.330",)
+"""Releases that were tested when records were made with them."""
+
+
 def skip_without_records(half: str) -> None:
     if half in WITHOUT:
         pytest.skip(f"not run: there are no records of the {half} half in {HALVES[half].name}/")
@@ -88,7 +92,7 @@ def test_a_record_is_whole_and_small(name: str) -> None:
         assert record["kind"] == "pydantic_ai"
         assert record["recipe"] in recipes()
         return
-    assert record["version"] in PINS[record["harness"]]
+    assert record["version"] in (*PINS[record["harness"]], *EARLIER)
     assert record["kind"] in ("terminal", "headless")
     assert record["mode"] in ("fresh", "resume")
     assert record["lived_s"] >= 0

@@ -11,6 +11,8 @@ import pytest
 
 from phoenixd.core.actions import RecordIncident
 from phoenixd.core.agent.run import Incident
+from phoenixd.core.facts import CaseNoted, Treating
+from phoenixd.core.treatment.examined import FailureRead, Opinion
 from phoenixd.documents.workspace import Commit, GitSummary
 from phoenixd.memory import ops_log
 from tests.start.places import NOW, Room, entry
@@ -34,6 +36,51 @@ class TestOps:
         ]
         assert "hunter2" not in room.text("ops.jsonl")
         assert "died, signal 9" in room.text("brief.md")
+
+    async def test_c40_what_the_clinic_noted_stands_behind_the_row_that_it_was_noted_on(self, room: Room) -> None:
+        died = (
+            CaseNoted(
+                1, "c1", "diagnosis", "crash", "logic_error", "request", "a rule", 0.8, why="password=hunter2secret"
+            ),
+            CaseNoted(1, "c1", "prescription", number=1, treatment="resume", by="restart"),
+            Treating(1, "c1", "handoff", proposed=True),
+            Treating(1, "c1", "advise"),
+        )
+        over = (
+            FailureRead(1, "c1", "the model m", opinion=Opinion("ambiguous_instruction", "Two ways.", 0.9, "abort")),
+            FailureRead(1, "c1", "the model m", problem="no answer came in time"),
+            CaseNoted(
+                1, "c1", "outcome", number=1, treatment="resume", run=2, outcome="failed", why="back", seconds=2.5
+            ),
+        )
+        rows = [
+            replace(entry("agent_exited", "backing_off", "died, signal 9", signal=9), facts=died),
+            replace(entry("tick", reason="noted"), facts=over),
+        ]
+
+        await room.papers.publish(room.agent(), rows)
+
+        lines = [json.loads(line) for line in room.text("ops.jsonl").splitlines()]
+        assert [(line["event"], line["status"]) for line in lines] == [
+            ("run_end", "error"),
+            ("clinic.diagnosis", "warn"),
+            ("clinic.prescription", "ok"),
+            ("clinic.proposal", "ok"),
+            ("tick", "ok"),
+            ("clinic.examination", "ok"),
+            ("clinic.examination", "ok"),
+            ("clinic.outcome", "warn"),
+        ]
+        told = [line["meta"] for line in lines if line["event"].startswith("clinic.")]
+        assert {(one["case"], one["incarnation"]) for one in told} == {("c1", 1)}
+        assert (told[0]["failure"], told[0]["cause"], told[0]["detail"]) == ("crash", "logic_error", "request")
+        assert (told[1]["treatment"], told[1]["action"], told[1]["by"]) == ("resume", "retry", "restart")
+        assert (told[2]["treatment"], told[2]["action"]) == ("handoff", "summarize_history")
+        assert (told[3]["cause"], told[3]["action"]) == ("ambiguous_instruction", "abort")
+        assert told[4]["problem"] == "no answer came in time"
+        assert (told[5]["outcome"], told[5]["run"], told[5]["healed_seconds"]) == ("failed", 2, 2.5)
+        assert "hunter2secret" not in room.text("ops.jsonl")
+        assert "clinic" not in room.text("brief.md"), "a brief tells of the last failure in a section of its own"
 
     async def test_f_st_13_rotated_and_four_old_ones_are_kept(
         self, room: Room, monkeypatch: pytest.MonkeyPatch

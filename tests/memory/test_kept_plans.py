@@ -16,7 +16,7 @@ from structlog.testing import capture_logs
 from phoenixd.core.fleet import Fleet
 from phoenixd.core.handoff.state import Handoff, Step
 from phoenixd.core.seat.state import Seat
-from phoenixd.core.tasks.state import Task, Tasks
+from phoenixd.core.tasks.state import Task, Tasks, TaskState
 from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.publishing import Made
 from phoenixd.documents.project.schemas import schemas
@@ -112,6 +112,20 @@ class Scene:
         self.plans.hear()
         await self.plans.look()
 
+    async def has(self, plan: str, state: TaskState, runs: int = 1, **details: Any) -> None:
+        """The newest task of that plan's task is now so, a minute later."""
+        self.wall += 60
+        tasks, name = self.fleet.tasks, f"t{self.fleet.tasks.next}"
+        known = next((one for one in tasks.open if one.plan == plan), None)
+        task = known or Task(
+            name, f"boss-{name}", project="shop", plan=plan, phase=PHASE, workspace=str(self.work)
+        )  # fmt: skip
+        task = replace(task, state=state, runs=runs, since_wall=self.wall - 1, **details)
+        tasks = tasks.taking(task) if known is not None else tasks.with_new(task)
+        self.fleet = replace(self.fleet, tasks=tasks)
+        self.plans.hear()
+        await self.plans.look()
+
     def statuses(self) -> list[str]:
         lines = (self.project / PHASE / "plan.md").read_text().splitlines()
         return [line.removeprefix("- **Status**: ") for line in lines if line.startswith("- **Status**")]
@@ -145,6 +159,81 @@ async def test_e10_e67_each_end_of_a_task_changes_the_plan_and_the_state_which_i
     assert len(set(plans)) == 3
     assert scene.statuses() == ["completed", "completed", "pending"]
     assert scene.state()["pendingTasks"] == ["Task 3: Open"]
+
+
+async def test_e10_a_task_that_begins_is_in_progress_in_the_plan_and_its_phase_in_the_state(scene: Scene) -> None:
+    """orchestrator-state.json is updated on every change of a task: as it begins, is tried again, and ends."""
+    await scene.has("3", "waiting", runs=0)
+    assert (scene.statuses()[2], scene.files.edits) == ("pending", 0), "it has not begun"
+
+    times = []
+    for state, runs in (("running", 1), ("waiting", 1), ("running", 2)):
+        await scene.has("3", state, runs)
+        assert scene.statuses()[2] == "in_progress"
+        told = scene.state()
+        jsonschema.validate(told, schemas()["orchestrator-state"])
+        assert (told["phases"][PHASE]["status"], told["currentPhase"]) == ("in_progress", PHASE)
+        assert told["pendingTasks"][-1] == "Task 3: Open"
+        assert told["currentStep"] == 4
+        times.append(told["updatedAt"])
+    assert times == sorted(set(times))
+
+    await scene.has("3", "done", 2, told="nobody")
+    assert scene.statuses()[2] == "completed"
+    assert scene.state()["completedTasks"] == ["Task 3: Open"]
+
+
+async def test_e10_a_task_that_was_canceled_while_a_worker_had_it_is_pending_again_with_a_note(scene: Scene) -> None:
+    """What had no worker, and what the orchestrator set itself meanwhile, stays as it stands."""
+    await scene.has("3", "running")
+    await scene.has("3", "canceled", why="canceled by the operator, hunter2")
+
+    assert scene.statuses()[2] == "pending"
+    assert "- **Note**: t1: canceled by the operator, [redacted]" in (scene.project / PHASE / "plan.md").read_text()
+
+
+@pytest.mark.parametrize(("stands", "then"), [("completed", "completed"), ("blocked", "in_progress")])
+async def test_e10_a_begin_opens_what_was_blocked_and_nothing_that_is_completed(
+    scene: Scene, stands: str, then: str
+) -> None:
+    plan = scene.project / PHASE / "plan.md"
+    plan.write_text(PLAN.replace("**Status**: pending", f"**Status**: {stands}"))
+    await scene.has("3", "running")
+
+    assert scene.statuses()[2] == then
+
+
+async def test_e10_what_a_person_sets_back_after_a_task_began_stays_so_until_it_ends(scene: Scene) -> None:
+    await scene.has("3", "running")
+    plan = scene.project / PHASE / "plan.md"
+    plan.write_text(plan.read_text().replace("- **Status**: in_progress", "- **Status**: pending"))
+    await scene.ends("1")
+    scene.begun()
+    scene.plans.hear()
+    await scene.plans.look()
+
+    assert scene.statuses() == ["completed", "pending", "pending"]
+
+
+async def test_e10_a_daemon_that_was_killed_before_it_wrote_of_a_begin_leaves_that_to_the_next_one(
+    scene: Scene,
+) -> None:
+    await scene.ends("1")
+    hear, look = scene.plans.hear, scene.plans.look
+    scene.plans.hear = lambda: None  # type: ignore[method-assign]
+    scene.plans.look = _nothing  # type: ignore[method-assign]
+    await scene.has("3", "running")
+    assert scene.statuses()[2] == "pending"
+    scene.plans.hear, scene.plans.look = hear, look  # type: ignore[method-assign]
+
+    scene.begun()
+    scene.plans.hear()
+    await scene.plans.look()
+    assert scene.statuses()[2] == "in_progress"
+
+
+async def _nothing() -> None:
+    """Instead of a look."""
 
 
 async def test_e67_what_no_worker_ended_is_left_to_the_orchestrator(scene: Scene) -> None:

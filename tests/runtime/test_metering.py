@@ -10,10 +10,12 @@ from pathlib import Path
 from typing import Any
 
 import anyio
+import pytest
 
 from phoenixd.core.agent import Agent
 from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import EvidenceSeen, UsageSeen
+from phoenixd.core.hooks import HOOKS
 from phoenixd.core.moment import Moment
 from phoenixd.documents.status_line import StatusLine
 from phoenixd.documents.transcript import Used
@@ -165,6 +167,15 @@ async def test_e17_a_look_before_a_task_waits_for_nothing_and_its_fault_is_nobod
     assert (house.clock.reading, house.told[-1].tokens) == (100.0, 90_000)
     house.fault = OSError("stale handle")
     await house.metering.look_now("a")
+
+
+@pytest.mark.parametrize("kind", sorted(HOOKS))
+async def test_e17_each_hook_of_the_main_thread_is_a_reason_to_look_also_that_of_a_subagents_start(kind: str) -> None:
+    """It is to be known how full the context is before and after whatever is large in it."""
+    house = House()
+    house.metering.heard("a", kind, {"tool_name": "Task"} if kind == "tool-start" else {})
+
+    assert house.metering._heard_of._waiting
 
 
 async def test_a_subagents_hooks_are_no_reason_to_look() -> None:

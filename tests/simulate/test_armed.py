@@ -51,18 +51,18 @@ def away(monkeypatch: pytest.MonkeyPatch) -> Callable[[float], None]:
 
 def storms() -> None:
     # The first one has caught it; another one may where the dice fall otherwise.
-    for seed in (13, *range(13), *range(14, 20)):
+    for seed in (28, *range(28), *range(29, 40)):
         simulate(f"planted {seed}", agents=6, hours=0.5, weather=STORM)
 
 
 @pytest.mark.slow
 def test_promise_1_an_answer_is_given_once_through_storms_and_daemon_deaths(away: Callable[[float], None]) -> None:
     wanted, seen = {"armed", "armed again", "disarmed", "answered", "answered while no daemon lived"}, Counter[str]()
-    for seed in range(20, 80):
+    for seed in range(29, 90):
         away(0.0 if seed % 2 else AWAY)
         seen += simulate(f"armed {seed}", agents=12, hours=0.5, weather=STORM).seen
         # What a storm meets hangs on dice, which any change throws anew.
-        if seed > 20 and wanted <= seen.keys():
+        if seed > 29 and wanted <= seen.keys():
             break
     assert wanted <= seen.keys(), seen
 

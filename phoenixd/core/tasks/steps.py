@@ -152,6 +152,8 @@ def _judged(found: Step, task: Task, outcome: Outcome, now: Moment) -> Step:
     )  # fmt: skip
     spared = task.spared + judged.spared
     known = replace(task, outcome=outcome, spared=spared, ordered=0)
+    if agent is not None and (failed := verdict.untold_failure(task, end, outcome, judged)) is not None:
+        found = put(found, Decision(agent, reason=f"{task.id}: {judged.why}", facts=(failed,), weight="detail"), now)
     if judged.asks and agent is not None and found.fleet.halted is None and _can_be_asked(agent):
         return _ask_for_seal(found, known, agent, now)
     if judged.again is None:

@@ -7,6 +7,7 @@ from typing import Literal
 
 from phoenixd.core import restart
 from phoenixd.core.agent.run import LastExit
+from phoenixd.core.facts import AttemptFailed
 from phoenixd.core.limits import waits
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.moment import in_words
@@ -22,6 +23,7 @@ UNSEALED: dict[Sealed, str] = {
 MOST_SPARED, MOST_LIMITED = 5, 8
 """Runs of one task that may end through no fault of its own before that counts as well; and such as ended by a limit,
 or a service that failed. The pauses after these grow, so that eight outlast an outage of two hours."""
+WORDS_LIMIT = 500
 PAUSE, PAUSE_MAX = 10.0, 600.0
 """Seconds before the next run after a failure, doubled each time."""
 
@@ -85,6 +87,24 @@ def judge(
         # Its worker begins anew, so what a run had done before it failed makes the next pause no shorter.
         pause = max(PAUSE, waits.apart(waits.growing(limits, ParkingKind.OVERLOAD, task.spared), chance))
     return Verdict("failed", f"{how}, which does not count", pause, spared=True)
+
+
+def untold_failure(task: Task, end: LastExit | None, outcome: Outcome, judged: Verdict) -> AttemptFailed | None:
+    """The failure of a run whose end tells of none: its time was over, or it ended with 0 and without a whole answer.
+
+    What could not be read of it tells nothing.
+    """
+    if end is None or judged.state != "failed" or task.sealing:
+        return None
+    if task.cut is not None:
+        return AttemptFailed(end.incarnation, task.id, "timeout", task.cut.words)
+    if end.code != 0 or end.cause != "exit" or outcome.problem:
+        return None
+    match outcome.stop:
+        case "failed" | "interrupted" | "cut" | "open" | "missing":
+            return AttemptFailed(end.incarnation, task.id, outcome.stop, outcome.words[-WORDS_LIMIT:])
+        case _:
+            return AttemptFailed(end.incarnation, task.id, "cut", judged.why[-WORDS_LIMIT:])
 
 
 def _finished(task: Task, outcome: Outcome) -> Verdict:

@@ -20,6 +20,7 @@ from phoenixd.core.facts import (
     AnswerFellShort,
     Asked,
     AskingOver,
+    AttemptFailed,
     BeganParking,
     Fact,
     MarkerNoted,
@@ -39,7 +40,7 @@ from phoenixd.core.moment import Moment
 from phoenixd.core.question.call import PROPOSAL
 from phoenixd.core.resonance import restoring
 from phoenixd.core.resonance.state import Step as RestorationStep
-from phoenixd.core.treatment import attendance, gather, outcome, turns
+from phoenixd.core.treatment import attendance, gather, noting, outcome, turns
 from phoenixd.core.treatment.authority import AGENT_PERIOD
 from phoenixd.core.treatment.case import By, Cases, Patient, Prescribed
 from phoenixd.core.treatment.choosing import ASKS
@@ -69,7 +70,9 @@ def follow(before: Fleet, found: Step, event: Event, now: Moment) -> Step:
     book = read(before, found, event, now)
     if book.cases is found.fleet.cases:
         return found
-    return replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+    known = found.fleet.cases
+    found = replace(found, fleet=replace(found.fleet, cases=book.cases), kept=(*found.kept, *book.kept))
+    return noting.told(found, known, book.kept, now)
 
 
 def read(before: Fleet, found: Step, event: Event, now: Moment) -> Book:
@@ -168,6 +171,12 @@ def _take(
             book = notice(book, agent, incarnation, gather.of_cut(agent), now)
             told = agent.cut is not None and bool(agent.cut.message_id)
             return _treated(book, name, "go_on", "cut answers", incarnation, now) if told else book
+        case AttemptFailed(incarnation=incarnation):
+            patient = book.cases.patient(name)
+            if patient is not None and patient.incarnation == incarnation:
+                # A hook has told of it.
+                return book
+            return notice(book, agent, incarnation, gather.of_attempt(agent, fact), now)
         case MarkerNoted(incarnation=incarnation, what="checked", verdict="lost"):
             book = notice(book, agent, incarnation, gather.of_other(agent, LOST_MARKER), now)
             if restoring.is_handed_over(agent):

@@ -12,6 +12,7 @@ from phoenixd.core.change import replace
 from phoenixd.core.events.evidence import FailureStatusSeen
 from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.exits import status_of
+from phoenixd.core.facts import AttemptFailed
 from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.limits.state import ParkingKind
 from phoenixd.core.meter import parts
@@ -116,6 +117,24 @@ def of_end(
         found, failure=patient.failure, word=patient.word, named=patient.named, status=status, reset=patient.reset,
         said=said,
     )  # fmt: skip
+
+
+def of_attempt(agent: Agent, failed: AttemptFailed) -> Evidence:
+    """A worker's run that failed, as its task tells: nothing in its end did."""
+    end = agent.last_exit
+    found = Evidence(harness=agent.spec.harness, said=failed.words[-SAID_LIMIT:], crashes=len(agent.crashes))
+    if end is not None and end.incarnation == failed.incarnation:
+        found = replace(found, code=end.code, signal=end.signal, cause=end.cause, lived=round(end.lived, 3))
+    match failed.how:
+        case "timeout":
+            # By our own hand: its signal says nothing.
+            return replace(found, occasion="overtime", code=None, signal=None)
+        case "failed" | "interrupted":
+            return replace(found, occasion="failed_turn", failure="other")
+        case "cut":
+            return replace(found, occasion="cut_answer")
+        case _:
+            return found
 
 
 def of_other(agent: Agent, occasion: Occasion) -> Evidence:

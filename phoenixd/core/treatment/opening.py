@@ -27,6 +27,8 @@ from phoenixd.core.treatment.evidence import Evidence
 from phoenixd.core.treatment.triage import Diagnosis, diagnose
 from phoenixd.core.treatment.words import Outcome, Treatment
 
+ENDS = frozenset({"crash", "overtime"})
+"""How a run is over that was ended by no rule for its turn."""
 SHARED = frozenset({"limit", "overload"})
 """Details of failures that all agents of an account have in common: they are one Case."""
 
@@ -50,6 +52,8 @@ def notice(book: Book, agent: Agent, incarnation: int, evidence: Evidence, now: 
     found = Noticed("", agent.name, incarnation, evidence.occasion, now.wall, evidence, diagnosis)
     book = _fewer(book, now)
     told = _told_already(book, found)
+    if told is not None and told.key != diagnosis.key:
+        book, told = _explained(book, told, agent, diagnosis, now)
     book = _judged(book, agent.name, diagnosis.key, now, came_back=told is None)
     known = told or _newest(book, scope, diagnosis.key, now)
     if known is not None:
@@ -163,12 +167,28 @@ def _scope(agent: Agent, diagnosis: Diagnosis) -> str:
 
 
 def _told_already(book: Book, found: Noticed) -> Case | None:
-    """The Case of a run that has ended by what its turn had failed for, however long ago: nothing has come back."""
+    """The Case of a run that has ended by what its turn had failed for, however long ago: nothing has come back.
+
+    Where that one claims no cause, the end says more of the same failure, for nothing was begun in between.
+    """
     patient = book.cases.patient(found.agent)
     if patient is None or patient.incarnation != found.incarnation or found.occasion in ("failed_turn", "cut_answer"):
         return None
     case = book.cases.find(patient.case)
-    return case if case is not None and case.key == found.diagnosis.key else None
+    if case is None or case.key == found.diagnosis.key:
+        return case
+    is_its_end = bool(patient.failure) and found.occasion in ENDS and not found.evidence.turn_open
+    return case if is_its_end and case.cause is None else None
+
+
+def _explained(
+    book: Book, told: Case, agent: Agent, diagnosis: Diagnosis, now: Moment
+) -> tuple[Book, Case | None]:  # fmt: skip
+    """The Case of a failed turn by what the end of its run adds; None where the failure belongs to another Case."""
+    if told.incidents > 1 or _newest(book, _scope(agent, diagnosis), diagnosis.key, now) is not None:
+        return book, None
+    case = _claiming(told, agent, diagnosis)
+    return book.noting(case, treated=case.treated), case
 
 
 def _newest(book: Book, scope: str, key: str, now: Moment) -> Case | None:

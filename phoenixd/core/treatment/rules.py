@@ -59,6 +59,12 @@ def _is_early_death_after_resume(e: Evidence) -> bool:
     return ended and (is_silent or (e.lived is not None and e.lived <= AT_ONCE))
 
 
+def _has_its_reason(e: Evidence) -> bool:
+    """Whether its newest turn had failed, for what no memory has to do with, and no other was begun."""
+    is_named = e.failure in ("login", "billing", "full", "length") or (e.failure == "request" and e.named == "request")
+    return is_named and not e.turn_open
+
+
 def _is_cut(e: Evidence, how: str) -> bool:
     return e.cut == how and not e.went_on
 
@@ -106,9 +112,11 @@ TRANSIENT: RootCause = "transient_error"
 
 RULES: tuple[Rule, ...] = (
     # What the kernel says of the end: no word of a vendor explains it better.
-    # Alike: a command of the agent that had no memory, which the agent outlived. Apart: the signal.
-    Rule("no memory was left", TRANSIENT, "memory", 0.85, ("resume", "fresh", "ask"), ("oom", "signal", "code"),
-         lambda e: e.oom != "" and _is_ended_by(e, KILLED)),
+    # Alike: a command of the agent that had no memory, which the agent outlived; an agent that rests because its turn
+    # had failed for a reason of its own. Apart: the signal; that reason.
+    Rule("no memory was left", TRANSIENT, "memory", 0.85, ("resume", "fresh", "ask"),
+         ("oom", "signal", "code", "failure"),
+         lambda e: e.oom != "" and _is_ended_by(e, KILLED) and not _has_its_reason(e)),
     # What a turn failed for, by the type that its harness gave it.
     # Alike: a limit for each minute of tokens, and a gateway's 413 for that. Apart: `named`.
     Rule(

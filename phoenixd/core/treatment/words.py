@@ -17,7 +17,11 @@ RootCause = Literal[
     "logic_error",
     "transient_error",
 ]
-"""The seed's six (C13). What they do not name, such as a refused login, is logic_error with a detail."""
+"""The seed's six (C13). What they do not name, such as a refused login, is logic_error with a detail.
+
+That an instruction is ambiguous only a model concludes that has read the failure (core.treatment.examining, the
+library's ClinicAgent): no CLI and no exception tells it by a type, and who waits for an answer has not failed.
+"""
 
 PrescribedAction = Literal["retry", "modify_prompt", "summarize_history", "abort"]
 """The seed's four (C16)."""

@@ -1,4 +1,4 @@
-"""What workers did of a project's plans, for the update before a handoff. Pure."""
+"""What workers do of a project's plans: for the update before a handoff, and as they begin and end. Pure."""
 
 from __future__ import annotations
 
@@ -28,6 +28,14 @@ class Ended:
     attempts: int = 1
 
 
+@dataclass(frozen=True, slots=True)
+class Begun:
+    """A task of a plan that a worker has in hand, or that was taken from one and is to be done yet, and when (wall)."""
+
+    at: float
+    outcome: TaskOutcome
+
+
 def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
     """The newest end of each task of the project's plans, oldest first; a task that is in hand again has none.
 
@@ -35,16 +43,22 @@ def of_workers(tasks: Tasks, project: str, workspace: str) -> tuple[Ended, ...]:
     happen completes nothing: somebody has to look first.
     """
     found: dict[tuple[str, str], Task | None] = {}
-    known = sorted((*tasks.untold, *tasks.ended, *tasks.open), key=lambda one: int(one.id[1:]))
-    for task in known:
-        is_of_plan = bool(task.plan and task.phase) and is_of(task, project, workspace)
-        if is_of_plan and task.state not in ("canceled", "unknown"):
+    for task in _of_plans(tasks, project, workspace):
+        if task.state not in ("canceled", "unknown"):
             found[task.phase, task.plan] = task if task.has_ended else None
     ended = [_ended(task) for task in found.values() if task is not None]
     return tuple(sorted(ended, key=lambda one: one.at))
 
 
-def untold(ended: Iterable[Ended], tree: Tree, now: float) -> tuple[TaskOutcome, ...]:
+def in_hand(tasks: Tasks, project: str, workspace: str) -> tuple[Begun, ...]:
+    """The tasks of the project's plans that have begun and not ended, oldest first; and those that were canceled after
+    they had begun, which are to be done yet. One that waits for its next try is in hand (E10)."""
+    newest = {(task.phase, task.plan): task for task in _of_plans(tasks, project, workspace) if task.runs}
+    found = [_begun(task) for task in newest.values() if not task.has_ended or task.state == "canceled"]
+    return tuple(sorted(found, key=lambda one: one.at))
+
+
+def untold(ended: Iterable[Ended | Begun], tree: Tree, now: float) -> tuple[TaskOutcome, ...]:
     """Those that came since the project's state was last written: the others a person may have changed since.
 
     A state from the future tells nothing: the clock was set back, or somebody wrote it so. Raises BadProject.
@@ -53,6 +67,20 @@ def untold(ended: Iterable[Ended], tree: Tree, now: float) -> tuple[TaskOutcome,
     told = read_time(state.updated_at or "") if state is not None else None
     plans = tree.plans()
     return tuple(_moved(one.outcome, plans) for one in ended if told is None or told > now or one.at >= told)
+
+
+def _of_plans(tasks: Tasks, project: str, workspace: str) -> list[Task]:
+    """Those of the project's plans, in the order in which they were asked for."""
+    known = (*tasks.untold, *tasks.ended, *tasks.open)
+    found = [one for one in known if one.plan and one.phase and is_of(one, project, workspace)]
+    return sorted(found, key=lambda one: int(one.id[1:]))
+
+
+def _begun(task: Task) -> Begun:
+    if task.has_ended:
+        why = f"{task.id}: {task.why}"[:REASON_LIMIT]
+        return Begun(task.since_wall, TaskOutcome(task.phase, task.plan, "pending", why))
+    return Begun(task.since_wall, TaskOutcome(task.phase, task.plan, "in_progress"))
 
 
 def _moved(outcome: TaskOutcome, plans: Mapping[str, Plan]) -> TaskOutcome:

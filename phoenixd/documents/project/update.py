@@ -32,13 +32,18 @@ from phoenixd.documents.project.tree import Artifact, Changes, Tree, Unread
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.errors import BadProject
 
+STATUSES: frozenset[TaskStatus] = frozenset({"pending", "in_progress", "completed", "blocked"})
+MAY_COME_FROM: Mapping[TaskStatus, frozenset[TaskStatus]] = {
+    "in_progress": frozenset({"pending", "blocked"}), "pending": frozenset({"in_progress"}),
+}  # fmt: skip
+"""From which statuses alone a begin and a cancel lead: what is completed stays so, and what a person has set back."""
 INTERRUPTED = "interrupted by a handoff; begin it anew"
 _OUT = re.compile(r"task-([A-Za-z0-9][A-Za-z0-9._-]{0,63})")
 
 
 @dataclass(frozen=True, slots=True)
 class TaskOutcome:
-    """What became of a task that a worker had. reason: why it is not completed. artifacts: what it brought forth."""
+    """What became of a task that a worker has, or had. reason: why it is not completed. artifacts: what it left."""
 
     phase: str
     task: str
@@ -100,8 +105,8 @@ def planner(tree: Tree, sources: Sources) -> Changes:
 
 
 def planner_of_tasks(tree: Tree, sources: Sources) -> Changes:
-    """The plans of the tasks that workers ended, and the state that follows: nothing else, for the orchestrator is at
-    work with the rest (E10, E67).
+    """The plans of the tasks that workers have begun and ended, and the state that follows: nothing else, for the
+    orchestrator is at work with the rest (E10, E67).
 
     Raises BadProject where a plan cannot be changed safely.
     """
@@ -202,9 +207,10 @@ def _statuses(phase: str, plan: Plan, sources: Sources) -> Mapping[str, tuple[Ta
 
 
 def _by_workers(phase: str, plan: Plan, sources: Sources) -> dict[str, tuple[TaskStatus, str]]:
-    known = {task.id for task in plan.tasks}
+    known = {task.id: task.status for task in plan.tasks}
     mine = (one for one in sources.outcomes if one.phase == phase and one.task in known)
-    return {one.task: (one.status, sources.clean(one.reason)) for one in mine}
+    told = (one for one in mine if known[one.task] in MAY_COME_FROM.get(one.status, STATUSES))
+    return {one.task: (one.status, sources.clean(one.reason)) for one in told}
 
 
 def _done_in_session(ledger: SessionLedger | None) -> set[str]:
