@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from random import Random
 
@@ -24,7 +23,7 @@ from phoenixd.errors import JournalFailed
 from phoenixd.ports.journal import Batch
 from phoenixd.runtime.recovery import restore
 from phoenixd.runtime.supervisor import Supervisor
-from tests.blind.tables import Table, quantity
+from tests.blind.tables import Table, quantity, times
 from tests.simulate.host import Host
 from tests.simulate.memory_journal import MemoryJournal
 from tests.simulate.virtual_loop import VirtualLoop
@@ -81,7 +80,7 @@ class Daemons:
         self._until = quantity(case["expect"]["until"])
         self._manners = sorted((_manner(row) for row in case.get("disk", ())), key=lambda one: one.since)
         self._journal = self._host.journal = _Journal(self._host, [Manner(0.0), *self._manners])
-        self._commits = sorted(at for row in case.get("commits", ()) for at in _times(row) if at <= self._until)
+        self._commits = sorted(at for row in case.get("commits", ()) for at in times(row) if at <= self._until)
         self._restarts = sorted(quantity(row["at"]) for row in case.get("daemon", ()))
         self._crash = crash
         self._spawned_at: float | None = None
@@ -166,16 +165,6 @@ class Daemons:
 def _manner(row: Table) -> Manner:
     takes, refuses = quantity(row.get("takes", TAKES)), row.get("refuses", "")
     return Manner(quantity(row["from"]), takes, refuses, row.get("room", True))
-
-
-def _times(row: Table) -> Iterator[float]:
-    if "at" in row:
-        yield quantity(row["at"])
-        return
-    at, to, every = (quantity(row[key]) for key in ("from", "to", "every"))
-    while at <= to:
-        yield at
-        at += every
 
 
 def _running(wall: float) -> Agent:

@@ -8,7 +8,6 @@ of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import anyio
@@ -17,7 +16,7 @@ from structlog.testing import capture_logs
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.alerts import DEGRADED, SLOW_DISK
 from tests.blind.daemons import Daemons
-from tests.blind.tables import Outcome, Table, quantity
+from tests.blind.tables import Faults, Outcome, Table, first_of, quantity
 from tests.simulate.virtual_loop import VirtualLoop
 
 TOLD_OVER = 600.0
@@ -30,7 +29,7 @@ def play(case: Table) -> Outcome:
     expect = case["expect"]
     if unknown := expect.keys() - KEYS:
         raise AssertionError(f"the corpus has a verdict that nobody judges: {', '.join(sorted(unknown))}")
-    faults = _Faults([], [], [])
+    faults = Faults()
     daemon = _played(case, None)
     told = {kind: list(_episodes(daemon.told, kind)) for kind in (SLOW_DISK, DEGRADED)}
     for kind, key in ((SLOW_DISK, "slow"), (DEGRADED, "degraded")):
@@ -45,14 +44,7 @@ def play(case: Table) -> Outcome:
             faults.false_kill.append(f"a start at {at} is withheld: {crashed.withheld or 'it was never ordered'}")
         if not wanted and crashed.is_started:
             faults.missed.append(f"a start at {at} is not withheld")
-    return Outcome(case["id"], tuple(faults.false_kill), tuple(faults.missed), tuple(faults.other))
-
-
-@dataclass(slots=True)
-class _Faults:
-    false_kill: list[str]
-    missed: list[str]
-    other: list[str]
+    return faults.outcome(case["id"])
 
 
 def _played(case: Table, crash: float | None) -> Daemons:
@@ -66,7 +58,7 @@ def _played(case: Table, crash: float | None) -> Daemons:
         try:
             anyio.run(main, backend_options={"loop_factory": VirtualLoop})
         except Exception as failure:
-            raise AssertionError(_first(failure)) from failure
+            raise AssertionError(first_of(failure)) from failure
     return found[0]
 
 
@@ -87,7 +79,7 @@ def _episodes(told: list[tuple[float, Alert | Reassure]], kind: str) -> Iterator
         yield began, None
 
 
-def _judge_episodes(kind: str, found: list[tuple[float, float | None]], wanted: list[Any], faults: _Faults) -> None:
+def _judge_episodes(kind: str, found: list[tuple[float, float | None]], wanted: list[Any], faults: Faults) -> None:
     said = "; ".join(f"{at:.0f} s to {f'{over:.0f} s' if over is not None else 'the end'}" for at, over in found)
     if len(found) != len(wanted):
         told = faults.missed if len(found) < len(wanted) else faults.other
@@ -101,9 +93,3 @@ def _judge_episodes(kind: str, found: list[tuple[float, float | None]], wanted: 
         if ends and (over is None or not quantity(ends) <= over <= quantity(ends) + TOLD_OVER):
             when = "never told over" if over is None else f"told over after {over:.1f} s"
             faults.missed.append(f"{kind}: {when}, due between {ends} and ten minutes later")
-
-
-def _first(failure: BaseException) -> str:
-    while isinstance(failure, BaseExceptionGroup):
-        failure = failure.exceptions[0]
-    return str(failure) if isinstance(failure, AssertionError) else repr(failure)

@@ -22,7 +22,7 @@ from tests.blind.estate import Directories, JournalCopy
 from tests.blind.fates import Fates, judge
 from tests.blind.lives import FacingDaemon
 from tests.blind.stage import Stage
-from tests.blind.tables import Outcome, Table, quantity
+from tests.blind.tables import Outcome, Table, first_of, quantity
 from tests.simulate.shim import Shim
 from tests.simulate.virtual_loop import VirtualLoop
 
@@ -48,7 +48,7 @@ def play(case: Table) -> Outcome:
         try:
             anyio.run(main, backend_options={"loop_factory": VirtualLoop})
         except Exception as failure:
-            raise AssertionError(_first(failure)) from failure
+            raise AssertionError(first_of(failure)) from failure
     return found[0]
 
 
@@ -252,9 +252,3 @@ def _spec(name: str) -> AgentSpec:
 def _require(holds: bool, what: str) -> None:
     if not holds:
         raise AssertionError(what)
-
-
-def _first(failure: BaseException) -> str:
-    while isinstance(failure, BaseExceptionGroup):
-        failure = failure.exceptions[0]
-    return str(failure) if isinstance(failure, AssertionError) else repr(failure)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import heapq
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import replace
 
 from phoenixd.core.actions import AnswerHold
@@ -21,7 +21,7 @@ from phoenixd.core.turn.liveness import may_be_answered
 from phoenixd.core.typing import answering
 from phoenixd.documents.hooks import hook_event
 from phoenixd.harness import HARNESSES
-from tests.blind.tables import Outcome, Table, quantity
+from tests.blind.tables import Outcome, Table, quantity, times
 from tests.core.story import Story, claude
 from tests.journaled import dump_agent, load_agent
 
@@ -50,7 +50,7 @@ DIALOGS = (*ASKS, "dialog")
 def play(case: Table) -> Outcome:
     """Let one case happen, and say where it came out otherwise than it must."""
     night = _Night(case)
-    rows = sorted(((at, row) for row in case["steps"] for at in _times(row)), key=lambda one: one[0])
+    rows = sorted(((at, row) for row in case["steps"] for at in times(row)), key=lambda one: one[0])
     wrong: list[str] = []
     for number, (at, row) in enumerate(rows):
         night.until(at)
@@ -69,16 +69,6 @@ def play(case: Table) -> Outcome:
         if key in expect and found[key] != expect[key]
     ]
     return Outcome(case["id"], other=tuple(wrong))
-
-
-def _times(row: Table) -> Iterator[float]:
-    if "at" in row:
-        yield quantity(row["at"])
-        return
-    at, to, every = (quantity(row[key]) for key in ("from", "to", "every"))
-    while at <= to:
-        yield at
-        at += every
 
 
 class _Night(Story):

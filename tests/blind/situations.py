@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 from phoenixd.core.agent.run import Run
@@ -12,7 +12,7 @@ from phoenixd.core.events.orders import RestartRequested, SendRequested, StartRe
 from phoenixd.core.rules import RestartPolicy
 from phoenixd.core.spec import AgentSpec, Kind
 from phoenixd.documents.hooks import hook_of
-from tests.blind.tables import Outcome, Table, quantity
+from tests.blind.tables import Faults, Outcome, Table, quantity, times
 from tests.blind.world import World
 
 LATE = 120.0
@@ -42,7 +42,7 @@ class _Situation:
         self._waiting: list[tuple[str, Run]] = []
         self.world = World(specs, self._begins)
         for row in case.get("steps", ()):
-            for at in _times(row):
+            for at in times(row):
                 for name in self._whose(row):
                     self.world.at(at, self._act(name, row, None))
 
@@ -57,7 +57,7 @@ class _Situation:
         if not any(row.get("cause") == "refused" for row in rows):
             self.world.greets(name)
         for row in rows:
-            for at in _times(row):
+            for at in times(row):
                 self.world.at(self.world.elapsed + at, self._act(name, row, run.incarnation))
 
     def _act(self, name: str, row: Table, incarnation: int | None) -> Any:
@@ -70,16 +70,6 @@ class _Situation:
         # What happens to the host or on a screen needs no daemon to be true.
         unheard = row["do"] in ("suspend", "clock", "screen", "changes-work", "daemon-down")
         return act if unheard else self.world.watched(act)
-
-
-def _times(row: Table) -> Iterator[float]:
-    if "at" in row:
-        yield quantity(row["at"])
-        return
-    at, to, every = (quantity(row[key]) for key in ("from", "to", "every"))
-    while at <= to:
-        yield at
-        at += every
 
 
 def _spec(case: Table, number: int) -> AgentSpec:
@@ -196,24 +186,17 @@ def _oom(cause: str) -> dict[str, Any]:
     return {"oom": {"oom": "agent", "host-oom": "host"}[cause]} if cause in ("oom", "host-oom") else {}
 
 
-@dataclass(slots=True)
-class _Faults:
-    false_kill: list[str]
-    missed: list[str]
-    other: list[str]
-
-
 def _judge(case: str, situation: _Situation, expect: Mapping[str, Any]) -> Outcome:
-    faults = _Faults([], [], [])
+    faults = Faults()
     for name in situation.names:
         _judge_agent(situation, name, expect, faults)
     for kind, count in expect.get("alerts", {}).items():
         if (raised := situation.world.alerts[kind]) != count:
             faults.other.append(f"{raised} alerts of {kind}, not {count}")
-    return Outcome(case, tuple(faults.false_kill), tuple(faults.missed), tuple(faults.other))
+    return faults.outcome(case)
 
 
-def _judge_agent(situation: _Situation, name: str, expect: Mapping[str, Any], faults: _Faults) -> None:
+def _judge_agent(situation: _Situation, name: str, expect: Mapping[str, Any], faults: Faults) -> None:
     world, agent = situation.world, situation.world.agent(name)
     if "ended" in expect:
         _judge_ends(world.ends[name], expect["ended"], max(LATE, situation.check_interval), faults)
@@ -239,7 +222,7 @@ def _judge_agent(situation: _Situation, name: str, expect: Mapping[str, Any], fa
             faults.other.append(f"{name}: it {'waits' if waits else 'does not wait'} for a person")
 
 
-def _judge_ends(found: list[tuple[float, str]], wanted: list[Table], late: float, faults: _Faults) -> None:
+def _judge_ends(found: list[tuple[float, str]], wanted: list[Table], late: float, faults: Faults) -> None:
     if not wanted and found:
         faults.false_kill.append(f"ended as {found[0][1]} after {found[0][0] / 60:.1f} min")
     for number, end in enumerate(wanted):

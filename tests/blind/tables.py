@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import re
 import tomllib
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,18 @@ class Outcome:
         return not (self.false_kill or self.missed or self.other)
 
 
+@dataclass(slots=True)
+class Faults:
+    """What is found of one case, by and by."""
+
+    false_kill: list[str] = field(default_factory=list)
+    missed: list[str] = field(default_factory=list)
+    other: list[str] = field(default_factory=list)
+
+    def outcome(self, case: str) -> Outcome:
+        return Outcome(case, tuple(self.false_kill), tuple(self.missed), tuple(self.other))
+
+
 def cases(corpus: str, half: str, word: str, place: Path = HERE) -> list[Table]:
     """The cases of one half of a corpus; an empty list where there is none."""
     path, folder = place / corpus / f"{half}.toml", place / corpus / half
@@ -58,3 +70,21 @@ def quantity(text: str | float) -> float:
     if not parts or "".join(number + unit for number, unit in parts) != rest:
         raise ValueError(f"no quantity: {text!r}")
     return sign * sum(float(number) * _UNITS[unit] for number, unit in parts)
+
+
+def times(row: Table) -> Iterator[float]:
+    """When something happens: at one time, or from one to another, again and again."""
+    if "at" in row:
+        yield quantity(row["at"])
+        return
+    at, to, every = (quantity(row[key]) for key in ("from", "to", "every"))
+    while at <= to:
+        yield at
+        at += every
+
+
+def first_of(failure: BaseException) -> str:
+    """What failed first, where tasks fail together."""
+    while isinstance(failure, BaseExceptionGroup):
+        failure = failure.exceptions[0]
+    return str(failure) if isinstance(failure, AssertionError) else repr(failure)

@@ -1,4 +1,4 @@
-"""Tests whose stories are recorded compare, beside what they assert, all that was decided on the way."""
+"""An agent at work; and of recorded stories all that is decided on the way is compared, beside what tests assert."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from functools import cache
 import pytest
 
 from tests.core.recorded.keeping import AGAIN, Recorder, Steps, dump, file_of, load, news
+from tests.core.story import Story, claude
 
 known = cache(load)
 
@@ -33,6 +34,12 @@ def recorded(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) ->
             dump(path, {**load(path), name: news_of})
     elif found != kept:
         pytest.fail(_difference(f"{path.name}: {name}", kept, found), pytrace=False)
+
+
+@pytest.fixture
+def story() -> Story:
+    """An agent of Claude Code in the middle of its first turn."""
+    return Story(claude()).works()
 
 
 def _difference(name: str, kept: Steps, found: Steps) -> str:

@@ -34,7 +34,7 @@ from phoenixd.core.spec import AgentSpec
 from phoenixd.core.step import step
 from phoenixd.ports.journal import Batch, RunFiles
 from phoenixd.runtime.epochs import EpochKeeper
-from tests.runtime.test_messages import FastClock
+from tests.clocks import FastClock
 
 BOOT = "boot"
 SEAMS = ("before the commit", "after the commit", "after the epoch", "after the act")

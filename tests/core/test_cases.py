@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.core import hearing
 from phoenixd.core.agent import Agent
-from phoenixd.core.agent.state import Running, Starting
+from phoenixd.core.agent.state import Starting
 from phoenixd.core.decision import Decision
 from phoenixd.core.events.fleet import Tick
 from phoenixd.core.events.orders import StartRequested
@@ -23,40 +23,16 @@ from phoenixd.core.spec import Kind
 from phoenixd.core.step import step
 from phoenixd.core.treatment import acting, casebook, outcome
 from phoenixd.core.treatment.authority import AuthorityRules, ClinicRules
-from phoenixd.core.treatment.case import JOINS_WITHIN, Case, Treated
+from phoenixd.core.treatment.case import JOINS_WITHIN, Treated
 from phoenixd.core.treatment.outcome import OPEN_TIME, TURNS, Trial, figures, interval
 from phoenixd.documents.hooks import hook_of
 from tests.core.handing import HandoffStory
+from tests.core.patients import back, case, cases, turn
 from tests.core.story import Story, claude, spec
-
-
-def cases(story: Story) -> tuple[Case, ...]:
-    return story.fleet.cases.cases
-
-
-def case(story: Story) -> Case:
-    assert len(cases(story)) == 1, cases(story)
-    return cases(story)[0]
 
 
 def treated(story: Story) -> list[tuple[str, str]]:
     return [(one.treatment, one.outcome) for one in case(story).treated]
-
-
-def back(story: Story) -> Story:
-    """The next run begins and works, without having achieved anything so far."""
-    story.respawned()
-    story.works()
-    return story
-
-
-def turn(story: Story) -> None:
-    """A turn that holds a completed call and ends well; the one that is open, where one is."""
-    if not (isinstance(story.state, Running) and story.state.activity.turn_open):
-        story.hook("prompt-submit", text="and now this")
-    story.hook("tool-start", tool="Bash", tool_use_id="t")
-    story.hook("tool-end", tool="Bash", tool_use_id="t")
-    story.hook("stop")
 
 
 class Two(Story):
@@ -70,11 +46,6 @@ class Two(Story):
 
 
 OBSERVING = AuthorityRules(**dict.fromkeys(AuthorityRules.__slots__, "observe"))  # type: ignore[arg-type]
-
-
-@pytest.fixture
-def story() -> Story:
-    return Story(claude()).works()
 
 
 def test_c2_a_crash_opens_a_case_and_what_the_restart_rules_did_is_noted(story: Story) -> None:

@@ -18,8 +18,8 @@ from phoenixd.core.rules import LimitRules
 from phoenixd.core.spec import Kind
 from phoenixd.documents.cut_answers import cut_sentence
 from phoenixd.documents.hooks import hook_event
+from tests.core.accounts import Account
 from tests.core.story import Story, claude
-from tests.core.test_parking import Account
 from tests.journaled import dump_agent, load_agent
 
 

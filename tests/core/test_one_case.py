@@ -12,25 +12,11 @@ from phoenixd.core.events.fleet import Rebooted
 from phoenixd.core.events.runs import AgentExited
 from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.rules import LimitRules
-from phoenixd.core.treatment.case import Case
 from phoenixd.documents.hooks import hook_of
+from tests.core.patients import case, cases
 from tests.core.story import Story, all_work, claude, spec
 
 HOUR = 3600.0
-
-
-@pytest.fixture
-def story() -> Story:
-    return Story(claude()).works()
-
-
-def cases(story: Story) -> tuple[Case, ...]:
-    return story.fleet.cases.cases
-
-
-def case(story: Story) -> Case:
-    assert len(cases(story)) == 1, cases(story)
-    return cases(story)[0]
 
 
 def test_a_class_that_is_waited_out_while_the_facts_speak_of_another_cause_is_one_case(story: Story) -> None:

@@ -34,8 +34,8 @@ from phoenixd.core.hooks import TurnFailed
 from phoenixd.core.merit import Record
 from phoenixd.core.rules import LoopRules, RestartPolicy, RestartRules
 from phoenixd.core.spec import Kind
+from tests.core.states import SITUATIONS
 from tests.core.story import Story, claude, spec
-from tests.core.test_lifecycle import SITUATIONS
 
 AFTERMATH: list[Event] = [
     Tick(),

@@ -60,11 +60,6 @@ def item(story: Story, kind: str) -> InboxItem:
     return next(one for one in story.agent.items if one.kind == kind)
 
 
-@pytest.fixture
-def story() -> Story:
-    return Story(claude()).works()
-
-
 def test_c43_the_same_crash_gets_three_different_answers_or_an_end(story: Story) -> None:
     """F-CL-7: resume, then facts beside whatever the restart rules do, and nothing twice; quarantine is the end."""
     dies(story)

@@ -19,7 +19,7 @@ from phoenixd.ctl.grammar import Command
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
-from tests.ctl.test_terminal import on_a_terminal, phoenixctl, read_until
+from tests.ctl.terminals import on_a_terminal, phoenixctl, read_until
 
 USAGE, NOT_FOUND, CONFLICT = 2, 4, 6
 DATABASE = {

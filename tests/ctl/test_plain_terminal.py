@@ -16,7 +16,7 @@ from phoenixd.errors import ConfigurationError
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
-from tests.ctl.test_terminal import on_a_terminal, phoenixctl
+from tests.ctl.terminals import on_a_terminal, phoenixctl
 
 PAGED = "this is a pager"
 LONG = "the state of a deployment that nobody has looked at for quite a while " * 4

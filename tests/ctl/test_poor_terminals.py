@@ -15,7 +15,7 @@ from phoenixd.documents.log_lines import LogLine
 from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import environment
-from tests.ctl.test_terminal import on_a_terminal, phoenixctl
+from tests.ctl.terminals import on_a_terminal, phoenixctl
 
 PATIENCE = 100
 LOOKS = (

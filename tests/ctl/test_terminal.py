@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import json
 import os
 import pty
@@ -13,8 +12,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import termios
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -27,6 +24,7 @@ from phoenixd.drivers.tmux.server import SESSION_OPTIONS
 from tests.api.conftest import Live, serving
 from tests.api.daemon import FakeDaemon
 from tests.ctl.conftest import Ctl, environment
+from tests.ctl.terminals import on_a_terminal, phoenixctl, read_until
 from tests.waiting import eventually_sync
 
 
@@ -43,37 +41,6 @@ def tmux(runtime: Path) -> Iterator[Path]:
     subprocess.run([*command, *mark], check=True)
     yield socket
     subprocess.run([*command, "kill-server"], check=False, capture_output=True)
-
-
-@contextlib.contextmanager
-def on_a_terminal(
-    command: list[str | Path], env: dict[str, str], size: tuple[int, int] = (24, 80)
-) -> Iterator[tuple[int, int]]:
-    """A command with a pseudo-terminal of its own; yields its pid and the master side. size: lines and columns."""
-    master, slave = pty.openpty()
-    termios.tcsetwinsize(master, size)
-    process = subprocess.Popen(["setsid", "--ctty", *command], stdin=slave, stdout=slave, stderr=slave, env=env)
-    os.close(slave)
-    try:
-        yield process.pid, master
-    finally:
-        process.kill()
-        process.wait()
-        os.close(master)
-
-
-def phoenixctl(*words: str) -> list[str | Path]:
-    return [sys.executable, "-m", "phoenixd.ctl", *words]
-
-
-def read_until(master: int, wanted: bytes, timeout: float = 10) -> bytes:
-    seen = b""
-    deadline = time.monotonic() + timeout
-    while wanted not in seen:
-        ready, _, _ = select.select([master], [], [], max(0.0, deadline - time.monotonic()))
-        assert ready, f"{wanted!r} did not appear in {seen!r}"
-        seen += os.read(master, 65536)
-    return seen
 
 
 def test_attach_has_a_tmux_client_on_its_terminal_without_any_daemon(tmux: Path, home: Path) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from phoenixd.api.zones import zone_of
 from phoenixd.ctl import wire
 from phoenixd.top import orders
 from phoenixd.top.effects import Fetch
-from tests.api.conftest import Live, serving
+from tests.api.conftest import Live
 from tests.api.daemon import FakeDaemon
 from tests.api.fleets import at, until_now
 from tests.ctl.conftest import environment, run_ctl
@@ -42,12 +42,6 @@ def daemon() -> FakeDaemon:
     daemon.stands_at += 4 * 3600
     daemon.declare("at-two")
     return until_now(daemon)
-
-
-@pytest.fixture
-async def live(daemon: FakeDaemon, runtime: Path) -> AsyncIterator[Live]:
-    async with serving(daemon, runtime) as running:
-        yield running
 
 
 async def asked(live: Live, home: Path, *words: str, zone: str | None = TOKYO) -> str:

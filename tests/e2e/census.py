@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from pathlib import Path
 
+from tests.waiting import PATIENCE, eventually_sync
+
 
 def carrying(mark: bytes) -> dict[int, str]:
     """Living processes with `mark` in environment or command line, with their command lines."""
@@ -26,6 +28,14 @@ def carrying(mark: bytes) -> dict[int, str]:
 def survivors(root: Path) -> dict[int, str]:
     """Everything that still lives and was started below a stage's directory."""
     return carrying(str(root).encode())
+
+
+def all_ends(root: Path, patience: float = PATIENCE) -> None:
+    """Wait until nothing lives that was started below a stage's directory; TimeoutError names what does."""
+    try:
+        eventually_sync(lambda: not survivors(root), patience)
+    except TimeoutError:
+        raise TimeoutError(f"not ended within {patience:g} s, below {root}: {survivors(root)}") from None
 
 
 def runs_of(root: Path) -> set[int]:

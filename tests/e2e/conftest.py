@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.demo.stage import Stage
-from tests.e2e.census import survivors
-from tests.waiting import eventually_sync
+from tests.e2e.census import all_ends
 
 
 @pytest.fixture
@@ -18,4 +17,4 @@ def stage(short_tmp: Path) -> Iterator[Stage]:
     stage = Stage(short_tmp)
     yield stage
     stage.down()
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)

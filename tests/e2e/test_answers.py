@@ -22,10 +22,9 @@ import pytest
 from phoenixd.demo.stage import Stage
 from tests.e2e import asking_agent
 from tests.e2e.asking_agent import EXPIRES
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.inbox import Inbox
 from tests.typed import typed
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
 
@@ -181,7 +180,7 @@ def crowd() -> Iterator[list[Asking]]:
     stage.down()
     for one in agents:
         one.close()
-    eventually_sync(lambda: not survivors(root), what=f"all ends with the stage, but not {survivors(root)}")
+    all_ends(root)
     shutil.rmtree(root, ignore_errors=True)
 
 

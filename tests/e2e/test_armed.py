@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.arming import ArmingStage, arm
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.puppet import Puppet
 from tests.waiting import eventually_sync
 
@@ -56,7 +56,7 @@ def stage(short_tmp: Path) -> Iterator[ArmingStage]:
     made = ArmingStage(short_tmp)
     yield made
     made.down()
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_promise_1_kill_9_between_arming_and_use_costs_no_answer_and_gives_none_twice(stage: ArmingStage) -> None:

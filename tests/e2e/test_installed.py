@@ -17,9 +17,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import balky_cli
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.test_tutorial import CLAUDE, commands_of
-from tests.waiting import eventually_sync
 
 ROOT = Path(__file__).parents[2]
 INSTALL = "uv tool install ."
@@ -137,7 +136,7 @@ def newcomer(short_tmp: Path, installed: Path) -> Iterator[dict[str, str]]:
     subprocess.run(["phoenixctl", "down", "--agents"], env=environ, capture_output=True, check=False, timeout=100)
     socket = home / ".local/state/phoenixd/run/tmux.sock"
     subprocess.run(["tmux", "-N", "-S", str(socket), "kill-server"], capture_output=True, check=False)
-    eventually_sync(lambda: not survivors(home), 60, what=f"all ends, but not {survivors(home)}")
+    all_ends(home)
 
 
 def test_readme_to_a_supervised_agent_in_three_commands(newcomer: dict[str, str]) -> None:

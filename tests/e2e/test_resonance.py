@@ -13,7 +13,7 @@ import pytest
 from phoenixd.core.resonance.state import Step
 from phoenixd.demo.stage import Stage
 from phoenixd.planting import CODES
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.test_old_journal import lose
 from tests.waiting import eventually_sync
 
@@ -183,7 +183,7 @@ def test_r48_kill_9_of_the_daemon_in_the_middle_of_a_restoration_ends_in_one_new
         assert kills(stage, 1, (Step.SESSION,)) == {"restored": 1}
     finally:
         stage.down()
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_r40_a_restored_agent_that_rests_is_given_a_turn_and_verified(stage: Stage) -> None:

@@ -14,9 +14,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.demo.stage import Stage
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.typed import typed
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.slow
 
@@ -113,7 +112,7 @@ def seats(short_tmp: Path) -> Iterator[Seats]:
     stage = Seats(short_tmp)
     yield stage
     stage.down()
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_a_seat_passes_on_and_every_restart_of_the_daemon_keeps_it(seats: Seats) -> None:

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from phoenixd.harness.claude.launch import BASH_TIMEOUTS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.proof import healing
-from tests.waiting import eventually_sync
 
 
 @pytest.mark.slow
@@ -28,7 +27,7 @@ def test_g67_g2_g27_g28_g29_g30_the_seeds_four_tests_run_as_the_page_has_them(sh
     assert "the breaker of idle is OPEN" in said
     assert "exit code 3" in said
     assert said.index("the breaker of idle is OPEN") < said.index("the breaker of idle is CLOSED")
-    eventually_sync(lambda: not survivors(short_tmp), what="nothing of it is left")
+    all_ends(short_tmp)
 
 
 def test_g67_what_the_page_says_of_claudes_timeouts_is_so() -> None:

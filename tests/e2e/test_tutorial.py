@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e import balky_cli
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.waiting import eventually_sync
 
 ROOT = Path(__file__).parents[2]
@@ -129,7 +129,7 @@ def newcomer(short_tmp: Path) -> Iterator[Newcomer]:
     subprocess.run(down, env=newcomer.environ, capture_output=True, check=False, timeout=60)
     socket = short_tmp / ".local/state/phoenixd/run/tmux.sock"
     subprocess.run(["tmux", "-N", "-S", str(socket), "kill-server"], capture_output=True, check=False)
-    eventually_sync(lambda: not survivors(short_tmp), 60, what=f"all ends, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_the_tutorial_the_readme_and_the_page_about_speaking_do_what_they_say(newcomer: Newcomer) -> None:

@@ -13,18 +13,16 @@ from phoenixd.core.briefing import Cause, Due
 from phoenixd.ctl import unattended
 from phoenixd.documents.resolved import ARCHIVE, ASIDE, LOG
 from phoenixd.errors import WriterFailed
-from tests.memory.test_briefing import LOOP, Desk, Scripted, ids, place, says
+from tests.memory.desk import LOOP, Desk, ids, place, says
 from tests.start.places import Room
 
 IDS = ("auth-flow", "other", "third")
 
 
 @pytest.fixture
-def desk(room: Room) -> Desk:
-    made = Desk(room, Scripted())
-    made.restarted()
-    place(room, open_loops=[{**LOOP, "id": name, "text": f"The {name} is not tested"} for name in IDS])
-    return made
+def desk(desk: Desk) -> Desk:
+    place(desk.room, open_loops=[{**LOOP, "id": name, "text": f"The {name} is not tested"} for name in IDS])
+    return desk
 
 
 def named(room: Room, name: str) -> list[str]:

@@ -16,7 +16,7 @@ from phoenixd.documents.brief.material import BriefMaterial
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.papers import Papers
 from phoenixd.ports.papers import WriterAnswer
-from tests.memory.test_briefing import Desk, Scripted, says, until
+from tests.memory.desk import Desk, Scripted, says, until
 from tests.start.places import NOW, Room
 
 

@@ -14,7 +14,7 @@ from phoenixd.documents.kept_ledger import VERSION, KeptLedger
 from phoenixd.documents.session_ledger import SessionLedger
 from phoenixd.documents.workspace import GitSummary
 from tests.memory.brief.loops.sessions import Story, tasks
-from tests.memory.test_briefing import TALK, TASKS, Desk, Scripted, ids, says
+from tests.memory.desk import TALK, TASKS, Desk, Scripted, ids, says
 from tests.start.places import NOW, Room
 
 JOB = "npm run watch"

@@ -21,7 +21,7 @@ from phoenixd.drivers.files import plain as plain_files
 from phoenixd.drivers.files.changes import DirectoryChanges
 from phoenixd.errors import LaunchFailed
 from phoenixd.memory import publication, shelf
-from tests.memory.test_publication import LOOP, edit, place
+from tests.memory.desk import LOOP, edit, place
 from tests.start.places import Room
 from tests.waiting import eventually
 

@@ -14,9 +14,8 @@ from phoenixd.config.tables import ConfigurationTable
 from phoenixd.documents.resolved import render_resolution, resolution
 from phoenixd.drivers.files import plain as files
 from phoenixd.memory.desk import BEAT_SPACING, BRIEF_SPACING, Desk
+from tests.memory.desk import LOOP
 from tests.start.places import NOW, Room
-
-LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
 
 
 class Written:

@@ -4,27 +4,28 @@ from __future__ import annotations
 
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from phoenixd.core.actions import CheckPackage, RecordSessions, WritePackage
-from phoenixd.core.events.handoffs import PackageChecked, PackageFailed, PackageWritten
+from phoenixd.core.events.handoffs import (
+    PackageChecked,
+    PackageFailed,
+    PackageWritten,
+)
 from phoenixd.core.handoff.state import Step
+from phoenixd.core.rules import HandoffRules
 from phoenixd.documents.project import layout
 from phoenixd.documents.project.outcomes import Ended
 from phoenixd.documents.project.package import NO_DOUBTS, Doubts
 from phoenixd.documents.project.update import TaskOutcome
-from tests.memory.test_handover import Scene
-from tests.start.places import NOW, Room
+from tests.memory.handing_over import Scene
+from tests.start.places import NOW
 
 PHASE = ".claude/projects/shop/phase-01-work"
-
-
-@pytest.fixture
-def scene(room: Room) -> Scene:
-    return Scene(room)
 
 
 async def packaged(scene: Scene) -> PackageWritten:
@@ -186,3 +187,83 @@ async def test_e90_what_was_completed_since_is_no_failure_any_more(scene: Scene)
     await packaged(scene)
 
     assert [one["approach"] for one in scratchpad(scene)] == ["Task 2: Build the till"]
+
+
+async def test_keep_packages_and_records_of_the_newest_handoffs_stay_and_nothing_else_goes(scene: Scene) -> None:
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=HandoffRules(keep=2)))
+    sessions = scene.room.work / ".claude/orchestrators"
+    for number, project in enumerate(["shop", "shop", "bank", "shop"]):
+        place = sessions / f"orchestrator-00{number}"
+        place.mkdir(parents=True)
+        record = {"sessionId": place.name, "projectName": project, "status": "shutdown"}
+        (place / "session.json").write_text(json.dumps(record))
+        (place / "handoff-package.json").write_text("{}")
+    memory = sessions / "orchestrator-001/memory"
+    memory.mkdir()
+    (memory / "patterns.md").write_text("Mind the till.")
+    told = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(told, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {"previous_session": told.previous, "session": told.session}
+
+    await scene.handover.record(RecordSessions("a", "h1"))
+
+    left = sorted(str(path.relative_to(sessions)) for path in sessions.rglob("*") if path.is_file())
+    ours = sorted(
+        f"{one}/{name}"
+        for one, names in ((told.previous, ["handoff-package.json", "session.json"]),
+                           (told.session, ["handoff-package.json", "init-prompt.md", "session.json"]))
+        for name in names
+    )  # fmt: skip
+    assert left == sorted([
+        "orchestrator-001/memory/patterns.md", "orchestrator-001/session.json",
+        "orchestrator-002/handoff-package.json", "orchestrator-002/session.json",
+        "orchestrator-003/handoff-package.json", "orchestrator-003/session.json", *ours,
+    ])  # fmt: skip
+
+
+async def test_the_record_of_a_successor_that_a_rollback_left_running_is_closed_and_goes_in_its_turn(
+    scene: Scene,
+) -> None:
+    scene.agents["a"] = replace(scene.old, spec=replace(scene.old.spec, handoff=HandoffRules(keep=1)))
+    scene.changes = {"began_wall": NOW + 30}
+    first = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(first, PackageWritten)
+    # An order to stop rolled it back before the package was known: nothing ever came to its record.
+    sessions = scene.room.work / ".claude/orchestrators"
+    record = sessions / first.session / "session.json"
+    assert json.loads(record.read_text())["status"] == "running"
+    scene.changes = {"id": "h2", "began_wall": NOW + 60, "previous_session": first.previous}
+    second = await scene.handover.write(WritePackage("a", "h2"))
+    assert isinstance(second, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {**scene.changes, "session": second.session}
+
+    (sessions / first.session / "memory").mkdir()
+    (sessions / first.session / "memory" / "patterns.md").write_text("Mind the till.")
+    await scene.handover.record(RecordSessions("a", "h2"))
+    assert json.loads(record.read_text())["status"] == "shutdown"
+    assert (sessions / first.session / "handoff-package.json").exists(), "one handoff's papers are kept beside"
+
+    scene.changes |= {"id": "h3", "began_wall": NOW + 120, "session": "", "previous_session": second.session}
+    scene.step = Step.SNAPSHOT
+    third = await scene.handover.write(WritePackage("a", "h3"))
+    assert isinstance(third, PackageWritten)
+    scene.step, scene.changes = Step.DONE, {**scene.changes, "session": third.session}
+    await scene.handover.record(RecordSessions("a", "h3"))
+    assert not (sessions / first.session / "handoff-package.json").exists()
+
+
+@pytest.mark.parametrize("step", [Step.DONE, Step.ROLLED_BACK])
+async def test_e50_records_that_say_already_what_became_of_the_handoff_are_left_alone(scene: Scene, step: Step) -> None:
+    """Each daemon that begins orders them again, for the one before may have died before it wrote them."""
+    told = await scene.handover.write(WritePackage("a", "h1"))
+    assert isinstance(told, PackageWritten)
+    scene.step, scene.changes = step, {"previous_session": told.previous, "session": told.session}
+    await scene.handover.record(RecordSessions("a", "h1"))
+    paths = [scene.room.work / f".claude/orchestrators/{one}/session.json" for one in (told.previous, told.session)]
+    said = [json.loads(path.read_text())["status"] for path in paths]
+    assert said == (["shutdown", "running"] if step is Step.DONE else ["running", "shutdown"])
+    before = [(path.stat().st_ino, path.read_text()) for path in paths]
+
+    scene.room.clock.wall += 3600
+    await scene.handover.record(RecordSessions("a", "h1"))
+    assert [(path.stat().st_ino, path.read_text()) for path in paths] == before

@@ -21,14 +21,9 @@ from phoenixd.documents.project.tree import Changes, Tree
 from phoenixd.drivers.files.session_files import ProjectFiles
 from phoenixd.errors import BadProject, WriterFailed
 from phoenixd.ports.papers import WriterAnswer
-from tests.memory.test_handover import CONTEXT, LAST, Scene, commanded
-from tests.start.places import NOW, Room
+from tests.memory.handing_over import CONTEXT, LAST, Scene, commanded
+from tests.start.places import NOW
 from tests.transcripts.samples import answer, prompt
-
-
-@pytest.fixture
-def scene(room: Room) -> Scene:
-    return Scene(room)
 
 
 async def test_writer_model_takes_the_same_way_with_the_facts_as_data_without_secrets(scene: Scene) -> None:
@@ -196,3 +191,41 @@ async def test_promise_3_a_writer_that_hangs_is_broken_off_when_its_handoff_is_r
             scene.handover.drafting.turned()
     assert ended.is_set()
     assert isinstance(told[0], PapersFailed)
+
+
+async def test_writer_command_words_the_papers_and_the_jobs_follow_it(scene: Scene) -> None:
+    scene.append(prompt("Build the till."), answer(LAST))
+    await scene.room.papers.publish(scene.old, [])
+    given = commanded(scene, json.dumps({"files": {CONTEXT: "# Work\n\nVAT is odd.\n"}}))
+
+    context = await scene.updated()
+
+    assert context.startswith("# Work\n\nVAT is odd.\n")
+    assert LAST in context, "the technical writer's part follows"
+    assert any(LAST in line for line in json.loads(given[0])["session"])
+
+
+async def test_a_refused_answer_is_asked_for_once_more_with_the_reason_and_then_it_is_done_without(
+    scene: Scene,
+) -> None:
+    given = commanded(scene, "I have done it.")
+
+    told = await scene.handover.update(UpdatePapers("a", "h1"))
+
+    assert isinstance(told, PapersUpdated)
+    assert told.note == "handoff.command was not heeded in 2 tries: it ended with exit 1"
+    refused = [json.loads(one)["refused"] for one in given]
+    assert refused == [None, 'the answer was refused: it is no JSON object with "files"']
+    assert "Current State" in (scene.room.work / CONTEXT).read_text()
+
+
+async def test_a_file_that_a_person_changed_while_the_program_thought_stays(scene: Scene) -> None:
+    commanded(scene)
+
+    async def write(agent: Agent, asked: str) -> WriterAnswer:
+        (scene.room.work / CONTEXT).write_text("# Mine\n")
+        return WriterAnswer(json.dumps({"files": {CONTEXT: "# Theirs\n"}}))
+
+    scene.handover = replace(scene.handover, writers={"command": write, "model": write})
+
+    assert (await scene.updated()).startswith("# Mine\n")

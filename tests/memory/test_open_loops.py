@@ -9,7 +9,7 @@ from pathlib import Path
 import anyio
 import pytest
 
-from tests.memory.test_publication import LOOP, edit, place
+from tests.memory.desk import LOOP, edit, place
 from tests.start.places import NOW, Room
 
 

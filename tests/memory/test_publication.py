@@ -7,7 +7,6 @@ import os
 import stat
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import anyio
 import pytest
@@ -16,20 +15,9 @@ from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.run import LastExit, Mode
 from phoenixd.core.agent.state import Quarantined
 from tests.documents.test_state import SEED_EXAMPLE
+from tests.memory.desk import LOOP, place
 from tests.start.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt
-
-LOOP = {"id": "auth-flow", "text": "OAuth redirect not tested", "added": "2026-11-15"}
-
-
-def place(room: Room, **fields: Any) -> None:
-    """Write a state.json as an operator would."""
-    room.state.mkdir(parents=True, exist_ok=True)
-    (room.state / "state.json").write_text(json.dumps({"agent": "a", **fields}))
-
-
-def edit(room: Room, **fields: Any) -> None:
-    place(room, **{**room.document(), **fields})
 
 
 async def test_p5_p7_p8_state_json_tells_agent_status_and_task(room: Room) -> None:

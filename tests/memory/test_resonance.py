@@ -29,7 +29,7 @@ from phoenixd.memory.resonance.store import MarkerPapers
 from phoenixd.planting import CODES, parse
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime.publisher import Publisher
-from tests.runtime.test_messages import FastClock
+from tests.clocks import FastClock
 from tests.start.places import NOW, Room, entry
 from tests.transcripts.samples import answer, prompt, tool_result
 

@@ -10,7 +10,7 @@ from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
 from phoenixd.memory.stale_loops import KIND
-from tests.memory.test_briefing import LOOP, place
+from tests.memory.desk import LOOP, place
 from tests.start.places import NOW, Room
 
 OLD = [{**LOOP, "id": f"loop-{number}", "added": "2026-10-01"} for number in range(5)]

@@ -13,7 +13,7 @@ from phoenixd.core.rules import BriefRules
 from phoenixd.errors import WriterFailed
 from phoenixd.memory.brief.writer_trouble import KIND
 from phoenixd.memory.papers import Papers
-from tests.memory.test_briefing import LOOP, Desk, Scripted, place, says
+from tests.memory.desk import LOOP, Desk, Scripted, place, says
 from tests.start.places import NOW, Room
 
 SUMMARY = "Please finish the login page."

@@ -21,10 +21,9 @@ from typing import Any
 from phoenixd.demo.stage import Stage, StageFailed
 from tests.api.feeding import Model, comparable, frames
 from tests.api.test_feed import play
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.puppet import Puppet
 from tests.e2e.test_canaries import TELL
-from tests.waiting import eventually_sync
 
 PATIENCE = 120.0
 MOST_FRAMES = 60
@@ -124,7 +123,7 @@ def kill(kills: int, chance: random.Random) -> str:
         return f"{kills} times after {heard} frames and {deeds} deeds, 0 differences, {took:.0f} s"
     finally:
         stage.down()
-        eventually_sync(lambda: not survivors(root), PATIENCE, "all ends with the stage")
+        all_ends(root, PATIENCE)
         shutil.rmtree(root, ignore_errors=True)
 
 

@@ -125,7 +125,7 @@ PLANTS = (
     Plant(
         "the link serves an agent's process as a shim",
         (("phoenixd/drivers/shims/links.py", "        if is_of_a_run:\n", "        if False:\n"),),
-        ("tests/drivers/shims/test_links.py", "-k", "is_told_nothing"),
+        ("tests/drivers/shims/test_hostile_links.py", "-k", "is_told_nothing"),
     ),
     Plant(
         "the daemon takes an agent's process for a shim",
@@ -341,7 +341,7 @@ PLANTS = (
                 '         lambda e: "no space left" in e.said.lower()),\n',
             ),
         ),
-        ("tests/core/test_casebook.py", "-k", "full_disk"),
+        ("tests/core/test_case_evidence.py", "-k", "full_disk"),
     ),
     Plant(
         "words in a sentence say why a run of the library failed, and not its type",

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.claude_cli import require_claude
 from tests.real.claude_stage import ClaudeStage
-from tests.waiting import eventually_sync
 
 
 @pytest.fixture
@@ -19,4 +18,4 @@ def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require_claude(), short_tmp) as made:
         made.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)

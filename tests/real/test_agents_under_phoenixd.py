@@ -7,13 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import GOAL, AgentStage
 from tests.real.codex_cli import CodexCli
 from tests.real.gemini_cli import GeminiCli
 from tests.real.installed import require
 from tests.stub.scenario import Step
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
 
@@ -27,7 +26,7 @@ LONG = "\n".join(f"{number}: 計画を最後まで進める & <b>" for number in
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CLIS[request.param](require(request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_p34_p53_it_works_is_killed_and_back_at_work_and_stays_down_after_exit(stage: AgentStage) -> None:

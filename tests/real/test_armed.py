@@ -9,7 +9,7 @@ import pytest
 
 from phoenixd.harness.pins import PINS
 from tests.e2e.arming import ArmingStage, arm
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.claude_stage import ClaudeStage
 from tests.real.clis import CONTRACTED
@@ -48,7 +48,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Armable]:
     with Armable(CONTRACTED[name](require(name, pin)), short_tmp) as made:
         made.stage = ArmingStage(short_tmp)
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_a_turns_end_is_held_up_once_with_a_reason_and_the_next_one_says_so(stage: Armable) -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.inbox import Inbox
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.clis import Claude
@@ -34,7 +34,7 @@ def stage(short_tmp: Path) -> Iterator[AgentStage]:
     cli.ask_first()
     with AgentStage(cli, short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 @pytest.fixture

@@ -17,7 +17,7 @@ from typing import Any
 import pytest
 
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.inbox import Inbox
 from tests.real.agent_stage import PATIENCE
 from tests.real.claude_cli import require_claude
@@ -38,7 +38,7 @@ def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require_claude(), short_tmp) as made:
         made.settings = {}
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.core.background import KIND
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.claude_room import bash
 from tests.real.claude_stage import ClaudeStage
 from tests.real.installed import require
@@ -24,7 +24,7 @@ CRON = ToolUse("CronCreate", {"cron": "*/5 * * * *", "prompt": "Check the queue.
 def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require("claude"), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_a_background_command_and_a_schedule_that_died_with_a_run_are_told_until_the_next_turn_is_over(

@@ -14,7 +14,7 @@ import pytest
 
 from phoenixd.documents.times import read_time
 from tests import quick_start
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.eval_brief.__main__ import measure
 from tests.eval_brief.sessions import SESSIONS
 from tests.eval_brief.writers import honest
@@ -37,7 +37,7 @@ LOOP, LATER_LOOP = "the till rounds half a cent the wrong way", "receipts of two
 def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require_claude(), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def known(stage: ClaudeStage) -> dict[str, Any]:

@@ -9,13 +9,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.test_builds import BLOCKED, BUILD
 from tests.ending import A_WHILE
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
 from tests.real.claude_stage import ClaudeStage
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
 
@@ -28,7 +27,7 @@ LONGER = 15.0
 def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require_claude(), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def silence(last_evidence: str | None) -> float:

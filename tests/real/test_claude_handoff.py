@@ -14,7 +14,7 @@ import pytest
 
 from phoenixd.demo.stage import StageFailed
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.claude_room import bash
 from tests.real.claude_stage import ClaudeCli
@@ -114,7 +114,7 @@ class Seated(AgentStage):
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Seated]:
     with Seated(Successor(require("claude", request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def used(total: int) -> Usage:

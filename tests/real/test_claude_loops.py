@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import PATIENCE
 from tests.real.claude_room import bash
 from tests.real.claude_stage import NAME, ClaudeStage
@@ -43,7 +43,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[ClaudeSta
         # In its default mode a server of its maker's judges each command; in the manual one it offers that mode.
         made.settings = {"permissions": {"allow": ["Bash(*)"], "defaultMode": "default"}}
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def create(text: str) -> ToolUse:

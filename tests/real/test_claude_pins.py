@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.claude_cli import environment, seed_home
 from tests.real.claude_room import bash
 from tests.real.claude_stage import GOAL, NAME, ClaudeStage
@@ -35,7 +35,7 @@ def made(root: Path, pin: str) -> Iterator[ClaudeStage]:
     with ClaudeStage(require("claude", pin), root) as stage:
         stage.extra_env = {"CLAUDE_CODE_MAX_RETRIES": "1"}
         yield stage
-    eventually_sync(lambda: not survivors(root), what=f"all ends with the stage, but not {survivors(root)}")
+    all_ends(root)
 
 
 @pytest.fixture(params=[pytest.param(OLDEST, marks=pytest.mark.proof), NEWER])

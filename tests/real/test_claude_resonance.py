@@ -12,7 +12,7 @@ import pytest
 
 from phoenixd.harness.pins import PINS
 from phoenixd.planting import CODES, is_ours
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.claude_stage import ClaudeCli
 from tests.real.installed import require
@@ -90,7 +90,7 @@ class Remembering(AgentStage):
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Remembering]:
     with Remembering(Reciting(require("claude", request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_r3_r14_the_anchor_stands_in_the_first_context_and_a_check_is_answered_intact(stage: Remembering) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import PATIENCE
 from tests.real.claude_cli import require_claude
 from tests.real.claude_room import bash
@@ -34,7 +34,7 @@ TEXT = "\n".join(f'{number}. line with `code`, "quotes", $HOME, \\n, ; and æ—¥æœ
 def stage(short_tmp: Path) -> Iterator[ClaudeStage]:
     with ClaudeStage(require_claude(), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def is_user(record: dict[str, Any]) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.inbox import Inbox
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.codex_cli import CodexCli
@@ -27,7 +27,7 @@ def stage(short_tmp: Path) -> Iterator[AgentStage]:
     cli.asks = True
     with AgentStage(cli, short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def asked(inbox: Inbox, name: str, by: str) -> dict[str, Any]:

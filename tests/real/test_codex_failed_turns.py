@@ -8,12 +8,11 @@ from pathlib import Path
 import pytest
 
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import AgentStage
 from tests.real.codex_cli import CodexCli
 from tests.real.installed import require
 from tests.stub.scenario import Rejection, Step
-from tests.waiting import eventually_sync
 
 pytestmark = [pytest.mark.real_claude, pytest.mark.proof]
 
@@ -25,7 +24,7 @@ NO_LOOK = 'liveness = { check_interval = "6h", stale = "6h", subagent_max = "12h
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CodexCli(require("codex", request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_a_request_that_is_refused_ends_the_turn_as_soon_as_its_rollout_says_so(stage: AgentStage) -> None:

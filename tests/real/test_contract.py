@@ -19,7 +19,7 @@ import pytest
 from phoenixd.demo.stage import StageFailed
 from phoenixd.drivers.processes.sessions import command_lines
 from phoenixd.harness import LaunchPlaces
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import GOAL, NAME, PATIENCE, AgentStage
 from tests.real.clis import CONTRACTED, Contracted
 from tests.real.installed import require
@@ -49,7 +49,7 @@ class ContractStage(AgentStage):
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[ContractStage]:
     with ContractStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def in_mid_turn(stage: ContractStage) -> tuple[int, dict[str, Any]]:

@@ -16,7 +16,7 @@ import pytest
 
 from phoenixd.core.cut import GO_ON
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import PATIENCE, AgentStage
 from tests.real.clis import CONTRACTED, Contracted
 from tests.real.installed import require
@@ -85,7 +85,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStag
     harness, pin = request.param
     with AgentStage(CONTRACTED[harness](require(harness, pin or None)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def cuts(stage: AgentStage) -> list[dict[str, Any]]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.clis import CONTRACTED, Codex, Gemini
 from tests.real.installed import require
@@ -31,7 +31,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStag
     assert isinstance(cli, Codex | Gemini)
     with AgentStage(cli, short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 @pytest.mark.parametrize("at", ["its words", "a call"])

@@ -8,13 +8,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, AgentStage
 from tests.real.clis import CONTRACTED, Contracted, contracted
 from tests.real.installed import require
 from tests.shim.test_fence import has_fences
 from tests.stub.scenario import Step
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
 __all__ = ["has_fences"]
@@ -35,7 +34,7 @@ touch done
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_promise_5_a_real_cli_works_within_its_fence_and_is_resumed_and_stopped(stage: AgentStage) -> None:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import AgentStage
 from tests.real.gemini_cli import GeminiCli
 from tests.real.installed import require
@@ -28,7 +28,7 @@ def stage(short_tmp: Path) -> Iterator[AgentStage]:
         made.until_idle()
         made.wait_screen("idle")
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def types(stage: AgentStage, key: str) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from phoenixd.demo.stage import Stage
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.installed import require
 from tests.stub.messages import MessagesStub
 from tests.stub.scenario import Scenario, Step, ToolUse
@@ -57,7 +57,7 @@ def stage(short_tmp: Path, stub: MessagesStub) -> Iterator[Stage]:
     made.declare("helper", f'{declared}env_from = "none"\n[agent.helper.env]\n{lines}')
     yield made
     made.down()
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_the_recipe_of_the_page_works_is_killed_and_goes_on_in_its_session(

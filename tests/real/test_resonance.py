@@ -10,7 +10,7 @@ import pytest
 
 from phoenixd.harness.pins import PINS
 from phoenixd.planting import CODES
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.codex_cli import CodexCli
 from tests.real.gemini_cli import GeminiCli
@@ -54,7 +54,7 @@ def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStag
     name, pin = request.param
     with AgentStage(CLIS[name](require(name, pin)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_r3_r14_a_code_is_asked_for_at_a_turns_end_and_answered_from_the_first_context(stage: AgentStage) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import AgentStage
 from tests.real.claude_room import find_record
 from tests.real.claude_stage import ClaudeStage
@@ -36,7 +36,7 @@ def claude(short_tmp: Path) -> Iterator[ClaudeStage]:
     """The release whose screen is read with a status line on."""
     with ClaudeStage(require("claude", PINS["claude"][1]), short_tmp) as stage:
         yield stage
-    eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
+    all_ends(short_tmp)
 
 
 @pytest.mark.parametrize(
@@ -70,7 +70,7 @@ def test_claudes_row_says_what_its_own_status_line_says(claude: ClaudeStage, mod
 def codex(short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CodexCli(require("codex")), short_tmp) as stage:
         yield stage
-    eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
+    all_ends(short_tmp)
 
 
 @pytest.mark.parametrize("window", [pytest.param(200_000, marks=pytest.mark.proof), 1_000_000])
@@ -92,7 +92,7 @@ def test_codexs_row_says_what_its_transcript_says_and_no_price(codex: AgentStage
 def gemini(short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(GeminiCli(require("gemini")), short_tmp) as stage:
         yield stage
-    eventually_sync(lambda: not survivors(short_tmp), what="all ends with the stage")
+    all_ends(short_tmp)
 
 
 @pytest.mark.proof

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, AgentStage
 from tests.real.clis import CONTRACTED, contracted
 from tests.real.installed import require
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
 
@@ -23,7 +22,7 @@ NEEDS_PERSON = 6
 def stage(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[AgentStage]:
     with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
         yield made
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_f_proc_16_an_agent_at_its_trust_dialog_needs_a_person_and_is_not_idle(stage: AgentStage) -> None:

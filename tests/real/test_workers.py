@@ -9,12 +9,11 @@ from typing import Any
 
 import pytest
 
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.real.agent_stage import NAME, PATIENCE, AgentStage
 from tests.real.clis import CONTRACTED, Contracted, contracted
 from tests.real.installed import require
 from tests.stub.scenario import Step
-from tests.waiting import eventually_sync
 
 pytestmark = pytest.mark.real_claude
 
@@ -54,7 +53,7 @@ class Worker:
 def worker(request: pytest.FixtureRequest, short_tmp: Path) -> Iterator[Worker]:
     with AgentStage(CONTRACTED[request.param](require(request.param)), short_tmp) as made:
         yield Worker(made)
-    eventually_sync(lambda: not survivors(short_tmp), what=f"all ends with the stage, but not {survivors(short_tmp)}")
+    all_ends(short_tmp)
 
 
 def test_e55_e58_a_worker_does_its_task_and_its_answer_is_read_from_its_transcript(worker: Worker) -> None:

@@ -16,7 +16,7 @@ from phoenixd.core.fleet import Fleet
 from phoenixd.core.spec import AgentSpec
 from phoenixd.ports.journal import Batch
 from phoenixd.runtime.supervisor import Supervisor
-from tests.runtime.test_turns import SlowClock
+from tests.clocks import SlowClock
 
 
 class Disk:

@@ -18,8 +18,8 @@ from phoenixd.core.events.runs import HoldAnswered
 from phoenixd.core.typing.answering import DENIAL_WITHIN, NOT_COUNTED, NOT_KEPT, NOT_WAITING
 from phoenixd.drivers.shims.wire import Malformed, parse_answered
 from phoenixd.runtime.answers import LOOK_BACK, WORDS_KEPT, Answerer
+from tests.clocks import FastClock
 from tests.core.story import Story, claude, spec
-from tests.runtime.test_messages import FastClock
 
 
 class Shims:

@@ -27,8 +27,8 @@ from phoenixd.ports.journal import Batch
 from phoenixd.runtime.epochs import EpochKeeper
 from phoenixd.runtime.supervisor import Supervisor
 from tests.agents import an_agent
+from tests.clocks import FastClock
 from tests.core.story import spec
-from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
 
 

@@ -27,8 +27,8 @@ from phoenixd.runtime.examining import Examining
 from phoenixd.runtime.incidents import AT_ONCE, END_LINES, Incidents
 from phoenixd.runtime.lanes import lane_of
 from phoenixd.runtime.supervisor import Supervisor
+from tests.clocks import FastClock
 from tests.core.story import spec
-from tests.runtime.test_messages import FastClock
 
 AGENT = Agent(spec(), Desired.RUNNING, Stopped(), 0.0, "", 3)
 ASKED = ExamineCase("a", 3, "c1", 7, ReaderRules(model="test:x"), "it ended", 1, Evidence())

@@ -38,9 +38,9 @@ from phoenixd.ports.processes import ProcessIdentity
 from phoenixd.ports.shims import ShimHello, ShimMessage, ShimRun
 from phoenixd.runtime.hearing import Hearing
 from phoenixd.runtime.recovery import relink
+from tests.clocks import FastClock
 from tests.core.story import Story, claude, spec
 from tests.drivers.processes.processes import identity
-from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
 
 

@@ -15,7 +15,6 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.evidence import ScreenSeen
 from phoenixd.core.events.runs import Delivered, NotDelivered
 from phoenixd.core.limits.state import Limits, Parking, ParkingKind
-from phoenixd.core.moment import Moment
 from phoenixd.core.typing.after import ENTER_AGAIN
 from phoenixd.core.typing.clearing import TAKEN_OUT_LATER
 from phoenixd.core.typing.orphans import NO_TRACE
@@ -23,6 +22,7 @@ from phoenixd.errors import TerminalFailed
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.prompts import Prompt
 from phoenixd.runtime.messages import Messenger, Unfinished
+from tests.clocks import FastClock
 from tests.core.story import Story, claude, spec
 
 BOX = "─" * 40
@@ -112,23 +112,6 @@ class Queue:
 
     async def queued(self, agent: Agent, after: int) -> Sequence[str]:
         return self.texts
-
-
-class FastClock:
-    """Each look at it is a quarter of a second later."""
-
-    def __init__(self) -> None:
-        self.reading = 0.0
-
-    def at(self) -> float:
-        return self.reading
-
-    def now(self) -> Moment:
-        self.reading += 0.25
-        return Moment(self.reading, self.reading)
-
-    async def sleep_until(self, at: float) -> None:
-        self.reading = max(at, self.reading)
 
 
 @dataclass

@@ -16,12 +16,11 @@ from phoenixd.core.agent.standing import StandingAlert
 from phoenixd.core.agent.state import Running, Stopped
 from phoenixd.core.events import Event
 from phoenixd.core.events.fleet import TroubleGone, TroubleSeen
-from phoenixd.core.moment import Moment
 from phoenixd.ports.journal import Entry, StoredEntry
 from phoenixd.runtime import publisher
 from phoenixd.runtime.publisher import Publisher
 from tests.agents import an_agent
-from tests.runtime.test_messages import FastClock
+from tests.clocks import FastClock, StillClock
 from tests.start.places import HandClock
 from tests.waiting import eventually
 
@@ -181,13 +180,6 @@ async def test_while_an_operator_is_answered_no_documents_are_begun_but_those_of
     await eventually(lambda: written.names == ["new", "talking"])
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-
-
-class StillClock(FastClock):
-    """No time passes by itself."""
-
-    def now(self) -> Moment:
-        return Moment(self.reading, self.reading)
 
 
 @dataclass

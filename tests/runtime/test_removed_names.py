@@ -29,9 +29,9 @@ from phoenixd.runtime.messages import Messenger
 from phoenixd.runtime.publisher import Publisher
 from phoenixd.runtime.screening import Screening
 from phoenixd.runtime.supervisor import Supervisor
+from tests.clocks import FastClock
 from tests.core.story import Story, claude
 from tests.runtime.test_epochs import Told, turn
-from tests.runtime.test_messages import FastClock
 
 WORKERS = 30
 PLANTING = Planting(Marker("the map folded along its river", "7f3a9c"), ("1a2b3c",))

@@ -18,8 +18,8 @@ from phoenixd.errors import ShimGone
 from phoenixd.ports.processes import Fenced, Leftover, Leftovers, ProcessIdentity
 from phoenixd.ports.shims import ShimCommand, ShimHello
 from phoenixd.runtime.run_orders import SHIM_TIMEOUT, RunOrders
+from tests.clocks import FastClock
 from tests.core.story import Story
-from tests.runtime.test_messages import FastClock
 
 
 class Silent:

@@ -13,8 +13,8 @@ from phoenixd.core.events import Event
 from phoenixd.core.events.aftermath import CleanedUp
 from phoenixd.ports.processes import EndedRun, Fenced
 from phoenixd.runtime.strays import GATHER, LOOK_AGAIN, Strays, _ended
+from tests.clocks import FastClock
 from tests.core.story import Story
-from tests.runtime.test_messages import FastClock
 from tests.waiting import eventually
 
 RUN_3 = {"incarnation": 3, "run_id": "run-3"}

@@ -30,8 +30,8 @@ from phoenixd.runtime.describe import describe_event
 from phoenixd.runtime.supervisor import Supervisor
 from phoenixd.runtime.turn import Turn
 from tests.agents import an_agent
+from tests.clocks import SlowClock, StillClock
 from tests.core.story import Story, claude
-from tests.runtime.test_messages import FastClock
 
 AGENTS = 20
 
@@ -55,21 +55,6 @@ class Told:
     def act(self, action: Action) -> None:
         if isinstance(action, Spawn):
             self.order.append(("spawn", 1))
-
-
-class SlowClock(FastClock):
-    """Each look at it is 4 ms later: five events fill a turn."""
-
-    def now(self) -> Moment:
-        self.reading += 0.004
-        return Moment(self.reading, self.reading)
-
-
-class StillClock(FastClock):
-    """No time passes."""
-
-    def now(self) -> Moment:
-        return Moment(self.reading, self.reading)
 
 
 async def test_of_many_deaths_at_once_the_first_are_started_again_before_the_last_are_stepped() -> None:

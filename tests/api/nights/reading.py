@@ -7,14 +7,13 @@ them the words that no pattern knows. Steps by hand stand in a file for `--readi
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any
 
-Case = dict[str, Any]
+from tests.blind.frozen import Case
+
 NIGHT = datetime(2026, 11, 28, tzinfo=UTC)
 """The day on whose evening the nights begin."""
 CLOCK = r"\d\d:\d\d(?::\d\d(?:\.\d+)?)?"
@@ -47,11 +46,6 @@ class Read:
     unread: list[str]
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def wall_of(clock: str, now: str) -> float:
     """A time of day is of the evening before, where it is later than now."""
     parts = [float(one) for one in clock.split(":")]
@@ -60,8 +54,9 @@ def wall_of(clock: str, now: str) -> float:
     return (NIGHT + timedelta(days=seconds <= limit + 59, seconds=seconds)).timestamp()
 
 
-def read(case: Case, by_hand: list[list[Any]] | None = None) -> Read:
+def read(case: Case) -> Read:
     told = case["situation"]
+    by_hand: list[list[Any]] | None = case.get("by_hand")
     now = str(told["now"])
     since = str(told["since"])
     until = wall_of(now, now)

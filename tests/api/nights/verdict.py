@@ -13,16 +13,18 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from tests.api.nights.missed import MISSED
 from tests.api.nights.playing import Told
-from tests.api.nights.reading import CLOCK, Case, Read
+from tests.api.nights.reading import CLOCK, Read
+from tests.blind.frozen import Case, Corpus
 
 HERE = Path(__file__).parent
-OPEN, HELD = HERE / "since-open.json", HERE / "since-held.json"
 BY_HAND: dict[str, list[list[Any]]] = {
     **json.loads((HERE / "nights-readings.json").read_text()),
     **json.loads((HERE / "nights-readings-today.json").read_text()),
 }
 """The steps by hand of the held nights: those of the first play, and for two nights a step that the player lacked."""
+NIGHTS = Corpus(HERE, "since-open.json", "since-held.json", MISSED, sure="sure", by_hand=BY_HAND)
 CONDITION = re.compile(
     r"quarantined|limit|down \d|degraded|outage|handed off|rolled back|reboot|ended by|stopped by|breaker|lost"
 )
@@ -235,12 +237,3 @@ def _word(name: str, told: Told) -> str:
     """The word of its state in the line of `status`."""
     line = next((one for one in told.status_page.splitlines() if re.match(rf". {re.escape(name)} ", one)), "")
     return " ".join(line.split()[3:6])
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["sure"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"

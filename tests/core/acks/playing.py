@@ -18,14 +18,13 @@ from phoenixd.core.events.handoffs import AckFileSeen, HandoffAcked, PackageChec
 from phoenixd.core.handoff import verdict
 from phoenixd.core.handoff.state import Step
 from phoenixd.documents.hooks import hook_of
-from phoenixd.documents.times import read_time
+from tests.blind.frozen import Case, Corpus, wall_of
+from tests.core.acks.missed import MISSED
 from tests.core.handing import OPENING, WORD, HandoffStory, orchestrator
 from tests.core.story import Story
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "acks-open.json", HERE / "acks-held.json"
+ACKS = Corpus(Path(__file__).parent, "acks-open.json", "acks-held.json", MISSED)
 
-Case = dict[str, Any]
 Message = dict[str, Any]
 
 HOLDER, SUCCESSOR, STRANGER, WORKER = "o", "o-g2", "p", "w"
@@ -42,11 +41,6 @@ class Answer:
     reason: str
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def is_right(case: Case, found: Answer) -> bool:
     expected, also = case["expected"], case["also_accept"]
     answers = {expected["answer"], *also.get("answer", ())}
@@ -56,23 +50,8 @@ def is_right(case: Case, found: Answer) -> bool:
     return found.answer in answers and not follows.isdisjoint(found.follows) and musts <= set(found.follows)
 
 
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
-
-
 def answer(case: Case) -> Answer:
     return _Seat(case).answered()
-
-
-def _wall(stamp: str) -> float:
-    found = read_time(stamp)
-    assert found is not None, stamp
-    return found
 
 
 def _facts(package: Case) -> tuple[tuple[str, str], ...]:
@@ -173,13 +152,13 @@ class _Seat(HandoffStory):
             tokens, window = (int(one.replace(" ", "")) for one in fill.groups())
             run = self.incarnation(SUCCESSOR)
             self.tell(UsageSeen(SUCCESSOR, run, tokens, window, "transcript", self.wall))
-        since = _wall(self.given["awaiting_since"]) if self.given.get("awaiting_since") else None
+        since = wall_of(self.given["awaiting_since"]) if self.given.get("awaiting_since") else None
         began = self.at
         asked = self.case["question"]["about_message"]
         for message in self.case["says"]:
             was = self.step
             if since is not None and self.step is Step.AWAIT_ACK:
-                self.wait(max(0.0, _wall(message["at"]) - since - (self.at - began)))
+                self.wait(max(0.0, wall_of(message["at"]) - since - (self.at - began)))
             before, seen = self.seat.generation, len(self.decisions)
             self.refused = self.says(message)
             if message["n"] == asked:

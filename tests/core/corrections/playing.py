@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -15,15 +14,12 @@ from phoenixd.core.events.runs import StartFailed
 from phoenixd.core.hooks import Failure, TurnFailed
 from phoenixd.core.merit import Record
 from phoenixd.core.spec import AgentSpec
+from tests.blind.frozen import Corpus
+from tests.core.corrections.missed import MISSED
 from tests.core.story import EPOCH, Story, spec
 from tests.journaled import dump_agent, load_agent
 
-HERE = Path(__file__).parent
-
-
-def cases(half: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((HERE / half).read_text())
-    return found
+CORRECTIONS = Corpus(Path(__file__).parent, "open.json", "held.json", MISSED, sure="sure")
 
 
 def not_found(story: Story) -> None:

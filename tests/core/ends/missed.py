@@ -24,3 +24,5 @@ MISSED: dict[str, tuple[str, str]] = {
     "EXI-15": ("finished well or stopped by an order; leave it", P53),
     "EXI-18": ("start failed; restart by resume", ONE_START),
 }
+
+WHY = {case: why for case, (_, why) in MISSED.items()}

@@ -6,17 +6,15 @@ A file of corrections (`--readings`) sets fields by hand: {"EXI-01": {"attended"
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, fields, replace
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 from typing import Any, Literal
 
 from phoenixd.core.kind import Kind
 from phoenixd.documents.times import read_time
+from tests.blind.frozen import Case
 
-Case = dict[str, Any]
 Turn = Literal["open", "ended", "none"]
 
 SECONDS = {
@@ -98,12 +96,7 @@ class Facts:
         return any(one in ("-p", "--print", "exec", "--prompt") for one in self.argv)
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
-def facts_of(case: Case, corrections: dict[str, Any] | None = None) -> Facts:
+def facts_of(case: Case) -> Facts:
     told = {name: str(said) for name, said in case["situation"].items()}
     cli, mode, more, said = told["cli"], told["mode"], told["more"], told["wrote_last"]
     found = re.search(r"\b(claude|codex|gemini)\b", cli)
@@ -127,7 +120,7 @@ def facts_of(case: Case, corrections: dict[str, Any] | None = None) -> Facts:
     facts = _before(facts, told["stop_asked"], more)
     if LEFT.search(f"{more} {own}") and not re.search(r"no key was typed", more) and not facts.session_end:
         facts = replace(facts, session_end=("prompt_input_exit",) if harness == "claude" else ("other",))
-    return _corrected(facts, corrections or {})
+    return _corrected(facts, case.get("by_hand", {}))
 
 
 def _kind(mode: str) -> Kind:

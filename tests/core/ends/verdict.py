@@ -1,18 +1,18 @@
-"""Whether the core decides a case as its author said, and how many."""
+"""Whether the core decides a case as its author said."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
 
+from tests.blind.frozen import Case, Corpus
+from tests.core.ends.missed import WHY
 from tests.core.ends.playing import Answer
-from tests.core.ends.reading import Case
 
 HERE = Path(__file__).parent
-OPEN, HELD = HERE / "exits-open.json", HERE / "exits-held.json"
-BY_HAND: dict[str, dict[str, Any]] = json.loads((HERE / "exits-readings.json").read_text())
+BY_HAND = json.loads((HERE / "exits-readings.json").read_text())
 """What was understood of the held cases by hand, before they were played."""
+EXITS = Corpus(HERE, "exits-open.json", "exits-held.json", WHY, sure="sure", by_hand=BY_HAND)
 
 
 def is_right(case: Case, found: Answer) -> bool:
@@ -25,12 +25,3 @@ def is_right(case: Case, found: Answer) -> bool:
 
 def words(found: Answer) -> str:
     return f"{' or '.join(found.what)}; {found.does}"
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["sure"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"

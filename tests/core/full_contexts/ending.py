@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, Literal
 
 import anyio
 
@@ -20,11 +19,12 @@ from phoenixd.core.tasks.state import Outcome, Task
 from phoenixd.core.tasks.verdict import judge
 from phoenixd.core.traits import traits_of
 from phoenixd.jobs.collection import stop_of, texts_of, told_of, whole
+from tests.blind.frozen import Case, Corpus
+from tests.core.full_contexts.missed import CUT_WHY, Worth
 from tests.core.full_contexts.telling import SEAL, Telling
 from tests.core.full_contexts.writing import Codex, writer
 
-Worth = Literal["proper", "go_on", "context_full", "person", "wait"]
-
+CUT = Corpus(Path(__file__).parent, "cut_open.json", "cut_held.json", CUT_WHY, sure="")
 TURN = 60.0
 """Seconds of a turn beside its calls."""
 IDLE_PROMPT, WATCHED = 60.0, 300.0
@@ -36,7 +36,7 @@ EARLIER = 30_000
 """Tokens that a session's earlier turns held."""
 
 
-def worth(case: dict[str, Any]) -> Worth:
+def worth(case: Case) -> Worth:
     """What is decided of the last turn of a case; of it nothing is read but its CLI and its facts."""
     with TemporaryDirectory() as room:
         return anyio.run(_Ending(case["cli"], case["facts"], Path(room)).played)

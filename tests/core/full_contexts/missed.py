@@ -1,12 +1,20 @@
-"""Cases of cut answers that are decided otherwise than their author said: what is decided today, and why."""
+"""Cases that are decided otherwise than their author said, and why; of cut answers also what is decided today."""
 
 from __future__ import annotations
 
-from tests.core.full_contexts.ending import Worth
+from typing import Literal
+
+Worth = Literal["proper", "go_on", "context_full", "person", "wait"]
 
 CUTS = 'docs/reference/harnesses.md, "Answers that are cut"'
 
-MISSED: dict[str, tuple[Worth, str]] = {
+FULL_MISSED = {
+    "h01": "of a task's worker a person is called for whatever ended its turn, so that the two are one",
+    "h17": "a limit in characters, of one message",
+}
+"""Of the half that was opened last. A change that makes the rule know them takes them off here, not into its figure."""
+
+CUT_MISSED: dict[str, tuple[Worth, str]] = {
     # The open half.
     "cut-08": (
         "go_on",
@@ -47,3 +55,5 @@ MISSED: dict[str, tuple[Worth, str]] = {
         f"policy, {CUTS}: it is told to go on once, and work since then does not give the word anew",
     ),
 }
+
+CUT_WHY = {case: why for case, (_, why) in CUT_MISSED.items()}

@@ -7,7 +7,6 @@ generations of a seat that were not counted together, and is repaired; for the o
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
@@ -24,7 +23,9 @@ from phoenixd.documents.session_facts import SessionFacts, SessionReading
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.failed_turn import failed_turn
 from phoenixd.runtime.cut_answers import answer_cut
+from tests.blind.frozen import Case, Corpus
 from tests.core.full_contexts.leading import Leading
+from tests.core.full_contexts.missed import FULL_MISSED
 from tests.core.full_contexts.writing import Line, Writer, content_of, encoded, writer
 from tests.core.story import spec
 
@@ -33,13 +34,7 @@ STOPS = {"window": "model_context_window_exceeded", "output limit": "max_tokens"
 """The stop_reason that Claude Code writes of a cut answer; it writes none where the stream ended after a block."""
 CALL, TURN, REST = 20.0, 120.0, 3600.0
 """Seconds of a call, between turns, and before a session is judged: longer than any spacing of handoffs."""
-
-Case = dict[str, Any]
-
-
-def cases(name: str) -> list[Case]:
-    found: list[Case] = json.loads(Path(__file__).with_name(name).read_text())
-    return found
+FULL = Corpus(Path(__file__).parent, "open.json", "held.json", FULL_MISSED, sure="")
 
 
 def decided(case: Case) -> str:

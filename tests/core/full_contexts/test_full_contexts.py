@@ -2,33 +2,27 @@
 
 from __future__ import annotations
 
-import hashlib
-import re
-from pathlib import Path
-
 import pytest
 
-from tests.core.full_contexts.playing import Case, cases, decided
+from tests.blind.frozen import Case, cases, digest, digests
+from tests.core.full_contexts.missed import FULL_MISSED
+from tests.core.full_contexts.playing import FULL, decided
 
-MISSED = {
-    "h01": "of a task's worker a person is called for whatever ended its turn, so that the two are one",
-    "h17": "a limit in characters, of one message",
-}
-"""Of the half that was opened last. A change that makes the rule know them takes them off here, not into its figure."""
+OPEN, HELD = FULL.halves
 
 
-@pytest.mark.parametrize("case", cases("open.json"), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", cases(OPEN), ids=lambda case: case["id"])
 def test_f_ho_1_a_case_that_was_frozen_before_the_rule_was_finished(case: Case) -> None:
     assert decided(case) == case["expected"], case["why"]
 
 
-@pytest.mark.parametrize("case", cases("held.json"), ids=lambda case: case["id"])
+@pytest.mark.parametrize("case", cases(HELD), ids=lambda case: case["id"])
 def test_f_ho_1_a_case_of_the_half_that_the_rule_was_not_made_for(case: Case) -> None:
-    assert (decided(case) == case["expected"]) == (case["id"] not in MISSED), case["why"]
+    assert (decided(case) == case["expected"]) == (case["id"] not in FULL_MISSED), case["why"]
 
 
 def test_every_half_is_as_it_was_frozen() -> None:
-    here = Path(__file__).parent
-    named = dict(re.findall(r"\| `(\w+\.json)` \| 20 \| ([0-9a-f]{64}) \|", (here / "README.md").read_text()))
+    page = (FULL.folder / "README.md").read_text()
 
-    assert {one.name: hashlib.sha256(one.read_bytes()).hexdigest() for one in here.glob("*.json")} == named
+    assert {one.name: digest(one) for one in FULL.folder.glob("*.json")} == digests(page)
+    assert [FULL.wrong_on_page(half) for half in FULL.halves] == [[], []]

@@ -35,7 +35,12 @@ Stories = dict[str, Steps]
 
 DECIDES = {
     "test_answering": ("begin", "hear"),
-    "test_behind": ("judge", "lag", "step"),
+    "test_behind": ("judge", "step"),
+    "test_behind_activity": ("judge",),
+    "test_behind_lag": ("lag", "step"),
+    "test_behind_orders": ("step",),
+    "test_behind_sequences": ("judge",),
+    "test_behind_tasks": ("step",),
     "test_boot": ("read_boot", "why_gone"),
     "test_breaker": ("breakers.judge", "breakers.reset", "breakers.set_by_hand", "breakers.opened_on_trial"),
     "test_durability": ("told",),

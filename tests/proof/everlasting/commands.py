@@ -14,11 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from phoenixd.demo.stage import Stage
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.e2e.test_handoff import begun
 from tests.proof.everlasting.figures import STEPS, Figures
 from tests.proof.everlasting.sampling import Sampler, get
-from tests.waiting import eventually_sync
 
 PATIENCE = 120.0
 SEAT = "boss"
@@ -38,7 +37,7 @@ def staged(kind: type[Stage] = Stage) -> Iterator[Stage]:
         yield stage
     finally:
         stage.down()
-        eventually_sync(lambda: not survivors(root), PATIENCE, f"all ends with the stage, but not {survivors(root)}")
+        all_ends(root, PATIENCE)
     shutil.rmtree(root, ignore_errors=True)
 
 

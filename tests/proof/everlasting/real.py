@@ -12,7 +12,7 @@ from typing import Any
 
 from phoenixd.demo.stage import StageFailed
 from phoenixd.harness.pins import PINS
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.proof.everlasting.figures import Figures
 from tests.proof.everlasting.sampling import Sampler
 from tests.real.agent_stage import NAME, PATIENCE
@@ -222,7 +222,7 @@ def handoffs(window: int, count: int) -> Figures:
                     stage.lets(number)
                 _until_done(stage)
             _hold(stage, sampler, count, memory)
-        eventually_sync(lambda: not survivors(root), PATIENCE, f"all ends with the stage, but not {survivors(root)}")
+        all_ends(root, PATIENCE)
     except Exception:
         print(f"left as it is: {root}", flush=True)
         raise

@@ -11,9 +11,8 @@ from pathlib import Path
 
 from phoenixd.core.resonance.state import STEPS
 from phoenixd.demo.stage import StageFailed
-from tests.e2e.census import survivors
+from tests.e2e.census import all_ends
 from tests.proof.restoring.kills import PATIENCE, StepStage, kills
-from tests.waiting import eventually_sync
 
 
 def main(arguments: list[str]) -> int:
@@ -30,7 +29,7 @@ def main(arguments: list[str]) -> int:
         return 1
     finally:
         stage.down()
-        eventually_sync(lambda: not survivors(root), PATIENCE, f"all ends with the stage, but not {survivors(root)}")
+        all_ends(root, PATIENCE)
     shutil.rmtree(root, ignore_errors=True)
     told = ", ".join(f"{count} {how}" for how, count in ended.items())
     print(f"{ended.total()} kills: {told}; none twice, no work lost, {time.monotonic() - began:.0f} s")

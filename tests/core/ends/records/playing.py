@@ -5,18 +5,16 @@
 
 from __future__ import annotations
 
-import json
 import re
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
 from phoenixd.core.agent.activity import PromptKind
 from phoenixd.core.agent.state import Parked, Quarantined, Starting
 from phoenixd.core.deadlines import next_deadline
 from phoenixd.core.events.runs import ShimLost, TreeGone
 from phoenixd.core.kind import Kind
-from phoenixd.documents.times import read_time
+from tests.blind.frozen import Case, Corpus, wall_of
 from tests.core.ends.playing import (
     CRASHED,
     FINISHED,
@@ -37,11 +35,10 @@ from tests.core.ends.playing import (
     End,
 )
 from tests.core.ends.reading import SIGNALS, WORDS, Facts, Turn
+from tests.core.ends.records.missed import MISSED
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "ends-open.json", HERE / "ends-held.json"
+RECORDS = Corpus(Path(__file__).parent, "ends-open.json", "ends-held.json", MISSED)
 
-Case = dict[str, Any]
 
 HEADLESS = {"claude": ("claude", "-p"), "codex": ("codex", "exec"), "gemini": ("gemini", "--prompt", "go on")}
 CLASSES = {
@@ -99,17 +96,12 @@ class Read:
     lost: bool = False
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def read(case: Case) -> Read:
     harness, context = case["harness"], case["context"]
     evidence, tail = " | ".join(case["evidence_who"]), case["transcript_tail"]
     is_headless = case["mode"] != "interactive resident" and case["mode"].partition(" ")[0] != "interactive"
     argv = HEADLESS.get(harness, (harness,)) if is_headless else (harness,)
-    facts = Facts(harness, argv, Kind(case["kind"]), lived=float(case["ran_seconds"]), wall=_wall(case["ended_at"]))
+    facts = Facts(harness, argv, Kind(case["kind"]), lived=float(case["ran_seconds"]), wall=wall_of(case["ended_at"]))
     facts = replace(
         facts,
         policy=context.get("restart_policy", context.get("policy", "on-failure")),
@@ -135,7 +127,7 @@ def read(case: Case) -> Read:
     earlier = tuple(_earlier(one, facts) for one in case["earlier_runs"])
     if age is not None and not earlier and _seconds(age) > case["ran_seconds"] + FEW:
         facts = replace(facts, resumed=True)
-    late = max(0.0, _wall(case["judged_at"]) - _wall(case["ended_at"]))
+    late = max(0.0, wall_of(case["judged_at"]) - wall_of(case["ended_at"]))
     return Read(facts, earlier, late, "unknown" in case["exit"])
 
 
@@ -149,7 +141,7 @@ def is_right(case: Case, found: Answer) -> bool:
     classes, nexts = ({expected[key], *also.get(key, ())} for key in ("class", "next"))
     told = {expected["tell_go_on"], *also.get("tell_go_on", ())}
     until = expected.get("wait_until")
-    is_near = found.until is not None and until is not None and abs(found.until - _wall(until)) <= CLOSE
+    is_near = found.until is not None and until is not None and abs(found.until - wall_of(until)) <= CLOSE
     return (
         not classes.isdisjoint(found.classes)
         and found.next in nexts
@@ -158,22 +150,7 @@ def is_right(case: Case, found: Answer) -> bool:
     )
 
 
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
-
-
 # --- what the records say ---
-
-
-def _wall(stamp: str) -> float:
-    found = read_time(stamp)
-    assert found is not None, stamp
-    return found
 
 
 def _seconds(age: str) -> float:
@@ -230,7 +207,7 @@ def _said(facts: Facts, tail: list[Case]) -> Facts:
     told = re.search(r"<synthetic>: (.*)|result '([^']*)'|(\[?API Error: [^\]]*\]?)", own)
     text = next((one for one in told.groups() if one), own) if told else own
     reset = _RESET.search(own)
-    return replace(facts, error=word, text=text.strip(), resets_at=_wall(reset[1]) if reset else None)
+    return replace(facts, error=word, text=text.strip(), resets_at=wall_of(reset[1]) if reset else None)
 
 
 def _earlier(one: Case, last: Facts) -> Earlier:
@@ -241,7 +218,7 @@ def _earlier(one: Case, last: Facts) -> Earlier:
     number = (int(name) if name.isdigit() else SIGNALS.get(f"SIG{name}")) if name else None
     turn: Turn = "ended" if re.search(r"done|idle|clean|turn closed", said) else last.turn
     return Earlier(
-        ended=_wall(one["ended_at"]),
+        ended=wall_of(one["ended_at"]),
         code=int(code[1]) if code and number is None else None,
         signal=number,
         by_us=bool(code and code[1] == "124"),

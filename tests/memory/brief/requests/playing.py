@@ -5,7 +5,6 @@ What each record is stands here, written before a case was played: nothing depen
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -18,13 +17,13 @@ from phoenixd.documents.state import OpenLoop, is_unconfirmed
 from phoenixd.memory.brief.loops.alike import normal
 from phoenixd.memory.brief.loops.seen import quoted
 from phoenixd.memory.brief.loops.unanswered import LATER_LIMIT
+from tests.blind.frozen import Case, Corpus
 from tests.eval_brief.blind.session import Question, Read, Run, Web, Write
 from tests.memory.brief.loops.lives import Life, Step, Transcript, adds, asks, compacts, ends, says
+from tests.memory.brief.requests.missed import MISSED
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "requests-open.json", HERE / "requests-held.json"
+REQUESTS = Corpus(Path(__file__).parent, "requests-open.json", "requests-held.json", MISSED)
 
-Case = dict[str, Any]
 Row = dict[str, Any]
 
 QUEUED = re.compile(r"^\(queued while the agent works\)\s*")
@@ -36,11 +35,6 @@ SHOWN = " -> "
 """What stands between a command and what it printed."""
 _CODE = re.compile(r"\b(?:exit(?: code)?|Error) (\d+)")
 _COMMAND = re.compile(r"`([^`]+)`")
-
-
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,15 +58,6 @@ def answer(case: Case) -> Answer:
 def is_right(case: Case, found: Answer) -> bool:
     """By whether the brief lists it."""
     return case["list_in_brief"] in ("either", "yes" if found.listed else "no")
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
 
 
 def _is_of(loop: OpenLoop, words: str, whole: str) -> bool:

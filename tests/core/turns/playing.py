@@ -5,7 +5,6 @@ What a sign is stands here, written before a case was played: nothing depends on
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Callable
 from dataclasses import dataclass, replace
@@ -22,17 +21,16 @@ from phoenixd.core.question.call import DIALOGS
 from phoenixd.core.rules import LivenessRules
 from phoenixd.core.spec import AgentSpec
 from phoenixd.documents.session_facts import SessionReading
-from phoenixd.documents.times import read_time
 from phoenixd.harness import HARNESSES
 from phoenixd.harness.failed_turn import failed_turn
+from tests.blind.frozen import Case, Corpus, wall_of
 from tests.blind.tables import quantity
 from tests.blind.world import World
 from tests.core.full_contexts.writing import encoded, writer
+from tests.core.turns.missed import MISSED
 
-HERE = Path(__file__).parent
-OPEN, HELD = HERE / "turns-open.json", HERE / "turns-held.json"
+TURNS = Corpus(Path(__file__).parent, "turns-open.json", "turns-held.json", MISSED)
 
-Case = dict[str, Any]
 Sign = dict[str, Any]
 
 NAME, GOAL = "a", "Build the shop."
@@ -51,32 +49,12 @@ class Answer:
     reason: str
 
 
-def cases(file: Path) -> list[Case]:
-    found: list[Case] = json.loads(file.read_text())
-    return found
-
-
 def answer(case: Case) -> Answer:
     return _Signs(case).answered()
 
 
 def is_right(case: Case, found: Answer) -> bool:
     return not {case["expected"], *case["also_accept"]}.isdisjoint(found.words)
-
-
-def figures(known: list[Case], right: list[bool]) -> str:
-    """How many are right of all, and by how sure their author is."""
-    parts = []
-    for sure in ("high", "medium"):
-        those = [is_it for case, is_it in zip(known, right, strict=True) if case["confidence"] == sure]
-        parts.append(f"{sure} {sum(those)} of {len(those)}")
-    return f"{sum(right)} of {len(known)} as their author said ({', '.join(parts)})"
-
-
-def _wall(stamp: str) -> float:
-    found = read_time(stamp)
-    assert found is not None, stamp
-    return found
 
 
 def _spec(case: Case) -> AgentSpec:
@@ -105,7 +83,7 @@ class _Unanswered(World):
 class _Signs:
     def __init__(self, case: Case) -> None:
         self.case, self.spec = case, _spec(case)
-        self.began, self.calls = _wall(case["spawned_at"]), 0
+        self.began, self.calls = wall_of(case["spawned_at"]), 0
         self.world = _Unanswered([self.spec], self.begins, self.began)
 
     def begins(self, name: str, run: Run) -> None:
@@ -115,11 +93,11 @@ class _Signs:
         asleep = 0.0
         signs = self.case["signs"]
         for at, sign in enumerate(signs):
-            self.world.at(_wall(sign["at"]) - self.began - asleep, self.told(sign))
+            self.world.at(wall_of(sign["at"]) - self.began - asleep, self.told(sign))
             if sign["sign"] == "host_suspended":
                 woke = next(one for one in signs[at:] if one["sign"] == "host_resumed")
-                asleep += _wall(woke["at"]) - _wall(sign["at"])
-        self.until = _wall(self.case["T"]) - self.began - asleep
+                asleep += wall_of(woke["at"]) - wall_of(sign["at"])
+        self.until = wall_of(self.case["T"]) - self.began - asleep
 
     def told(self, sign: Sign) -> Callable[[], None]:
         def tell() -> None:
@@ -189,7 +167,7 @@ class _Signs:
             case "host_suspended":
                 signs = self.case["signs"]
                 woke = next(one for one in signs[signs.index(sign) :] if one["sign"] == "host_resumed")
-                world.wall += _wall(woke["at"]) - _wall(sign["at"])
+                world.wall += wall_of(woke["at"]) - wall_of(sign["at"])
             case "child_output" | "process_started" | "host_resumed":
                 # The daemon hears nothing of these.
                 pass
@@ -233,13 +211,13 @@ class _Signs:
         io = float(sign.get("io_mib_last_minute", 0)) * 2**20
         later = [one for one in self.case["signs"] if one["sign"] == "cpu" and one["at"] > sign["at"]]
         following = next((one for one in later if _is_of_a_call(one) == of_a_call), None)
-        minutes = (_wall(following["at"] if following else self.case["T"]) - _wall(sign["at"])) / 60
+        minutes = (wall_of(following["at"] if following else self.case["T"]) - wall_of(sign["at"])) / 60
         for minute in range(max(1, int(minutes))):
             now = self.world.elapsed
             self.world.at(now + 60 * minute, lambda: self.world.works(NAME, cpu, io, of_a_call))
 
     def fails(self, sign: Sign) -> None:
-        more: dict[str, Any] = {"resets_at": _wall(sign["resets_at"])} if "resets_at" in sign else {}
+        more: dict[str, Any] = {"resets_at": wall_of(sign["resets_at"])} if "resets_at" in sign else {}
         if said := sign.get("text", sign.get("message", sign.get("record"))):
             more["last_assistant_message"] = said
         self.world.say(NAME, "stop-failure", error=sign.get("error", "unknown"), **more)
