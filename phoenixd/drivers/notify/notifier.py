@@ -9,6 +9,7 @@ import json
 from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import Any, Protocol
 
@@ -18,6 +19,7 @@ import structlog
 from phoenixd.core.actions import Alert, Reassure
 from phoenixd.core.alert_kinds.fleet import NOT_TOLD
 from phoenixd.core.alerts import needs_person_kind, next_command
+from phoenixd.core.unheard import Numbered, Unheard
 from phoenixd.documents.plain_text import one_line
 from phoenixd.documents.redact import redact
 from phoenixd.documents.times import timestamp
@@ -35,16 +37,28 @@ log = structlog.get_logger("phoenixd.notify")
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """One word to the operator, as every route sends it: a line of JSON."""
+    """One word to the operator, as every route sends it: a line of JSON.
+
+    tells: the alerts that are told with it, by the names that they bear and their numbers. The end of one tells none.
+    """
 
     id: int
     state: str
     kind: str
     body: bytes
+    tells: tuple[Numbered, ...] = ()
 
 
+Settled = Callable[[Message, str | None], None]
+"""Hears that a message was told, or why it was not, for good."""
 Judged = Callable[[str, str | None], None]
 """Hears of each message which route had it, and why it was not told by that, for good; None where it was."""
+
+
+Heard = Callable[[str, tuple[Numbered, ...], str | None], None]
+"""Hears which alerts a route has told with a message, or why it has not, for good."""
+LeftOut = Callable[[str, tuple[Numbered, ...], str], None]
+"""Hears which alerts a route is not to tell, and why."""
 
 
 def unjudged(route: str, problem: str | None) -> None:
@@ -52,14 +66,23 @@ def unjudged(route: str, problem: str | None) -> None:
 
 
 class Route(Protocol):
-    """One way to the operator. name: what it is called; mark: what tells it from another one of that name."""
+    """One way to the operator. name: what it is called; mark: what tells it from another one of that name.
+
+    settled: called with each message that was offered, once.
+    """
 
     name: str
     mark: str
+    settled: Settled
 
     @property
     def fails(self) -> bool:
         """Whether its newest message was not told, for good."""
+        ...
+
+    @property
+    def is_at_rest(self) -> bool:
+        """Whether nothing waits for it, and nothing is being told."""
         ...
 
     def offer(self, message: Message) -> None:
@@ -82,6 +105,12 @@ class Notifier:
     def __init__(self, routes: Sequence[Route], wall: Callable[[], float]) -> None:
         self._routes = tuple(routes)
         self._wall = wall
+        self.hear: Heard = lambda way, tells, problem: None
+        self.leave_out: LeftOut = lambda way, tells, why: None
+        self._offered: dict[str, set[int]] = {route.name: set() for route in routes}
+        """The alerts that stand and were given to a route, by its name, but for those that it could not tell."""
+        for route in self._routes:
+            route.settled = partial(self._settled, route)
         self._budgets: dict[str, tuple[float, float]] = {}
         self._held_back: deque[int] = deque(maxlen=MOST_HELD_BACK)
         self._spared: dict[int, tuple[Route, ...]] = {}
@@ -94,29 +123,54 @@ class Notifier:
         say = log.warning if isinstance(word, Alert) else log.info
         muted = {"muted": True} if word.held else {}
         say(event, **{key: told[key] for key in ("id", "agent", "kind", "text", "why") if told[key]}, **muted)
+        tells = ((word.agent, word.id),) if isinstance(word, Alert) else ()
         if not self._is_sent(word, told, now):
+            if tells and not word.held:
+                for route in self._routes:
+                    self.leave_out(route.name, tells, "its agent raises many, and the last one told says so")
             return
-        message = Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n")
         spared = self._spares(word)
         for route in self._routes:
             if route not in spared:
-                route.offer(message)
+                self._offer(route, word, told, tells)
+            elif tells:
+                self.leave_out(route.name, tells, "it is about that very way")
+        if isinstance(word, Reassure):
+            for offered in self._offered.values():
+                offered.discard(word.id)
 
     @property
     def ways(self) -> dict[str, str]:
         """The name and the mark of each route."""
         return {route.name: route.mark for route in self._routes}
 
-    def introduce(self, names: Collection[str], standing: Sequence[Alert]) -> None:
-        """Tell the routes of these names what stands: they are configured anew, and have heard of nothing."""
-        now = self._wall()
+    def offered(self, way: str) -> Collection[int]:
+        """The numbers of the alerts that this way was given, and may have told by now."""
+        return self._offered[way]
+
+    def is_at_rest(self, way: str) -> bool:
+        """Whether nothing waits for this way, and nothing is being told by it."""
+        return all(route.is_at_rest for route in self._routes if route.name == way)
+
+    def tell_late(self, way: str, late: Unheard) -> None:
+        """Tell one way what stands and waits for it."""
+        now, last = self._wall(), len(late.alerts) - 1
         for route in self._routes:
-            if route.name not in names or not standing:
+            if route.name != way:
                 continue
-            for word in standing:
-                told = describe(word, now)
-                route.offer(Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n"))
-            log.info("alerts_told_anew", route=route.name, count=len(standing), reason="it is configured anew")
+            for place, word in enumerate(late.alerts):
+                tells = ((word.agent, word.id), *(late.counted if place == last else ()))
+                self._offer(route, word, describe(word, now), tells)
+            log.info("alerts_told_late", route=way, count=len(late.alerts), more=len(late.counted))
+
+    def _offer(self, route: Route, word: Alert | Reassure, told: dict[str, Any], tells: tuple[Numbered, ...]) -> None:
+        self._offered[route.name].update(number for _, number in tells)
+        route.offer(Message(word.id, told["state"], word.kind, json.dumps(told).encode() + b"\n", tells))
+
+    def _settled(self, route: Route, message: Message, problem: str | None) -> None:
+        if problem is not None:
+            self._offered[route.name].difference_update(number for _, number in message.tells)
+        self.hear(route.name, message.tells, problem)
 
     def _spares(self, word: Alert | Reassure) -> tuple[Route, ...]:
         """Of what cannot be told by a route, that route is told neither the beginning nor the end."""
