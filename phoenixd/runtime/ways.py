@@ -32,6 +32,8 @@ class Teller(Protocol):
 
     def offered(self, way: str) -> Collection[int]: ...
 
+    def let_go(self) -> bool: ...
+
     def is_at_rest(self, way: str) -> bool: ...
 
     def tell_late(self, way: str, late: Unheard) -> None: ...
@@ -81,8 +83,9 @@ class Ways:
 
     async def look(self) -> None:
         """Have told what waits for ways whose time has come."""
-        at = self._at()
+        at, is_more = self._at(), self._teller.let_go()
         for name, way in self._ways.items():
+            way.behind = way.behind or is_more
             if way.behind and at >= way.due and self._teller.is_at_rest(name):
                 self._catch_up(name, way)
 

@@ -51,6 +51,7 @@ class Way:
     def __init__(self, story: Story) -> None:
         self.story, self.works, self.is_free = story, True, True
         self.late: list[tuple[int, ...]] = []
+        self.held: list[int] = []
         self.given: set[int] = set()
         self.waiting = Ways(lambda: story.fleet, lambda: story.at, story.tell, self)
 
@@ -59,7 +60,10 @@ class Way:
         return {"webhook": "a mark"}
 
     def offered(self, way: str) -> Collection[int]:
-        return self.given
+        return self.given | set(self.held)
+
+    def let_go(self) -> bool:
+        return bool(self.held) and self.held.pop(0) > 0
 
     def is_at_rest(self, way: str) -> bool:
         return self.is_free
@@ -165,3 +169,15 @@ async def test_the_next_daemon_tells_what_the_one_before_was_killed_over(story: 
     again = Way(story)
     again.waiting.begin()
     assert again.late == [], "what is known to be told is not told twice"
+
+
+async def test_what_was_held_back_for_a_while_is_told_after_that_if_it_still_stands(story: Story) -> None:
+    way = Way(story)
+    for kind in ("brief", "state", "port held"):
+        story.tell(TroubleSeen("a", kind, "it is old"))
+    way.held = [one.id for one in story.agent.alerts]
+    first, _, third = way.held
+    story.tell(TroubleGone("a", "state"))
+    assert await way.look_after(60.0) == [(first,)]
+    assert await way.look_after(60.0) == []
+    assert await way.look_after(60.0) == [(third,)]

@@ -6,7 +6,6 @@
 from __future__ import annotations
 
 import json
-from collections import deque
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -112,7 +111,8 @@ class Notifier:
         for route in self._routes:
             route.settled = partial(self._settled, route)
         self._budgets: dict[str, tuple[float, float]] = {}
-        self._held_back: deque[int] = deque(maxlen=MOST_HELD_BACK)
+        self._held_back: dict[int, str] = {}
+        """The agents of alerts that were raised too soon after many others of the same agent, by their numbers."""
         self._spared: dict[int, tuple[Route, ...]] = {}
         """The routes that are not told of an alert that they themselves are about, by its number."""
 
@@ -125,9 +125,6 @@ class Notifier:
         say(event, **{key: told[key] for key in ("id", "agent", "kind", "text", "why") if told[key]}, **muted)
         tells = ((word.agent, word.id),) if isinstance(word, Alert) else ()
         if not self._is_sent(word, told, now):
-            if tells and not word.held:
-                for route in self._routes:
-                    self.leave_out(route.name, tells, "its agent raises many, and the last one told says so")
             return
         spared = self._spares(word)
         for route in self._routes:
@@ -145,8 +142,16 @@ class Notifier:
         return {route.name: route.mark for route in self._routes}
 
     def offered(self, way: str) -> Collection[int]:
-        """The numbers of the alerts that this way was given, and may have told by now."""
-        return self._offered[way]
+        """The numbers of the alerts that this way was given, and may have told by now, or that are held back as yet."""
+        return self._offered[way] | self._held_back.keys()
+
+    def let_go(self) -> bool:
+        """Hold one alert of each agent back no longer that may be sent one more by now; whether there was any."""
+        now = self._wall()
+        free = [number for number, agent in self._held_back.items() if self._takes_place(agent, now) is not None]
+        for number in free:
+            del self._held_back[number]
+        return bool(free)
 
     def is_at_rest(self, way: str) -> bool:
         """Whether nothing waits for this way, and nothing is being told by it."""
@@ -185,18 +190,27 @@ class Notifier:
         """Whether the operator is to hear of it; the log does in any case. The end of what was sent is sent too."""
         if word.held:
             return False
-        if isinstance(word, Reassure) or word.agent is None:
-            return word.id not in self._held_back
-        left, at = self._budgets.get(word.agent, (float(BURST), now))
-        left = min(float(BURST), left + max(0.0, now - at) / REFILL)
-        if left < 1:
-            self._budgets[word.agent] = left, now
-            self._held_back.append(word.id)
+        if isinstance(word, Reassure):
+            return self._held_back.pop(word.id, None) is None
+        if word.agent is None:
+            return True
+        left = self._takes_place(word.agent, now)
+        if left is None:
+            self._held_back[word.id] = word.agent
+            if len(self._held_back) > MOST_HELD_BACK:
+                del self._held_back[next(iter(self._held_back))]
             return False
-        self._budgets[word.agent] = left - 1, now
-        if left < 2:
+        if left < 1:
             told["text"] += LAST_WORD
         return True
+
+    def _takes_place(self, agent: str, now: float) -> float | None:
+        """Count one more alert of an agent; how many more there may be then. None where it is one too many."""
+        left, at = self._budgets.get(agent, (float(BURST), now))
+        left = min(float(BURST), left + max(0.0, now - at) / REFILL)
+        is_free = left >= 1
+        self._budgets[agent] = left - 1 if is_free else left, now
+        return left - 1 if is_free else None
 
     async def run(self) -> None:
         """Serve the routes for ever."""

@@ -368,21 +368,28 @@ async def test_p84_of_each_alert_it_is_heard_by_which_way_it_was_told_or_not_and
         ]
 
 
-def test_what_a_way_is_not_to_tell_is_said_with_the_reason_and_what_a_mute_holds_back_is_not() -> None:
+def test_what_a_way_is_not_to_tell_is_said_with_the_reason() -> None:
     left: list[tuple[str, tuple[tuple[str | None, int], ...], str]] = []
-    well, broken = Told(), Told(name="broken", fails=True)
-    notifier = Notifier([well, broken], lambda: 1_800_000_000.0)
+    notifier = Notifier([Told(), Told(name="broken", fails=True)], lambda: 1_800_000_000.0)
     notifier.leave_out = lambda *one: left.append(one)
-    notifier.tell(replace(an_alert(1), held=True))
-    for number in range(2, 22):
-        notifier.tell(an_alert(number))
-    assert left == []
-    notifier.tell(an_alert(22))
-    assert left == [
-        (way, (("builder", 22),), "its agent raises many, and the last one told says so") for way in ("told", "broken")
-    ]
+    notifier.tell(an_alert(1))
     notifier.tell(Alert(None, NOT_TOLD, "alerts are not told by the broken", 23, 1_800_000_000.0))
-    assert left[2:] == [("broken", ((None, 23),), "it is about that very way")]
+    assert left == [("broken", ((None, 23),), "it is about that very way")]
+
+
+def test_what_is_held_back_because_its_agent_raises_many_can_be_told_one_by_one_while_it_stands() -> None:
+    now = [1_800_000_000.0]
+    notifier = Notifier([Told()], lambda: now[0])
+    for number in range(1, 24):
+        notifier.tell(an_alert(number))
+    assert set(notifier.offered("told")) == set(range(1, 24)), "what is held back is told by nobody meanwhile"
+    assert not notifier.let_go()
+    notifier.tell(Reassure("builder", "permission", "for you", 21, now[0], "answered"))
+    for free in (22, 23):
+        now[0] += 181
+        assert notifier.let_go()
+        assert not notifier.let_go()
+        assert free not in notifier.offered("told"), "the oldest that stands goes first"
 
 
 def test_what_is_given_up_because_too_many_wait_can_be_told_later() -> None:
