@@ -6,7 +6,11 @@ import json
 import re
 import shlex
 import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -166,6 +170,51 @@ def test_p84_an_alert_that_its_way_has_not_told_when_the_daemon_is_killed_is_tol
     raised, over = of(alerts, "quarantined")
     assert (raised["agent"], raised["state"], over["state"]) == ("broken", "raised", "over")
     assert raised["id"] == over["id"]
+
+
+@contextmanager
+def web_hook(root: Path) -> Iterator[str]:
+    """A server on loopback that gives no answer while a file is there, and keeps what it was told once it is gone."""
+
+    class Hook(BaseHTTPRequestHandler):
+        def do_POST(self) -> None:
+            body = self.rfile.read(int(self.headers["Content-Length"]))
+            if (root / "balks").exists():
+                (root / "began").touch()
+                ended.wait()
+                return
+            with (root / "alerts.jsonl").open("ab") as file:
+                file.write(body)
+            self.send_response(204)
+            self.end_headers()
+
+        def log_message(self, *_: object) -> None: ...
+
+    ended = Event()
+    with ThreadingHTTPServer(("127.0.0.1", 0), Hook) as server:
+        Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/"
+        ended.set()
+        server.shutdown()
+
+
+def test_p84_an_alert_that_a_web_hook_has_not_answered_when_the_daemon_is_killed_is_told_by_the_next_one_once(
+    stage: Stage,
+) -> None:
+    alerts = balking(stage, HANGS)
+    with web_hook(stage.root) as url:
+        table = f'[alerts]\nwebhook = "{url}"\ntimeout = "5m"\n'
+        (stage.root / "config/phoenixd/phoenixd.toml").write_text(table)
+        begin_to_tell(stage)
+        stage.kill()
+        (stage.root / "balks").unlink()
+        stage.up()
+        stage.until("that is noted", lambda: "quarantined was told by the webhook" in stage.ask("events", "--all"))
+        stage.kill()
+        stage.up()
+        stage.ask("remove", "broken")
+        stage.until("the end is told", lambda: [one["state"] for one in of(alerts, "quarantined")][-1] == "over")
+        assert [one["state"] for one in of(alerts, "quarantined")] == ["raised", "over"]
 
 
 def of(alerts: Path, kind: str) -> list[dict[str, Any]]:
